@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.oracles.kinds import KINDS, Kind, kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.facts import Environment
@@ -16,6 +16,7 @@ from nightfuzz.reports.contradiction import contradiction
 from nightfuzz.reports.text import SPAN, one_line, said
 
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
+UNSEARCHED = "whether it is reported already: no issue tracker was searched"
 # Of modes that are no records: devices, and what is done with whole programs.
 _OTHERS = {
     "cpu": "the plain call on the CPU",
@@ -53,7 +54,7 @@ class BugCase(NamedTuple):
 
     modes: for each mode whether it shows the bug (`SHOWS`, `DOES_NOT`, `NOT_CHECKED`). output: all that a fresh process
     wrote, where it was run again. first_bad: the first version known to show it. also: other apis that fail in the same
-    place.
+    place. shown_on, clean_on: other versions on which its script was run, by what it did there.
     """
 
     bug: BugRow
@@ -65,6 +66,8 @@ class BugCase(NamedTuple):
     baseline: Baseline | None = None
     first_bad: str = ""
     also: Sequence[str] = ()
+    shown_on: Sequence[str] = ()
+    clean_on: Sequence[str] = ()
 
     @property
     def expected(self) -> str:
@@ -83,8 +86,19 @@ class BugCase(NamedTuple):
 
     @property
     def nightly(self) -> bool:
-        """Whether the target is a nightly build."""
-        return ".dev" in self.target.version
+        """Whether a nightly build shows it."""
+        return any(".dev" in version for version in (self.target.version, *self.shown_on))
+
+    @property
+    def came(self) -> str:
+        """The first version that shows it, or why nobody knows."""
+        if self.first_bad:
+            return self.first_bad
+        if self.baseline:
+            return f"after {self.baseline.version}"
+        if self.shown_on:
+            return f"unknown; {', '.join(self.shown_on)} show it too"
+        return "unknown; no other version was run"
 
     @property
     def devices(self) -> str:
@@ -106,12 +120,12 @@ class BugCase(NamedTuple):
         modes = [mode for mode, seen in self.modes.items() if seen == NOT_CHECKED]
         gaps = {
             f"the modes {', '.join(modes)}": bool(modes),
-            "nightly builds: only this version was run": not self.nightly,
-            "the first version that shows it: no older version was run": not (self.first_bad or self.baseline),
+            "nightly builds": bool(library_of(self.target.library).nightly) and not self.nightly,
+            "the first version that shows it": not (self.first_bad or self.baseline),
             f"other hardware than {self.devices}, other operating systems, other versions of Python": True,
             f"whether the input is one that the documentation allows: {self.severity.validity.reason}": (
                 self.severity.validity.status == "unknown"
             ),
-            "whether it is reported already: no issue tracker was searched": True,
+            UNSEARCHED: True,
         }
         return [gap for gap, there in gaps.items() if there]

@@ -8,14 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.dialect import profile_of
-from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
+from fuzz_core.adapters.disclosure import disclosure_of
+from fuzz_core.adapters.library import KNOWN_LIBRARIES, Disclosure
 from fuzz_core.ir.errors import UserError
-from nightfuzz.reports.case import BugCase
+from fuzz_core.triage.cluster import MEMORY, place_of
+from nightfuzz.reports.case import SHOWS, BugCase
 from nightfuzz.reports.contradiction import compares_numbers, title
 from nightfuzz.reports.markdown import render
-from nightfuzz.reports.text import BODY, TITLE, bounded, fitting
+from nightfuzz.reports.text import BODY, TITLE, bounded, call_of, fitting
 
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
+# A library whose maintainers have not said anything.
+_SILENT = Disclosure("", accepts=False, why="", sources={})
 
 
 class Issue(NamedTuple):
@@ -69,7 +73,8 @@ def _alone(case: BugCase, form: str, prefix: str, private: bool) -> Issue:
     if not private:
         _refuse_private(case)
     bug = case.bug
-    name = prefix + title(bug)
+    rules = disclosure_of(bug.api)
+    name = bounded(f"{rules.title_prefix if rules else ''}{prefix}{title(bug)}", TITLE)
     return Issue(name, fitting(lambda share: _render(form, share, case=case)))
 
 
@@ -87,7 +92,48 @@ def _refuse_private(case: BugCase) -> None:
 
 def _render(form: str, share: float, **names: Any) -> str:
     limits = {"SCRIPT": SCRIPT, "OUTPUT": OUTPUT, "VERSIONS": VERSIONS}
-    return render(f"issues/{form}", share, library_of=library_of, **limits, **names)
+    rules, labels = disclosure_of(names["case"].bug.api) or _SILENT, labels_of(names["case"])
+    helpers = {"error_input": error_input, "os_option": _os_option, "misses_memory": _misses_memory}
+    more = {"rules": rules, "labels": labels, **helpers}
+    return render(f"issues/{form}", share, **limits, **more, **names)
+
+
+def _os_option(name: str) -> str:
+    """The option of Jittor's form for an operating system; the last one names it."""
+    known = ("Ubuntu 20.04", "Ubuntu 22.04", "Ubuntu 24.04")
+    return next(
+        (option for option in known if name.startswith(option)), f"其他 / Other: {name}" if name else "其他 / Other"
+    )
+
+
+def _misses_memory(case: BugCase) -> bool:
+    return place_of(case.bug).nature == MEMORY
+
+
+def labels_of(case: BugCase) -> list[str]:
+    """Labels to suggest to the maintainers, by the rules of their triage."""
+    rules = disclosure_of(case.bug.api)
+    known = rules.labels if rules else {}
+    shows = [mode for mode, seen in case.modes.items() if seen == SHOWS]
+    facts = ["any", case.severity.grade, case.bug.kind, *shows, *["regression"] * bool(case.baseline)]
+    # An input that is not known to be valid is a matter of checks only where the call fails.
+    facts += [case.severity.validity.status] * case.kind.fails
+    return list(dict.fromkeys(label for fact in facts for label in known.get(fact, ())))
+
+
+def error_input(case: BugCase) -> str:
+    """The call as an error input of an OpInfo; empty where it is no call of a function with all its arguments."""
+    try:
+        call = ast.parse(call_of(case.bug.script, case.bug.api), mode="eval").body
+    except SyntaxError:
+        return ""
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) != case.bug.api or not call.args:
+        return ""
+    first, rest = call.args[0], ", ".join(map(ast.unparse, call.args[1:]))
+    words = ", ".join(f"{word.arg!r}: {ast.unparse(word.value)}" for word in call.keywords)
+    parts = [ast.unparse(first), *[f"args=({rest},)"] * bool(rest), *[f"kwargs={{{words}}}"] * bool(words)]
+    text = f'ErrorInput(SampleInput({", ".join(parts)}), error_regex="…")'
+    return "" if "…" in "".join(parts) else text
 
 
 Part = Callable[[str], bool]

@@ -6,7 +6,7 @@ Names and versions came from workers: the comments escape all of them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -14,7 +14,7 @@ from packaging.version import InvalidVersion, Version
 
 from fuzz_core.campaign.cases import Judged, batch, case, guarded, is_valid
 from fuzz_core.oracles.kinds import kind_of
-from fuzz_core.store.checks import FIXED, KNOWN
+from fuzz_core.store.checks import FIXED, KNOWN, REAL
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import FLAKY, SHOWN
@@ -39,7 +39,8 @@ class ClusterReport(NamedTuple):
     signatures: texts by fingerprint, of all members on record, known ones too; the first is the simplest's. title,
     body: the report, rendered. seen, seen_at: the newest build that shows it, and when that was noticed. changed_in:
     the build that fixed it, or with which it is back. rank: smaller is more urgent. private: counted alone. known: an
-    entry of the registry matches. batched: a line of the umbrella instead of an issue of its own.
+    entry of the registry matches, or people judged otherwise than real. batched: a line of the umbrella instead of an
+    issue of its own.
     """
 
     library: str
@@ -131,7 +132,8 @@ def cluster_reports(store: Store) -> list[ClusterReport]:
     clusters: dict[int, list[Judged]] = defaultdict(list)
     for each in _bugs(store):
         clusters[each.cluster.first.id].append(each)
-    return [_report(store, members, appearances) for members in clusters.values()]
+    declined = {bug for bug, judgement in store.judgements().items() if judgement.verdict != REAL}
+    return [_report(store, members, appearances, declined) for members in clusters.values()]
 
 
 def umbrellas(store: Store) -> list[Umbrella]:
@@ -160,8 +162,13 @@ def _bugs(store: Store) -> list[Judged]:
     return guarded(store, [bug for bug in store.bugs() if bug.id not in later], across=True)
 
 
-def _report(store: Store, members: Sequence[Judged], appearances: Mapping[int, Appearance]) -> ClusterReport:
-    """Members come the most urgent first: that one speaks for the cluster where it is still open."""
+def _report(
+    store: Store, members: Sequence[Judged], appearances: Mapping[int, Appearance], declined: Collection[int]
+) -> ClusterReport:
+    """Members come the most urgent first: that one speaks for the cluster where it is still open.
+
+    declined: numbers of bugs that a person judged otherwise than real.
+    """
     lead = next((each for each in members if each.row.status not in (FIXED, KNOWN)), members[0])
     seen = [appearances[each.row.id] for each in members]
     status = _status(members)
@@ -186,7 +193,7 @@ def _report(store: Store, members: Sequence[Judged], appearances: Mapping[int, A
         validity=lead.severity.validity.status,
         regression=any(each.severity.regression for each in members),
         private=private,
-        known=all(each.row.status == KNOWN for each in members),
+        known=all(each.row.status == KNOWN or each.row.id in declined for each in members),
         batched=all(kind_of(each.row.kind).fails and not is_valid(each) for each in members),
     )
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.campaign.history import Came, came_with
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import Probe
@@ -32,7 +33,7 @@ from nightfuzz.bot.jobs.context import WorkflowEvent, secret
 from nightfuzz.bot.state.place import FILINGS, StateStorage, revise
 from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.bot.upstream.approval import ApprovalResult, Approver, newest_checks
-from nightfuzz.bot.upstream.draft import policies, write_draft
+from nightfuzz.bot.upstream.draft import write_draft
 from nightfuzz.reports.text import bounded
 
 SHOWN = 20
@@ -145,7 +146,7 @@ def _handler(
     hub: Hub, inputs: Inputs, filings: Filings, clusters: Sequence[ClusterReport], now: datetime
 ) -> CommandHandler:
     """The handler of commands in comments; `/nightfuzz upstream` writes a draft."""
-    draft = partial(write_draft, hub, inputs.upstream, policies(), by_fingerprint(clusters), now)
+    draft = partial(write_draft, hub, inputs.upstream, disclosure_of, by_fingerprint(clusters), now)
     return CommandHandler(hub, filings, draft, now)
 
 
@@ -171,7 +172,7 @@ def _file_upstream(
         # Who files there may do nothing in our own repository: claims are made by our own hub.
         return Hub.open(TokenAuth(secret(inputs.upstream_token)), repository, event.api, home=hub)
 
-    approver = Approver(hub, policies(), by_fingerprint(clusters), opened, newest_checks(store), now)
+    approver = Approver(hub, disclosure_of, by_fingerprint(clusters), opened, newest_checks(store), now)
     return approver.review(filings)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from fuzz_core.adapters.disclosure import disclosure_of
+from fuzz_core.adapters.library import Disclosure
 from fuzz_core.campaign.cases import case, guarded, keep_environment
 from fuzz_core.cli.output import CommandOutput, Report, printable
 from fuzz_core.cli.settings import Settings
@@ -13,7 +15,6 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.github.auth import api_address, from_environment
 from nightfuzz.bot.github.errors import UnsureError
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.upstream.draft import Policy, policies, policy_of
 from nightfuzz.reports.issues import Issue, bug_report
 from nightfuzz.reports.text import TITLE, bounded, clean, clipped
 
@@ -23,24 +24,27 @@ SUMMARY, DESCRIPTION = 1024, 65_535
 
 def advise(settings: Settings, output: CommandOutput, bug: int, send: bool) -> Report:
     """Raises UserError for a bug that is not private, and where it cannot be sent."""
-    library, text = _text(settings, bug)
+    library, api, text = _text(settings, bug)
+    rules = disclosure_of(api)
     if not send:
-        print(printable(instructions(text.title, text.body, policies().get(library), library)))
+        print(printable(instructions(text.title, text.body, rules, library)))
         return Report()
-    repository = policy_of(policies(), library).repository
+    if rules is None:
+        raise UserError(f"nobody has written down where {library} takes private reports", "look for its SECURITY.md")
+    repository = rules.repository
     hub = Hub.open(from_environment(os.environ), repository, api_address(os.environ))
     return Report(text=[f"reported privately: {report_privately(hub, text.title, text.body)}"])
 
 
-def _text(settings: Settings, number: int) -> tuple[str, Issue]:
-    """The library, and the report in its form."""
+def _text(settings: Settings, number: int) -> tuple[str, str, Issue]:
+    """The library, the api, and the report in the library's form."""
     with open_store(state_file(settings)) as store:
         target = store.target(store.bug(number).target)
         each = next(each for each in guarded(store, store.bugs(target.key)) if each.row.id == number)
         if not each.severity.private:
             raise UserError(f"bug {number} is not private", f"`nightfuzz report {number}` prints it for an issue")
         keep_environment(store, target)
-        return target.library, bug_report(case(store, each), private=True)
+        return target.library, each.row.api, bug_report(case(store, each), private=True)
 
 
 def report_privately(hub: Hub, title: str, body: str) -> str:
@@ -64,9 +68,9 @@ def content(title: str, body: str) -> tuple[str, str]:
     return bounded(title, min(TITLE, SUMMARY)), clipped(clean(body), DESCRIPTION - 100)
 
 
-def instructions(title: str, body: str, policy: Policy | None, library: str) -> str:
+def instructions(title: str, body: str, rules: Disclosure | None, library: str) -> str:
     """Return the steps for a person, with the report's text. The text is for the private place alone."""
-    where = policy.security if policy is not None else ""
+    where = rules.security if rules is not None else ""
     place = where or f"the security contact of {library}: look for SECURITY.md in its repository"
     return (
         f"# Private: not for a public issue, log or artifact\n\n"

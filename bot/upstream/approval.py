@@ -18,12 +18,11 @@ from nightfuzz.bot.github.views import WRITERS, IssueView
 from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import DraftRecord, Filings
 from nightfuzz.bot.issues.labels import APPROVE
-from nightfuzz.bot.upstream.draft import Policy, ReportText, policy_of, refuse, shown
+from nightfuzz.bot.upstream.draft import ReportText, RulesOf, candidates, refuse, rules_of, shown
 from nightfuzz.bot.upstream.duplicates import Duplicate, duplicates
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import span
 
-SHOWN_DUPLICATES = 10
 AGAIN = "Ask for it again with `/nightfuzz upstream`."
 
 
@@ -52,11 +51,14 @@ class _RefusalError(Exception):
 
 @dataclass(frozen=True)
 class Approver:
-    """Files approved drafts. elsewhere: opens a tracker by its repository, or raises UserError. verify: what the newest
-    build does, by fingerprint. If any call raises, the draft stays as it is for the next run."""
+    """Files approved drafts. If any call raises, the draft stays as it is for the next run.
+
+    known: the rules of the tracker for an api. elsewhere: opens a tracker by its repository, or raises UserError.
+    verify: what the newest build does, by fingerprint.
+    """
 
     hub: Hub
-    policies: Mapping[str, Policy]
+    known: RulesOf
     reports: Mapping[str, ClusterReport]
     elsewhere: Callable[[str], Hub]
     verify: Callable[[str], BuildCheck]
@@ -128,12 +130,12 @@ class Approver:
         if report is None:
             raise _RefusalError("the bug is on record no more.")
         try:
-            policy = policy_of(self.policies, report.library)
-            refuse(report, policy, text)
+            rules = rules_of(report, self.known)
+            refuse(report, rules, text)
         except UserError as error:
             raise _RefusalError(f"{escaped(error.problem)}.") from error
-        if policy.repository != draft.upstream:
-            raise _RefusalError(f"reports go to {span(policy.repository)} now. {AGAIN}")
+        if rules.repository != draft.upstream:
+            raise _RefusalError(f"reports go to {span(rules.repository)} now. {AGAIN}")
         check = self.verify(fingerprint)
         if check.is_shown is None:
             raise _RefusalError("it waits to be run on the newest build. The next run does that.", for_good=False)
@@ -145,10 +147,7 @@ class Approver:
         """Approved again, now that these are known, means that they are something else."""
         numbers = f"reported: {', '.join(str(each.number) for each in found)}"[:2_000]
         if found and numbers != draft.refused:
-            # In code, so that nobody there hears of it.
-            listed = [f"- {span(f'{draft.upstream}#{each.number}')} ({each.why}): {span(each.title)}" for each in found]
-            more = [f"- and {len(found) - SHOWN_DUPLICATES} more"] if len(found) > SHOWN_DUPLICATES else []
-            lines = "\n".join([*listed[:SHOWN_DUPLICATES], *more])
+            lines = candidates(found, draft.upstream)
             again = f"Where none of them is the same bug, apply `{APPROVE}` again."
             raise _RefusalError(f"it may be reported already:\n\n{lines}\n\n{again}", remember=numbers)
 

@@ -6,62 +6,40 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from fnmatch import fnmatchcase
-from importlib import resources
 from typing import Literal, NamedTuple
 
+from fuzz_core.adapters.disclosure import disclosure_of, outdated
+from fuzz_core.adapters.library import Disclosure
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import digest, marked, marker_of
 from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import DraftRecord, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT, LABELS
+from nightfuzz.bot.upstream.duplicates import Duplicate, duplicates
+from nightfuzz.reports.case import UNSEARCHED
 from nightfuzz.reports.issues import missing_parts
 from nightfuzz.reports.markdown import escaped, fenced
-from nightfuzz.reports.results import Line, Name, Names, Part
 from nightfuzz.reports.text import TITLE, bounded, clean, span
 
 # What a draft adds to the text that it shows.
 LONGEST = 60_000
+SHOWN_DUPLICATES = 10
 _BLOCK = re.compile(r"^(?P<fence>`{3,})(?:text|markdown)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
 Mode = Literal["off", "draft", "approved"]
+RulesOf = Callable[[str], Disclosure | None]
 
 
-class Policy(Part):
-    """Rules of one tracker about reports. rule: the page that says so. security: where it takes vulnerabilities.
-
-    refused_apis: wildcards; a bug that only shows itself in these apis is not reported.
-    """
-
-    library: Name
-    repository: Name
-    allowed: bool
-    why: Line
-    rule: Name = ""
-    refused_apis: Names = ()
-    security: Name = ""
-
-    def takes(self, api: str) -> bool:
-        """Whether a bug of this api is worth a report."""
-        return not any(fnmatchcase(api, glob) for glob in self.refused_apis)
-
-
-def policies() -> dict[str, Policy]:
-    """The policies in `policies.toml`, by library."""
-    content = resources.files(__package__).joinpath("policies.toml").read_text("utf-8")
-    found = (Policy.model_validate(each) for each in tomllib.loads(content)["upstream"])
-    return {each.library: each for each in found}
-
-
-def policy_of(found: Mapping[str, Policy], library: str) -> Policy:
-    """The policy of a library's tracker. Raises UserError for a library without one."""
-    if library not in found:
-        remedy = f"policies are known for {', '.join(sorted(found))}"
-        raise UserError(f"no policy says what the tracker of {library} takes", remedy)
-    return found[library]
+def rules_of(report: ClusterReport, known: RulesOf = disclosure_of) -> Disclosure:
+    """The rules of the tracker that takes a report. Raises UserError for an api whose tracker is not known."""
+    rules = known(report.api)
+    if rules is None:
+        remedy = "add a disclosure to the profile of the library: docs/issues.md"
+        raise UserError(f"nobody has written down what the tracker of {report.library} takes", remedy)
+    return rules
 
 
 class ReportText(NamedTuple):
@@ -76,43 +54,87 @@ class ReportText(NamedTuple):
         return digest("upstream", self.title, self.body)
 
 
-def text_of(report: ClusterReport, tracked: str = "") -> ReportText:
-    """The report of a bug for its library's tracker. tracked: the address of our own issue, where others may see it."""
+def text_of(report: ClusterReport, tracked: str = "", searched: str = "") -> ReportText:
+    """The report of a bug for its library's tracker.
+
+    tracked: the address of our own issue, where others may see it. searched: what was searched for, and what was found;
+    it takes the place of the sentence that nothing was searched.
+    """
     body = clean(report.body).replace("\r\n", "\n").strip()
+    if searched:
+        # The body was written before anybody searched.
+        body = body.replace(f"- {escaped(UNSEARCHED)}\n", "")
+        body = body.replace("Not checked:\n", f"{searched}\n\nNot checked:\n", 1)
     more = f"\n\nTracked where it was found: {tracked}" if tracked else ""
     return ReportText(bounded(report.title, TITLE), body + more)
 
 
-def refuse(report: ClusterReport, policy: Policy, text: ReportText) -> None:
+def refuse(report: ClusterReport, rules: Disclosure, text: ReportText) -> None:
     """Raises UserError where the bug is not to be reported there, and says why."""
     apis = (report.api, *report.apis)
     lacking = missing_parts(f"{text.title}\n\n{text.body}", report.library)
     reasons = {
         # First, and in no words that say more.
         "it is not told in public": report.private,
-        f"{policy.repository} does not want it: {policy.why}": not policy.allowed,
+        f"{rules.repository} does not want it: {rules.why}": not rules.accepts,
         "it is known already": report.known,
         "it is fixed": report.status == "fixed",
         "its input is not one that the library allows": report.validity == "invalid" or report.batched,
-        f"only {', '.join(policy.refused_apis)} shows it: {policy.why}": not any(map(policy.takes, apis)),
+        f"only {', '.join(rules.refused_apis)} shows it: {rules.why}": not any(map(rules.takes, apis)),
         f"the report lacks {', '.join(lacking)}": bool(lacking),
         f"its text is longer than {LONGEST} characters, so a draft cannot show all of it": len(text.body) > LONGEST,
-        "its text cannot be shown as it is": shown(draft(text, policy, 1)) != text,
+        "its text cannot be shown as it is": shown(draft(text, rules, 1)) != text,
     }
     for reason, holds in reasons.items():
         if holds:
             raise UserError(reason, "see docs/issues.md for what is reported upstream")
 
 
-def draft(text: ReportText, policy: Policy, source: int) -> str:
+class TrackerSearch(NamedTuple):
+    """What a tracker was searched for. found: issues that may report the bug; done: whether the tracker answered."""
+
+    found: Sequence[Duplicate] = ()
+    done: bool = True
+
+    def sentence(self, repository: str, now: datetime) -> str:
+        """What the report says of it; empty where the tracker did not answer."""
+        if not self.done:
+            return ""
+        result = f"{len(self.found)} were compared by a person" if self.found else "no issue looks the same"
+        words = "title, words of the failure, frames and api"
+        return f"Searched {escaped(repository)} on {now:%Y-%m-%d} for the same {words}: {result}."
+
+
+NOT_YET = TrackerSearch(done=False)
+
+
+def search(hub: Hub, report: ClusterReport, repository: str) -> TrackerSearch:
+    """TrackerSearch a public tracker for reports of a bug."""
+    try:
+        found = duplicates(report, lambda query: hub.search_issues(f"repo:{repository} is:issue {query}", 20))
+    except RefusedError:
+        return TrackerSearch(done=False)
+    return TrackerSearch(found)
+
+
+def candidates(found: Sequence[Duplicate], repository: str) -> str:
+    """The issues as a list, in code so that nobody there hears of it."""
+    listed = [f"- {span(f'{repository}#{each.number}')} ({each.why}): {span(each.title)}" for each in found]
+    more = [f"- and {len(found) - SHOWN_DUPLICATES} more"] if len(found) > SHOWN_DUPLICATES else []
+    return "\n".join([*listed[:SHOWN_DUPLICATES], *more])
+
+
+def draft(text: ReportText, rules: Disclosure, source: int, looked: TrackerSearch = NOT_YET, warning: str = "") -> str:
     """The body of a draft. Whoever reads it sees what would be filed, each sign of it."""
-    rule = f" ({policy.rule})" if policy.rule else ""
+    page = rules.sources["why"].page if "why" in rules.sources else ""
+    rule = f" ({page})" if page else ""
     return "\n\n".join(
         [
-            f"This is what nightfuzz would file in {span(policy.repository)} about #{source}. Nothing is filed before "
+            f"This is what nightfuzz would file in {span(rules.repository)} about #{source}. Nothing is filed before "
             f"a person with write access has read it and given this issue the label `{APPROVE}`. Before it is filed, "
             "the newest build has to show it, and it is searched for there.",
-            f"What {span(policy.repository)} says: {escaped(policy.why)}{rule}.",
+            f"What {span(rules.repository)} says: {escaped(rules.why)}{rule}.",
+            *_reader_notes(rules, looked, warning),
             "A text that is edited here is not filed. To have it made again, ask for it with `/nightfuzz upstream` "
             f"under #{source}. To file nothing, close this issue.",
             "### Title",
@@ -121,6 +143,19 @@ def draft(text: ReportText, policy: Policy, source: int) -> str:
             fenced(text.body, "markdown"),
         ]
     )
+
+
+def _reader_notes(rules: Disclosure, looked: TrackerSearch, warning: str) -> list[str]:
+    """What the person who approves has to know beside the text."""
+    human = f"Add in words of your own, below the report, {rules.human_part}." if rules.human_part else ""
+    place = span(f"{rules.repository}#{rules.umbrella}")
+    umbrella = f"Crashes on bad input are collected in {place}." if rules.umbrella else ""
+    similar = f"Compare these issues first:\n\n{candidates(looked.found, rules.repository)}" if looked.found else ""
+    nothing = "No issue there looks the same." if looked.done and not looked.found else ""
+    unread = "" if looked.done else "That tracker has not been searched yet."
+    boxes = "The form asks you to confirm: " + "; ".join(map(span, rules.confirmations)) if rules.confirmations else ""
+    old = f"Warning: {escaped(warning)}." if warning else ""
+    return [line for line in (similar, nothing, unread, umbrella, human, boxes, old) if line]
 
 
 def shown(body: str) -> ReportText | None:
@@ -132,7 +167,7 @@ def shown(body: str) -> ReportText | None:
 def write_draft(
     hub: Hub,
     mode: Mode,
-    rules: Mapping[str, Policy],
+    known: RulesOf,
     reports: Mapping[str, ClusterReport],
     now: datetime,
     record: IssueRecord,
@@ -140,7 +175,8 @@ def write_draft(
 ) -> tuple[Filings, str]:
     """Makes the draft of an issue's bug, or writes it anew. Returns what is remembered, and the answer for people.
 
-    reports: by the fingerprint of any member. Raises UserError where the bug is not to be reported.
+    known: the rules of the tracker for an api. reports: by the fingerprint of any member. Raises UserError where the
+    bug is not to be reported.
     """
     if mode == "off":
         raise UserError("reports to other repositories are off", "set the upstream policy to draft or approved")
@@ -150,16 +186,18 @@ def write_draft(
     before = filings.drafts.get(record.fingerprint)
     if before is not None and before.url:
         return filings, f"it is filed already: {before.url}"
-    policy = policy_of(rules, report.library)
-    text = text_of(report, "" if hub.is_private() else record.url)
-    refuse(report, policy, text)
+    rules = rules_of(report, known)
+    looked = search(hub, report, rules.repository)
+    text = text_of(report, "" if hub.is_private() else record.url, looked.sentence(rules.repository, now))
+    refuse(report, rules, text)
     marker = marker_of("draft", record.fingerprint, also=(text.digest,))
-    title, body = bounded(f"Draft: {text.title}", 200), draft(text, policy, record.number)
+    title, warning = bounded(f"Draft: {text.title}", 200), outdated(rules, now.date())
+    body = draft(text, rules, record.number, looked, warning)
     hub.ensure_labels(LABELS)
     view = hub.create_issue(marker, title, body, (DRAFT,))
     if view.body.replace("\r\n", "\n") != marked(body, marker) or view.state != "open":
         # What was approved of an earlier draft counts no more.
         hub.remove_label(view.number, APPROVE)
         hub.edit_issue(view.number, title=title, body=marked(body, marker), state="open")
-    made = DraftRecord(number=view.number, source=record.number, upstream=policy.repository, text=text.digest, at=now)
+    made = DraftRecord(number=view.number, source=record.number, upstream=rules.repository, text=text.digest, at=now)
     return filings.with_draft(record.fingerprint, made), f"drafted in #{view.number}"

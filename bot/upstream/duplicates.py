@@ -18,6 +18,7 @@ Search = Callable[[str], Sequence[IssueView]]
 LONGEST = 200
 ALIKE = 80.0
 SHORTEST = 3
+_DIED = re.compile(r": SIG[A-Z]+ in (?P<frame>[^<]+?)(?: <|$)")
 _WORD = re.compile(r"\w[\w.]*")
 
 
@@ -51,7 +52,12 @@ def queries(report: ClusterReport) -> list[str]:
 
 
 def _message(signature: str) -> str:
-    """Return the signature's text behind the api and the exception's name, up to the first value."""
+    """Return the words of a failure: the innermost native function of a death, or else the exception's message.
+
+    Of a message it is the longest part without a value.
+    """
+    if died := _DIED.search(signature):
+        return died["frame"]
     text = signature.partition(": ")[2].partition(": ")[2] or signature
     return max(re.split(r"<\w+>", text), key=len)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from datetime import date
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple
 
 
 class Library(NamedTuple):
@@ -23,7 +25,6 @@ class Library(NamedTuple):
     followers: tuple[str, ...] = ()  # packages that show that a project uses the library
     conda: Mapping[str, str] = {}  # names of packages of conda, and what they are called on PyPI
     repository: str = ""
-    security: str = ""  # where vulnerabilities are told
     roots: Mapping[str, str] = {}  # first parts of public names, and the statement that binds each
 
     @property
@@ -48,7 +49,6 @@ KNOWN_LIBRARIES: dict[str, Library] = {
         followers=("torchvision", "torchaudio", "lightning"),
         conda=dict.fromkeys(("pytorch", "pytorch-cpu", "pytorch-gpu"), "torch"),
         repository="pytorch/pytorch",
-        security="https://github.com/pytorch/pytorch/security/policy",
         roots={"torch": "import torch"},
     ),
     "tensorflow": Library(
@@ -66,7 +66,6 @@ KNOWN_LIBRARIES: dict[str, Library] = {
         followers=("keras",),
         conda={"tensorflow-gpu": "tensorflow"},
         repository="tensorflow/tensorflow",
-        security="https://github.com/tensorflow/tensorflow/security/policy",
         roots={"tf": "import tensorflow as tf", "keras": "import keras"},
     ),
     "jittor": Library(
@@ -86,6 +85,39 @@ KNOWN_LIBRARIES: dict[str, Library] = {
 }
 
 
+class Source(NamedTuple):
+    """Where a rule was read: the page, and the day."""
+
+    page: str
+    read: date
+
+
+class Disclosure(NamedTuple):
+    """What the maintainers of one tracker ask of reports. See `adapters/disclosure.py`.
+
+    sources: by field, where its rule was read. The names of fields are the only keys.
+    """
+
+    repository: str  # the tracker: owner/name
+    accepts: bool  # whether reports of fuzzers are welcome
+    why: str  # what the maintainers say, for the person who approves a report
+    sources: Mapping[str, Source]
+    memory_errors: Literal["private", "public"] = "private"  # how a memory error on bad input is told
+    newest_only: bool = False  # whether a report about an older build is refused
+    refused_apis: tuple[str, ...] = ()  # wildcards; a bug that only these apis show is not reported
+    umbrella: int = 0  # issue that collects crashes on bad input; 0: none
+    proposed_fix: str = ""  # the fix that maintainers prefer to one check for each operator
+    human_part: str = ""  # what a person has to add in words of their own
+    labels: Mapping[str, tuple[str, ...]] = {}  # labels to suggest, by kind of verdict, validity, mode or `regression`
+    title_prefix: str = ""
+    confirmations: tuple[str, ...] = ()  # boxes of the form that only the person who files can tick
+    security: str = ""  # where vulnerabilities are told
+
+    def takes(self, api: str) -> bool:
+        """Whether a bug of this api is worth a report."""
+        return not any(fnmatchcase(api, glob) for glob in self.refused_apis)
+
+
 class Profile(NamedTuple):
     """Names that examples of a library use without importing them, and facts for scripts and reports."""
 
@@ -94,6 +126,7 @@ class Profile(NamedTuple):
     constant: str  # the function that makes a tensor of data
     ones: str  # the function that makes a tensor of ones of a shape
     form: tuple[str, ...]  # headings of the library's issue form
+    disclosures: Mapping[str, Disclosure]  # rules about reports, by the beginning of the names of apis
     facts: str = ""  # functions that describe a build in the target's own interpreter: see `targets/facts.py`
 
 

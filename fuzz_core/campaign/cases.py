@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.campaign.history import Standing, came_with, libraries, standings
+from fuzz_core.campaign.history import BAD, GOOD, Standing, came_with, libraries, release, standings
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
@@ -16,9 +16,10 @@ from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json
-from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
+from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity, withheld
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting
+from fuzz_core.triage.recheck import CLEAN, SHOWN
 from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, BugCase
 
 ENVIRONMENT = "environment"
@@ -95,7 +96,20 @@ def case(store: Store, each: Judged, baseline: Baseline | None = None, output: s
     modes |= dict.fromkeys(sorted(store.modes_of(bug.id)), SHOWS)
     environment = environment_from_json(target.info.get(ENVIRONMENT)) or Environment()
     first_bad = came_with(store, each.first).version
-    return BugCase(bug, target, each.severity, environment, modes, output, baseline, first_bad, others)
+    shown, clean = _other_versions(store, each.first, target.version)
+    return BugCase(bug, target, each.severity, environment, modes, output, baseline, first_bad, others, shown, clean)
+
+
+def _other_versions(store: Store, bug: int, own: str) -> tuple[list[str], list[str]]:
+    """Versions other than its own on which a bug was checked or probed: those that show it, and those that do not."""
+    versions = {target.key: target.version for target in store.targets()}
+    seen = {
+        versions[check.target]: check.status == SHOWN for check in store.checks(bug) if check.status in (SHOWN, CLEAN)
+    }
+    probes = [probe for probe in store.probes(bug).values() if probe.status in (BAD, GOOD)]
+    seen |= {probe.build.rpartition("==")[2]: probe.status == BAD for probe in probes}
+    ordered = sorted((version for version in seen if version != own), key=release)
+    return [each for each in ordered if seen[each]], [each for each in ordered if not seen[each]]
 
 
 def keep_environment(store: Store, target: TargetRecord) -> Environment:
@@ -110,16 +124,13 @@ def keep_environment(store: Store, target: TargetRecord) -> Environment:
 
 
 def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
-    """Returns these bugs. A bug that looks like the cause of a private one would give that away, so it is private
-    too.
-    """
-    found = judged(store, rows, across)
-    private = {each.cluster.first.id: each.row.id for each in found if each.severity.private}
+    """Returns these bugs, each as private as all bugs on record make it: see `withheld`."""
+    reasons = withheld(store.bugs())
     return [
-        each._replace(severity=each.severity._replace(grade="private", reason=f"looks like the cause of bug {number}"))
-        if (number := private.get(each.cluster.first.id)) is not None and not each.severity.private
+        each._replace(severity=each.severity._replace(grade="private", reason=reasons[each.row.id]))
+        if each.row.id in reasons
         else each
-        for each in found
+        for each in judged(store, rows, across)
     ]
 
 

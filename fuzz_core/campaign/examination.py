@@ -15,6 +15,7 @@ from fuzz_core.adapters.dialect import LIBRARIES
 from fuzz_core.campaign.cases import consult, review
 from fuzz_core.campaign.history import review_standings
 from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.privacy import worst_suspicion
 from fuzz_core.campaign.reproduce import (
     CRASH,
     HANG_FACTOR,
@@ -276,14 +277,16 @@ class Examiner:
             status = "flaky" if seen.hits else "rejected"
             reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
             return Examination(finding, status, reason, seen.hits, seen.runs)
-        outcome = self.bench.with_frames(seen.outcome, attempt._replace(finding=finding).script(self.dialect))
+        decided = attempt._replace(finding=finding)
+        outcome = self.bench.with_frames(seen.outcome, decided.script(self.dialect))
         # If the smallest call is one that was an argument, the finding takes its api.
         api = test.invocation.api
         text = signature(api, verdict, outcome).text
         # Written again with what happened in the fresh process, which may say more than the first sight did.
         script = attempt._replace(finding=finding._replace(outcome=outcome)).script(self.dialect)
         head = (text, api, verdict.oracle, verdict.kind)
-        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, smallest)
+        suspicion = worst_suspicion(self.bench, decided, outcome)
+        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, smallest, suspicion)
         return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
 
 

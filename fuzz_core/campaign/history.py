@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
 from fuzz_core.store.checks import FIXED as FIXED_STATUS
-from fuzz_core.store.checks import OPEN, BuildRow, Probe
+from fuzz_core.store.checks import NOT_REAL, OPEN, BuildRow, Probe
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
+from fuzz_core.triage.cluster import clusters
 from fuzz_core.triage.recheck import CLEAN, FIXED, REGRESSED, Event, Mark, events
 
 BAD, GOOD = "bad", "good"
@@ -53,10 +54,11 @@ def ordered(targets: Iterable[TargetRecord], library: str) -> list[TargetRecord]
     Local labels (`+cpu`) mark flavours and checkouts, not age. An invalid version comes first.
     """
     own = (each for each in targets if each.library == library)
-    return sorted(own, key=lambda each: (_release(each.version), each.made_at, each.key))
+    return sorted(own, key=lambda each: (release(each.version), each.made_at, each.key))
 
 
-def _release(version: str) -> Version:
+def release(version: str) -> Version:
+    """The version without local labels; an invalid one comes before all others."""
     try:
         return Version(Version(version).public)
     except InvalidVersion:
@@ -107,7 +109,8 @@ def review_standings(store: Store) -> list[int]:
 class Build(NamedTuple):
     """A build with what was done there. day: when it was built or uploaded, ISO, and commit; both empty where unknown.
 
-    fixed, regressed: bugs that were first clean there for good, and fixed ones that it shows again.
+    fixed, regressed: bugs that were first clean there for good, and fixed ones that it shows again. judged: how many
+    causes of bugs first seen there people gave each verdict.
     """
 
     row: BuildRow
@@ -115,6 +118,7 @@ class Build(NamedTuple):
     commit: str
     fixed: tuple[int, ...]
     regressed: tuple[int, ...]
+    judged: Mapping[str, int] = {}
 
     @property
     def date(self) -> str:
@@ -124,7 +128,8 @@ class Build(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Returns the build as JSON data."""
         more = {"day": self.day or None, "commit": self.commit or None}
-        return {**self.row._asdict(), **more, "fixed": list(self.fixed), "regressed": list(self.regressed)}
+        turns = {"fixed": list(self.fixed), "regressed": list(self.regressed)}
+        return {**self.row._asdict(), **more, **turns, "judged": dict(self.judged)}
 
 
 def history(store: Store) -> list[Build]:
@@ -133,7 +138,7 @@ def history(store: Store) -> list[Build]:
     for number, standing in standings(store).items():
         for event in standing.past:
             turns[event.build, event.kind].append(number)
-    rows = {row.target: row for row in store.builds()}
+    rows, verdicts = {row.target: row for row in store.builds()}, judged_causes(store)
     targets = store.targets()
     in_order = [each for name in sorted({each.library for each in targets}) for each in ordered(targets, name)]
     return [
@@ -142,9 +147,29 @@ def history(store: Store) -> list[Build]:
             *origin_of(each.info),
             tuple(turns[each.key, FIXED]),
             tuple(turns[each.key, REGRESSED]),
+            verdicts.get(each.key, {}),
         )
         for each in in_order
     ]
+
+
+def judged_causes(store: Store) -> dict[str, Counter[str]]:
+    """Count verdicts of people by build: one for each cluster of judged bugs, on the build that its first bug is of."""
+    verdicts = store.judgements()
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for cluster in clusters([bug for bug in store.bugs() if bug.id in verdicts]):
+        first = min(cluster.members, key=lambda bug: bug.id)
+        counts[first.target][verdicts[first.id].verdict] += 1
+    return counts
+
+
+def share_of_real(verdicts: Mapping[str, int]) -> str:
+    """Say how many causes are real bugs, out of those judged; empty where people have judged none.
+
+    A duplicate is a real bug, and one that nobody will fix too.
+    """
+    total = sum(verdicts.values())
+    return f"{total - verdicts.get(NOT_REAL, 0)} of {total}" if total else ""
 
 
 def origin_of(info: Mapping[str, Any]) -> tuple[str, str]:
@@ -185,7 +210,7 @@ def came_with(store: Store, bug: int) -> Came:
     """Returns the builds between which a bug came, from its probes in the order of their versions."""
 
     def version(probe: Probe) -> tuple[Version, str]:
-        return _release(probe.build.rpartition("==")[2]), probe.build
+        return release(probe.build.rpartition("==")[2]), probe.build
 
     tried = sorted(store.probes(bug).values(), key=version)
     bad = next((probe for probe in tried if probe.status == BAD), None)

@@ -40,14 +40,12 @@ def split(source: Path, public: Path, private: Path, clock: Callable[[], datetim
     """
     with open_store(source, read_only=True, clock=clock) as store:
         bugs, library = {bug.id: bug for bug in store.bugs()}, libraries(store)
-        # On whichever build of a library: by cause and by signature.
-        named = {(library[bugs[each].target], bugs[each].signature) for each in withheld(list(bugs.values()))}
-        hidden = frozenset(bug.id for bug in bugs.values() if (library[bug.target], bug.signature) in named)
+        hidden = frozenset(withheld(list(bugs.values())))
         findings = [finding for key in library for finding in store.findings(key)]
         apart = Apart(
             hidden,
             frozenset(each.id for each in findings if _may_be_private(each, bugs.get(each.bug or 0), hidden)),
-            frozenset(each.id for each in store.checks() if suspected_death(_examined(each.outcome, bugs[each.bug]))),
+            frozenset(each.id for each in store.checks() if _is_suspect("crash", each.outcome, bugs[each.bug])),
             frozenset(each.id for each in shown_changes(store) if is_deadly(each)),
         )
     fingerprints = tuple(sorted({bugs[number].signature for number in hidden}))
@@ -65,13 +63,15 @@ def joined(into: Store, others: Sequence[Path]) -> Merged:
 def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[int]) -> bool:
     if finding.status == PENDING or finding.bug in hidden:
         return True
-    outcome = finding.outcome if bug is None else _examined(finding.outcome, bug)
-    return bool(suspicion(finding.verdict.kind, outcome))
+    if bug is None:
+        return bool(suspicion(finding.verdict.kind, finding.outcome, finding.test))
+    return _is_suspect(finding.verdict.kind, finding.outcome, bug)
 
 
-def _examined(outcome: Outcome, bug: BugRow) -> Outcome:
-    """Returns an outcome with a native stack. An outcome seen in passing has none: it gets the stack of its bug."""
-    return outcome if outcome.frames else outcome._replace(frames=bug.outcome.frames)
+def _is_suspect(kind: str, outcome: Outcome, bug: BugRow) -> bool:
+    """Whether an outcome of a bug is private. An outcome seen in passing has no native stack: it gets the bug's."""
+    seen = outcome if outcome.frames else outcome._replace(frames=bug.outcome.frames)
+    return bool(suspicion(kind, seen, bug.test))
 
 
 def is_deadly(change: Change | Shown) -> bool:

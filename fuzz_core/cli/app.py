@@ -89,6 +89,18 @@ COMMANDS = {
         },
         speaks_json=False,
     ),
+    "judge": CommandLine(
+        "Say of each cluster whether it is a bug: one after another, or one by its number.",
+        "judge:judge",
+        "state target",
+        {
+            "bug": argument(int, "Number of a bug of the cluster [default: all without a judgement]", None),
+            "verdict": option(str, "--as", "real, not-real, duplicate or wont-fix"),
+            "reason": option(str, "--reason", "What shows that it is so"),
+            "benign": option(Path, "--benign", "File of the labelled set that a false bug is appended to"),
+        },
+        helps={"target": "Key of a target [default: all]"},
+    ),
     "known add": CommandLine(
         "Write a bug into the file of known findings: from then on it is counted, not reported.",
         "known:add",

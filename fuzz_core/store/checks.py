@@ -11,6 +11,7 @@ from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store.base import Base, text
 
 KNOWN, OPEN, FIXED = "known", "open", "fixed"
+REAL, NOT_REAL, DUPLICATE, WONT_FIX = JUDGEMENTS = ("real", "not-real", "duplicate", "wont-fix")
 _COUNT = """
 INSERT INTO known_matches (entry, bug, findings, last_seen) VALUES (?, ?, ?, ?)
 ON CONFLICT (entry, bug) DO UPDATE SET findings = findings + excluded.findings, last_seen = excluded.last_seen
@@ -119,6 +120,15 @@ class Probe(NamedTuple):
     probed_at: str = ""
 
 
+class Judgement(NamedTuple):
+    """What a person says of a bug. verdict: one of JUDGEMENTS; judged_at: ISO 8601, UTC."""
+
+    bug: int
+    verdict: str
+    reason: str
+    judged_at: str
+
+
 class Change(NamedTuple):
     """A test case that comes to something else, with a script that prints it.
 
@@ -138,7 +148,7 @@ class Change(NamedTuple):
 
 
 class CheckTables(Base):
-    """The tables `checks`, `known_matches`, `probes` and `changes`, and the status of bugs that follows from them."""
+    """The tables `checks`, `known_matches`, `judgements`, `probes` and `changes`, and the status of bugs."""
 
     def add_checks(self, bug: int, checks: Iterable[NewCheck]) -> None:
         """Records what a bug did on some targets, in one transaction, in this order."""
@@ -181,6 +191,18 @@ class CheckTables(Base):
     def known_counts(self) -> dict[str, KnownCount]:
         """What each entry has matched so far, by its name; those that matched nothing are not there."""
         return {count.entry: count for count in self._records(KnownCount, _COUNTS)}
+
+    def save_judgements(self, bugs: Iterable[int], verdict: str, reason: str) -> None:
+        """Records what a person says of some bugs, in one transaction; it takes the place of an earlier judgement."""
+        with self._transaction():
+            self._insert_all(
+                "judgements", [(bug, verdict, text(reason), self._now()) for bug in bugs], "INSERT OR REPLACE"
+            )
+
+    def judgements(self) -> dict[int, Judgement]:
+        """What people say of bugs, by the bug's number."""
+        rows = self._records(Judgement, "SELECT * FROM judgements ORDER BY bug")
+        return {judgement.bug: judgement for judgement in rows}
 
     def save_probe(self, bug: int, probe: Probe) -> None:
         """Commits a probe at once; it takes the place of an earlier one of the same build."""

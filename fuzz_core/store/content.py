@@ -180,12 +180,13 @@ TABLES = (
     Table(
         "bugs",
         "target signature",
-        "signature_text api oracle kind test script outcome hits runs first_found minimised status origin",
+        "signature_text api oracle kind test script outcome hits runs first_found minimised status origin suspicion",
         ("minimised DESC", "place_of(test)"),
         {
             "first_found": "MIN(first_found) {over}",
             "status": "rtrim(substr('open fixed known', MAX(instr('open fixed known', status)) {over}, 5))",
             "origin": "MAX(origin) {over}",
+            "suspicion": "MAX(suspicion) {over}",
         },
         counted={"findings": "COALESCE((SELECT findings FROM main.bugs WHERE id = best.own), 0)"},
         numbered=True,
@@ -206,6 +207,7 @@ TABLES = (
         ("findings DESC", "last_seen DESC"),
         private=_OF_BUG,
     ),
+    Table("judgements", "bug", "verdict reason judged_at", ("judged_at DESC",), private=_OF_BUG),
     Table(
         "checks",
         "bug target status hits runs outcome checked_at",

@@ -159,6 +159,8 @@ class FindingTables(Base):
             number = int(known[0]["id"])
             if bug.minimised and not known[0]["minimised"]:
                 self._improve(number, bug)
+            elif bug.suspicion:
+                self._update("bugs", number, suspicion=bug.suspicion)
             return number, True
         shown = (target, signature, bug.hits, bug.runs, stored(bug.outcome), self._now())
         self._db.execute(_SHOWN_AGAIN, shown)
@@ -176,7 +178,8 @@ class FindingTables(Base):
 
     def _improve(self, number: int, bug: NewBug) -> None:
         cells = bug._asdict()
-        named = ("test", "script", "outcome", "hits", "runs", "minimised")
+        # A bug that was private once stays private, however small its script becomes.
+        named = ("test", "script", "outcome", "hits", "runs", "minimised", *["suspicion"] * bool(bug.suspicion))
         self._update("bugs", number, **{name: cells[name] for name in named})
 
     def bugs(self, target: str | None = None) -> list[BugRow]:

@@ -200,7 +200,8 @@ class _Copy:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         migrate(db, version)
         with db.atomic():
-            for table in TABLES:
+            # Only people judge, and none of them does so in a job that runs untrusted code.
+            for table in (table for table in TABLES if table.name != "judgements"):
                 if columns := _columns(db.conn, table.name):
                     self._table(db.conn, table.name, columns)
         db.close()

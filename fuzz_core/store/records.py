@@ -127,7 +127,10 @@ class FindingRow(NamedTuple):
 
 
 class NewBug(NamedTuple):
-    """A confirmed bug on its way into the store; `signature` is the text whose digest identifies the class."""
+    """A confirmed bug on its way into the store; `signature` is the text whose digest identifies the class.
+
+    suspicion: why the bug is private, where the outcome of the minimal script does not say so; empty otherwise.
+    """
 
     signature: str
     api: str
@@ -139,12 +142,13 @@ class NewBug(NamedTuple):
     hits: int
     runs: int
     minimised: bool = False
+    suspicion: str = ""
 
 
 class BugRow(NamedTuple):
     """A class of findings with one signature. findings: how many; first_found: ISO 8601, UTC.
 
-    origin: that of the first finding that has one.
+    origin: that of the first finding that has one. suspicion: see `NewBug`.
     """
 
     id: int
@@ -164,3 +168,4 @@ class BugRow(NamedTuple):
     minimised: bool
     status: str
     origin: str = ""
+    suspicion: str = ""

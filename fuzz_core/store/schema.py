@@ -235,6 +235,15 @@ UPDATE {table} SET test = json_set(test, '$[2]',
 WHERE json_extract(test, '$[2]') <> 0
 """
 
+_JUDGEMENTS = """
+ALTER TABLE bugs ADD COLUMN suspicion TEXT NOT NULL DEFAULT '';
+CREATE TABLE judgements (
+    bug INTEGER PRIMARY KEY REFERENCES bugs(id),
+    verdict TEXT NOT NULL CHECK (verdict IN ('real', 'not-real', 'duplicate', 'wont-fix')),
+    reason TEXT NOT NULL, judged_at TEXT NOT NULL
+);
+"""
+
 
 # What the later ones change besides is in functions of their own.
 SCRIPTS = {
@@ -280,10 +289,16 @@ def m0011_content(db: Database) -> None:
     db.executescript("DROP TABLE temp.old_invocations; DROP TABLE temp.old_provenance;")
 
 
-NEWEST = 11
+@MIGRATIONS()
+def m0012_judgements(db: Database) -> None:
+    """Why a bug is private although its minimal script does not show it, and what people say of bugs."""
+    db.executescript(_JUDGEMENTS)
+
+
+NEWEST = 12
 # What fuzzing leaves, children first; everything else is what tracing has left.
 RESULT_TABLES = (
-    *("known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators"),
+    *("judgements", "known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators"),
     *("moco_nodes", "moco_trees"),
 )
 

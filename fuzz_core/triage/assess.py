@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from math import exp, log
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
+from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.tree import Path, exchanged, positions
-from fuzz_core.ir.values import Invocation, Prim, TestCase
+from fuzz_core.ir.tree import Path, exchanged, positions, with_tensors
+from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase
 from fuzz_core.oracles.kinds import GRADES, kind_of
-from fuzz_core.triage.cluster import Bug, clusters, spoke
+from fuzz_core.triage.cluster import MEMORY, Bug, clusters, place_of, spoke
 from fuzz_core.triage.signature import corrupts_heap
 from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW
 
@@ -128,12 +130,20 @@ class Severity(NamedTuple):
         return int(not self.private), int(not self.regression), STATUSES.index(self.validity.status), place
 
 
-def severity(bug: Bug, judged: Validity | None = None, regression: bool = False) -> Severity:
+class Suspect(Bug, Protocol):
+    """A bug on record, with what other inputs of the same bug have shown."""
+
+    @property
+    def suspicion(self) -> str:
+        """Why it is private although its minimal script does not show it; empty otherwise."""
+
+
+def severity(bug: Suspect, judged: Validity | None = None, regression: bool = False) -> Severity:
     """The severity of a bug; `judged` where its validity is known already.
 
     A regression is what a baseline target does not show. Sort bugs by `order`, which no two of them share.
     """
-    suspected = suspicion(bug.kind, bug.outcome)
+    suspected = _suspected(bug)
     died = bug.kind == "internal-error" and bug.outcome.kind == "signal"
     grade = "private" if suspected else "crash" if died else kind_of(bug.kind).grade
     return Severity(grade, suspected, judged or validity(bug), regression or bug.kind == "regression")
@@ -144,19 +154,71 @@ def order(bug: Bug, found: Severity) -> tuple[tuple[int, ...], int]:
     return found.rank, bug.id
 
 
-def withheld(bugs: Sequence[Bug]) -> frozenset[int]:
-    """The numbers of bugs of which nothing may be told in public: private ones, and what looks like the same cause.
+def withheld(bugs: Sequence[Suspect]) -> dict[int, str]:
+    """Return the bugs of which nothing may be told in public, by number, each with the reason.
 
-    A null pointer here and a corrupted heap there may be one missing check.
+    Private are suspects of touching foreign memory, bugs with their signature on another build, and bugs that look like
+    the same cause: members of one cluster, and deaths on bad memory in the same kernel or the same api. A null pointer
+    here and a corrupted heap there may be one missing check.
     """
-    groups = [cluster.members for cluster in clusters(bugs)]
-    return frozenset(bug.id for group in groups for bug in group if any(suspicion(b.kind, b.outcome) for b in group))
+    reasons = {bug.id: reason for bug in bugs if (reason := _suspected(bug))}
+    groups: dict[tuple[str, object], list[Suspect]] = defaultdict(list)
+    for number, cluster in enumerate(clusters(bugs)):
+        groups["cluster", number] += cluster.members
+    for bug in bugs:
+        groups["signature", bug.signature_text].append(bug)
+        place = place_of(bug)
+        if place.nature == MEMORY:
+            groups["api", (place.library, place.family)].append(bug)
+            if place.frames and not place.vague:
+                groups["kernel", (place.library, place.frames[0])].append(bug)
+    alike: dict[int, str] = {}
+    for group in groups.values():
+        suspects = [bug.id for bug in group if bug.id in reasons]
+        if suspects:
+            alike |= {bug.id: f"looks like the cause of bug {min(suspects)}" for bug in group}
+    return alike | reasons
 
 
-def suspicion(kind: str, outcome: Outcome) -> str:
-    """Why memory that is not the library's may have been touched; empty where nothing says so."""
+def _suspected(bug: Suspect) -> str:
+    return suspicion(bug.kind, bug.outcome, bug.test) or bug.suspicion
+
+
+def filled(test: TestCase) -> TestCase:
+    """The same call with two elements along each empty dimension: zeros for integers, drawn numbers otherwise.
+
+    An empty buffer is a null pointer, so that a read outside of it looks harmless.
+    """
+
+    def fill(tensor: Tensor) -> Tensor:
+        if tensor.size:
+            return tensor
+        shape = tuple(extent or 2 for extent in tensor.shape)
+        whole = tensor.dtype == "bool" or "int" in tensor.dtype
+        return tensor._replace(shape=shape, strides=None, fill=Fill("constant", 0.0, 0.0) if whole else Fill())
+
+    return test._replace(invocation=with_tensors(test.invocation, fill))
+
+
+def suspicion(kind: str, outcome: Outcome, test: TestCase) -> str:
+    """Why a bug is private: memory that is not the library's may have been touched; empty where nothing says so.
+
+    See `is_told_openly`.
+    """
+    if is_told_openly(kind, test):
+        return ""
     foreign = not kind_of(kind).fails and _FOREIGN.search(f"{kind} {outcome.text}")
     return suspected_death(outcome) or ("the result holds memory that is not the library's" if foreign else "")
+
+
+def is_told_openly(kind: str, test: TestCase) -> bool:
+    """Whether the maintainers want a memory error on this input as an ordinary public bug.
+
+    Some do for bad input. A traced call, a model program and a call that returns are no bad input.
+    """
+    rules = disclosure_of(test.invocation.api)
+    is_bad = bool(test.rules) and not test.program and not kind_of(kind).validity
+    return rules is not None and rules.memory_errors == "public" and is_bad
 
 
 def suspected_death(outcome: Outcome) -> str:

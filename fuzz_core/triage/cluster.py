@@ -29,9 +29,10 @@ RELATED = 2 / 3
 GENERIC_FROM = 3
 # A bug joins those of which it resembles this share: no chain grows out of single likenesses.
 QUORUM = 0.5
-_MEMORY = "memory"
+MEMORY = "memory"
 _DOCUMENTED = "bounds"
 _REFUSED = "inconsistent"
+_BOUND = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
 # In characters; longer documentation that is equal is one text.
 LONG = 40
 _LOCATION = re.compile(
@@ -120,7 +121,8 @@ class Place(NamedTuple):
     names: under which the called function and its kernel are known. frames: informative by themselves, innermost first.
     words: the library's; empty where only the language spoke. vague: the death came long after the fault.
     difference: what two modes disagree about, or what documentation says; empty of crashes. quoted: the documentation's
-    own words where they are so many that they stand in several places only because they were copied.
+    own words where they are so many that they stand in several places only because they were copied. bounds: module of
+    the api, argument and the numbers that its documentation names; empty where it names none.
     """
 
     target: str
@@ -134,6 +136,7 @@ class Place(NamedTuple):
     vague: bool = False
     difference: str = ""
     quoted: str = ""
+    bounds: tuple[str, ...] = ()
 
 
 def place_of(bug: Bug) -> Place:
@@ -143,9 +146,10 @@ def place_of(bug: Bug) -> Place:
     if not kind_of(bug.kind).fails:
         nature, difference = _disagreement(bug)
         # The words of `ARGUMENT = VALUE, documented: WORDS (SOURCE)` where they are many.
-        words = " ".join(outcome.text.partition(", documented: ")[2].split())
-        quoted = words if bug.kind == _DOCUMENTED and len(words) > LONG else ""
-        return Place(*told, frozenset((name,)), nature, difference=difference, quoted=quoted)
+        words = " ".join(outcome.text.partition(", documented: ")[2].split()) if bug.kind == _DOCUMENTED else ""
+        quoted, numbers = words if len(words) > LONG else "", sorted(map(float, _BOUND.findall(words)))
+        bounds = (bug.api.rpartition(".")[0], nature, *map(str, numbers)) if numbers else ()
+        return Place(*told, frozenset((name,)), nature, difference=difference, quoted=quoted, bounds=bounds)
     parts, kernels = bug.api.split("."), _KERNEL.findall(outcome.text[:4000])
     # With its module's: raw operators carry in their names what modules are for (`SparseReduceSum`).
     qualified = ["_".join(parts[-2:])] * (len(parts) > 2)
@@ -196,7 +200,7 @@ def _disagreement(bug: Bug) -> tuple[str, str]:
 
 def _nature(outcome: Outcome) -> str:
     if corrupts_heap(outcome) or outcome.name in ("SIGSEGV", "SIGBUS"):
-        return _MEMORY
+        return MEMORY
     return outcome.name if outcome.kind == "signal" else outcome.kind
 
 
@@ -300,11 +304,12 @@ def _same_call(one: Place, other: Place) -> bool:
 def _same_difference(one: Place, other: Place) -> bool:
     """Functions of one family in which modes disagree about the same: they share their formulas and wrappers.
 
-    Of whatever family where a long text of documentation is the same.
+    Of whatever family where a long text of documentation is the same, or where functions of one module do not check the
+    same bounds of the same argument.
     """
     if not one.difference or one.difference != other.difference:
         return False
-    copied = bool(one.quoted) and one.quoted == other.quoted
+    copied = (bool(one.quoted) and one.quoted == other.quoted) or (bool(one.bounds) and one.bounds == other.bounds)
     return copied or _ratio(one.family, other.family) >= RELATED
 
 

@@ -37,7 +37,7 @@ def advise(state: Path, *arguments: str, **environment: str) -> tuple[int, str]:
 def test_it_is_printed_with_what_to_do(state: Path) -> None:
     code, said = advise(state, "2")
     assert code == 0 and "Private: not for a public issue" in said
-    assert "security/policy" in said and "torch.bravo" in said
+    assert "security/advisories/new" in said and "torch.bravo" in said
 
 
 def test_what_may_be_told_has_a_command_of_its_own(state: Path) -> None:

@@ -13,6 +13,7 @@ from githubserver import BOT, Server, token_of
 from hubs import elsewhere_of, hub_of, night
 from issueworld import reportable
 
+from fuzz_core.adapters.library import Disclosure
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.issues.clusters import ClusterReport
@@ -21,7 +22,7 @@ from nightfuzz.bot.issues.labels import APPROVE, DRAFT
 from nightfuzz.bot.jobs.context import WorkflowEvent
 from nightfuzz.bot.jobs.issues import _file_upstream
 from nightfuzz.bot.upstream.approval import ApprovalResult, Approver, BuildCheck
-from nightfuzz.bot.upstream.draft import Mode, Policy, write_draft
+from nightfuzz.bot.upstream.draft import Mode, write_draft
 
 
 class Story:
@@ -35,13 +36,16 @@ class Story:
         self.hub = hub_of(self.ours, self.time)
         self.bug = reportable("a")
         self.filings = night(self.hub, Filings(), self.time, self.bug).filings
-        self.policy = Policy(library="fakelib", repository=self.theirs.name, allowed=True, why="ask first")
+        self.policy = Disclosure(self.theirs.name, True, "ask first", {})
         self.verified = BuildCheck(True, "2")
 
     def draft(self, mode: Mode = "approved") -> str:
-        rules, record = {"fakelib": self.policy}, self.filings.issues[1]
-        self.filings, said = write_draft(self.hub, mode, rules, self.wanted, self.time.now, record, self.filings)
+        record = self.filings.issues[1]
+        self.filings, said = write_draft(self.hub, mode, self.known, self.wanted, self.time.now, record, self.filings)
         return said
+
+    def known(self, api: str) -> Disclosure:
+        return self.policy
 
     @property
     def wanted(self) -> dict[str, ClusterReport]:
@@ -53,7 +57,7 @@ class Story:
 
     def review(self) -> ApprovalResult:
         approver = Approver(
-            self.hub, {"fakelib": self.policy}, self.wanted,
+            self.hub, self.known, self.wanted,
             lambda name: elsewhere_of(self.theirs, self.hub, self.time), lambda fingerprint: self.verified,
             self.time.now,
         )  # fmt: skip
@@ -161,6 +165,7 @@ def test_the_newest_build_has_to_show_it(story: Story) -> None:
 def test_what_is_reported_already_is_shown_and_filed_on_a_second_word(story: Story, title: str, body: str) -> None:
     story.theirs.send("POST", "/issues", {"title": title, "body": body}, token_of("stranger"))
     story.draft()
+    assert f"`{story.theirs.name}#1`" in story.ours.get("/issues/2")["body"], "the person who approves sees it first"
     story.approve("writer")
     story.review()
     assert story.reports == [] and f"`{story.theirs.name}#1`" in story.said(2)
@@ -205,7 +210,7 @@ def test_an_approved_draft_is_filed_by_a_run_with_the_input_approved_alone(
 
 
 def test_a_tracker_that_says_no_gets_no_draft(story: Story) -> None:
-    story.policy = story.policy.model_copy(update={"allowed": False})
+    story.policy = story.policy._replace(accepts=False)
     with pytest.raises(UserError, match="does not want it"):
         story.draft()
     assert len(story.ours.all("/issues?state=all")) == 1
@@ -214,7 +219,7 @@ def test_a_tracker_that_says_no_gets_no_draft(story: Story) -> None:
 def test_a_tracker_that_has_moved_gets_a_draft_of_its_own(story: Story) -> None:
     story.draft()
     story.approve("writer")
-    story.policy = story.policy.model_copy(update={"repository": "another/place"})
+    story.policy = story.policy._replace(repository="another/place")
     story.review()
     assert story.reports == [] and "`another/place`" in story.said(2)
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import cluster, reportable
 from markdown_it import MarkdownIt
 
+from fuzz_core.adapters.disclosure import disclosure_of
+from fuzz_core.adapters.library import Disclosure
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.issues.labels import APPROVE
 from nightfuzz.bot.upstream.advisory import content, instructions
-from nightfuzz.bot.upstream.draft import LONGEST, Policy, ReportText, draft, policies, policy_of, refuse, shown, text_of
+from nightfuzz.bot.upstream.draft import LONGEST, ReportText, TrackerSearch, draft, refuse, rules_of, shown, text_of
+from nightfuzz.bot.upstream.duplicates import Duplicate
+from nightfuzz.reports.case import UNSEARCHED
 
-POLICY = Policy(
-    library="fakelib", repository="o/fakelib", allowed=True, why="ask first", refused_apis=("fakelib.raw.*",)
-)
+POLICY = Disclosure("o/fakelib", True, "ask first", {}, refused_apis=("fakelib.raw.*",))
 
 
-def reason(policy: Policy = POLICY, **more: object) -> str:
+def reason(policy: Disclosure = POLICY, **more: object) -> str:
     wanted = reportable("a", **more)
     try:
         refuse(wanted, policy, text_of(wanted))
@@ -53,7 +57,7 @@ def test_raw_apis_are_fine_where_another_shows_it_too() -> None:
 
 
 def test_a_tracker_that_says_no_is_left_alone() -> None:
-    assert "does not want it: ask first" in reason(POLICY.model_copy(update={"allowed": False}))
+    assert "does not want it: ask first" in reason(POLICY._replace(accepts=False))
 
 
 def test_what_a_draft_cannot_show_whole_is_refused() -> None:
@@ -99,15 +103,42 @@ def test_an_edited_draft_shows_another_text() -> None:
     assert shown("nothing") is None
 
 
-def test_shipped_policies_are_read() -> None:
-    shipped = policies()
-    assert shipped["torch"].repository == "pytorch/pytorch" and not shipped["tensorflow"].takes("tf.raw_ops.Abs")
-    with pytest.raises(UserError, match="no policy"):
-        policy_of(shipped, "mxnet")
+def test_a_library_without_rules_is_refused() -> None:
+    assert rules_of(reportable("a", api="torch.add")).repository == "pytorch/pytorch"
+    with pytest.raises(UserError, match="nobody has written down"):
+        rules_of(reportable("a", api="mxnet.add"))
+
+
+def test_a_draft_lists_similar_issues_in_code_and_what_only_a_person_can_do() -> None:
+    rules = POLICY._replace(human_part="why it matters", umbrella=7, confirmations=("I have searched",))
+    found = TrackerSearch([Duplicate(3, "a @person crashes", "its title")])
+    page = draft(text_of(reportable("a")), rules, 1, found, "the rules were read in 2020")
+    for words in (
+        "`o/fakelib#3` (its title): `a @person crashes`",
+        "`o/fakelib#7`",
+        "why it matters",
+        "I have searched",
+    ):
+        assert words in page
+    assert "Warning: the rules were read in 2020" in page
+    assert "has not been searched" in draft(text_of(reportable("a")), POLICY, 1)
+    assert "No issue there looks the same" in draft(text_of(reportable("a")), POLICY, 1, TrackerSearch())
+
+
+def test_the_text_says_what_was_searched_and_no_more_that_nothing_was() -> None:
+    body = f"Not checked:\n\n- {UNSEARCHED}\n- other hardware"
+    day = datetime(2026, 11, 25, tzinfo=UTC)
+    text = text_of(reportable("a", body=body), searched=TrackerSearch().sentence("o/fakelib", day)).body
+    assert "Searched o/fakelib on 2026-11-25" in text and "no issue looks the same" in text
+    assert UNSEARCHED not in text and "- other hardware" in text
+    assert (
+        UNSEARCHED
+        in text_of(reportable("a", body=body), searched=TrackerSearch(done=False).sentence("o/fakelib", day)).body
+    )
 
 
 def test_written_instructions_say_where_and_that_it_is_private() -> None:
-    text = instructions("title\x1b", "body", policies()["tensorflow"], "tensorflow")
+    text = instructions("title\x1b", "body", disclosure_of("tf.add"), "tensorflow")
     assert "g.co/vulnz" in text and "Private" in text and "\x1b" not in text
     assert "SECURITY.md" in instructions("title", "body", None, "mxnet")
 

@@ -51,6 +51,11 @@ def dtype(name: str) -> Ref:
     return Ref("dtype", name)
 
 
+def named(kind: str, name: str) -> Ref:
+    """A device, or anything else that the library knows by name."""
+    return Ref(kind, name)
+
+
 def _values(args: Sequence[Any]) -> tuple[Value, ...]:
     return tuple(map(_value, args))
 

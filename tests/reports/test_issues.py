@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from report_cases import (
     PRIVATE,
     TENSORFLOW,
     TORCH,
+    UNKNOWN,
     bug,
     comparison_case,
     hostile_case,
@@ -31,7 +33,15 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.facts import Environment
 from nightfuzz.reports.case import BugCase
-from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
+from nightfuzz.reports.issues import (
+    Issue,
+    bug_report,
+    error_input,
+    labels_of,
+    missing_parts,
+    regression_report,
+    umbrella_report,
+)
 from nightfuzz.reports.text import BODY, TITLE
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -115,6 +125,64 @@ def test_a_wrong_result_says_by_which_rules_it_was_compared() -> None:
 
 def test_a_text_that_is_too_long_is_missed() -> None:
     assert missing_parts(str(bug_report(torch_case())) + "x" * BODY, "torch") == ["at most 65,536 characters"]
+
+
+def test_labels_follow_from_what_is_known() -> None:
+    assert labels_of(comparison_case()) == ["topic: fuzzer", "module: correctness (silent)", "triage review"]
+    died = torch_case(bug=bug(kind="crash", outcome=Outcome("signal", "SIGSEGV")), severity=UNKNOWN)
+    assert {"module: crash", "module: error checking"} <= set(labels_of(died))
+    assert "module: regression" in labels_of(regression_case())
+    assert labels_of(tensorflow_case()) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "api", "expected"),
+    [
+        (
+            "import torch\n\nx = torch.zeros(2)\ntorch.f(x, [1, 2], mode='a')\n",
+            "torch.f",
+            "ErrorInput(SampleInput(torch.zeros(2), args=([1, 2],), kwargs={'mode': 'a'}), error_regex=\"…\")",
+        ),
+        (
+            "import torch\n\ntorch.f(torch.ones(1))\n",
+            "torch.f",
+            'ErrorInput(SampleInput(torch.ones(1)), error_regex="…")',
+        ),
+        # A method, a layer, a call without a tensor, and arguments that are too long for a line.
+        ("import torch\n\ntorch.zeros(2).f(1)\n", "torch.Tensor.f", ""),
+        ("import torch\n\ntorch.nn.L(1)(torch.zeros(2))\n", "torch.nn.L", ""),
+        ("import torch\n\ntorch.f()\n", "torch.f", ""),
+        (LONG, "torch.f", ""),
+        ("import (", "torch.f", ""),
+    ],
+)
+def test_a_call_becomes_an_error_input_of_an_opinfo(script: str, api: str, expected: str) -> None:
+    assert error_input(torch_case(bug=bug(script=script, api=api))) == expected
+
+
+def test_bad_input_of_torch_names_the_umbrella_only_for_deaths_on_bad_memory() -> None:
+    died = bug(kind="crash", outcome=Outcome("signal", "SIGSEGV"))
+    assert "`pytorch/pytorch#195547`" in bug_report(torch_case(bug=died)).body
+    body = bug_report(torch_case()).body
+    assert "195547" not in body and "an error input in the operator's OpInfo" in body
+    assert "OpInfo" not in bug_report(comparison_case()).body
+
+
+def test_a_report_says_which_versions_show_the_bug() -> None:
+    body = bug_report(torch_case(shown_on=("2.12.0", "2.14.0.dev20261101"), clean_on=("2.9.0",))).body
+    assert "- First bad version: unknown; 2.12.0, 2.14.0.dev20261101 show it too." in body
+    assert "- Not shown by: 2.9.0." in body
+    assert "no other version was run" in bug_report(torch_case()).body
+    nightly = bug_report(tensorflow_case()._replace(shown_on=("2.22.0.dev20261101",))).body
+    assert "Nightly?\n\nYes" in nightly
+
+
+def test_jittors_form_offers_a_system_and_boxes_that_only_a_person_ticks() -> None:
+    case = jittor_case()
+    ubuntu = replace(case.environment, facts={**case.environment.facts, "os": "Ubuntu 22.04.5 LTS (x86_64)"})
+    assert "Operating System\n\nUbuntu 22.04\n" in bug_report(case._replace(environment=ubuntu)).body
+    assert bug_report(case).title.startswith("[Bug] ")
+    assert bug_report(case).body.count("- [ ] ") == 2
 
 
 def test_private_bugs_are_refused_by_everything_public() -> None:

@@ -119,6 +119,16 @@ class DescribeSettling:
             scripts.append(store.bug(1).script)
         assert scripts == ["script 0", "script 1", "script 1", "script 1"]
 
+    def test_what_any_finding_of_a_bug_says_of_privacy_stays(self, store: Store, run: int) -> None:
+        """A finding that looks harmless takes nothing back, and neither does a smaller script."""
+        public, private = bug(), bug()._replace(suspicion="SIGSEGV, on the input as it was found")
+        number = store.settle_finding(added(store, run, 1), "confirmed", bug=public)
+        assert number is not None
+        for seed, found in ((2, private), (3, public), (4, public._replace(minimised=True))):
+            store.settle_finding(added(store, run, seed), "confirmed", bug=found)
+        store.improve_bug(number, public)
+        assert store.bug(number).suspicion == private.suspicion
+
     def test_improving_a_bug_keeps_its_signature_and_findings(self, store: Store, run: int) -> None:
         store.settle_finding(added(store, run), "confirmed", bug=bug())
         store.improve_bug(1, bug("other text", minimised=True, script="short"))

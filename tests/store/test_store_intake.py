@@ -95,6 +95,15 @@ class DescribeTakeIn:
         same = take_in(path, tmp_path / "same.db").rows
         assert {name: taken.rows[name] for name in ("targets", "invocations", "runs", "bugs")}.items() <= same.items()
 
+    def test_a_job_of_untrusted_code_cannot_judge(self, path: Path, tmp_path: Path) -> None:
+        with open_store(path) as store:
+            store.save_judgements([store.bugs()[0].id], "not-real", "says a shard")
+        settled(path)
+        take_in(path, tmp_path / "clean.db")
+        with open_store(tmp_path / "clean.db", read_only=True) as store:
+            assert store.judgements() == {}
+            assert store.bugs()
+
     @pytest.mark.parametrize("version", [9, 10])
     def test_an_older_file_says_the_same_once_it_is_taken_in(self, path: Path, tmp_path: Path, version: int) -> None:
         taken = take_in(earlier(path, tmp_path / "old.db", version), tmp_path / "clean.db")

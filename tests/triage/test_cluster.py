@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import NamedTuple
 
@@ -225,6 +226,25 @@ class DescribeDisagreements:
             for api in ("torch.nn.functional.cross_entropy", one.api):
                 other = raised(2, api, words, "RuledOut")._replace(kind="bounds")
                 assert grouped(one, other) == expected
+
+    @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+    def test_bounds_of_one_argument_in_one_module_are_one_in_any_order(self, order: tuple[int, ...]) -> None:
+        """Three losses of Keras were two or three causes, as their names are less alike in some orders."""
+        losses = ("binary_crossentropy", "CategoricalFocalCrossentropy", "categorical_focal_crossentropy")
+        words = ("Float in range [0, 1].", "Float in [0, 1].", "(Optional) Float in [0, 1].")
+        bugs = [
+            raised(
+                number, f"tf.keras.losses.{losses[place]}", f'label_smoothing = `-1`, documented: "{words[place]}" (d)'
+            )._replace(kind="bounds")
+            for number, place in enumerate(order, 1)
+        ]
+        assert grouped(*bugs) == {frozenset({1, 2, 3})}
+        other = bugs[0]._replace(outcome=bugs[0].outcome._replace(text='eps = `-1`, documented: "In [0, 1]." (d)'))
+        elsewhere = bugs[0]._replace(api="tf.image.adjust_gamma")
+        unlike = bugs[1]._replace(outcome=bugs[1].outcome._replace(text=bugs[1].outcome.text.replace("1].", "2].")))
+        for one in (other, elsewhere):
+            assert grouped(one, bugs[1]) == {frozenset({1}), frozenset({2})}
+        assert grouped(bugs[0]._replace(api="tf.keras.losses.huber"), unlike) == {frozenset({1}), frozenset({2})}
 
     def test_in_which_mode_a_call_is_refused_makes_no_difference(self) -> None:
         one = differs(1, "tf.raw_ops.Fill", "function", "inconsistent")

@@ -9,17 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.store.records import BugRow
-from fuzz_core.triage.assess import GRADES, STATUSES, Severity, Validity, order, severity, withheld
+from fuzz_core.triage.assess import GRADES, STATUSES, Severity, Validity, filled, order, severity, withheld
 from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW, WILD
 
 UNKNOWN = Validity("unknown", "")
 
 
-def bug(kind: str, outcome: Outcome, number: int = 1, api: str = "torch.f") -> BugRow:
+def bug(kind: str, outcome: Outcome, number: int = 1, api: str = "tf.f") -> BugRow:
     test = TestCase(Invocation(api), 0, rules=("some rule",))
-    return BugRow(number, "torch-1", "", "", api, "crash", kind, test, "", outcome, 3, 3, 1, "", True, "open")
+    signature = f"{api}: {outcome.name} {outcome.text}"
+    return BugRow(
+        number, "tensorflow-1", "", signature, api, "crash", kind, test, "", outcome, 3, 3, 1, "", True, "open"
+    )
 
 
 def died(name: str, *frames: str, said: str = "") -> BugRow:
@@ -108,6 +111,59 @@ def test_the_order_is_total(found: list[Severity]) -> None:
 def test_what_looks_like_a_private_cause_is_withheld_too() -> None:
     null = died("SIGSEGV", "at::native::f", NULL_PAGE)._replace(id=1)
     heap = died("SIGABRT", said="free(): invalid pointer")._replace(id=2)
-    elsewhere = bug("crash", Outcome("signal", "SIGFPE"), 3, "torch.g")
-    assert withheld([null, heap, elsewhere]) == {1, 2}
-    assert withheld([null, elsewhere]) == frozenset()
+    elsewhere = bug("crash", Outcome("signal", "SIGFPE"), 3, "tf.g")
+    assert set(withheld([null, heap, elsewhere])) == {1, 2}
+    assert withheld([null, elsewhere]) == {}
+
+
+def test_one_private_death_in_a_kernel_makes_the_others_of_that_kernel_and_api_private() -> None:
+    """Whatever else the clusters say: four real memory errors were public beside a private one of the same kernel."""
+    far = died("SIGSEGV", "at::native::scatter_kernel", "at::native::a", WILD)._replace(id=1)
+    same_kernel = bug("crash", null("at::native::scatter_kernel", "at::native::b", "at::native::c"), 2, "tf.other")
+    same_api = bug("crash", null("at::native::unlike"), 3, "tf.f")
+    check = bug("internal-error", Outcome("exception", "RuntimeError", "INTERNAL ASSERT FAILED"), 4, "tf.f")
+    other = bug("crash", null("at::native::more"), 5, "tf.elsewhere")
+    assert withheld([far, same_kernel, same_api, check, other]) == {
+        1: "SIGSEGV at an address that is not known to be harmless",
+        2: "looks like the cause of bug 1",
+        3: "looks like the cause of bug 1",
+    }
+
+
+def test_what_another_input_of_the_bug_has_shown_makes_it_private() -> None:
+    found = bug("crash", null("at::native::f"))._replace(suspicion="SIGSEGV, on the input as it was found")
+    assert severity(found).private
+    assert severity(found).reason == "SIGSEGV, on the input as it was found"
+
+
+def null(*frames: str) -> Outcome:
+    return Outcome("signal", "SIGSEGV", "", (*frames, NULL_PAGE))
+
+
+def test_filling_leaves_a_call_without_empty_tensors_as_it_is() -> None:
+    full = TestCase(Invocation("tf.f", (Tensor("float32", (2, 3)),)), 0)
+    assert filled(full) == full
+    empty = TestCase(Invocation("tf.f", (Tensor("int64", (0, 3), strides=(3, 1)), Tensor("float32", (0,)))), 0)
+    assert [tensor.shape for tensor in filled(empty).invocation.args] == [(2, 3), (2,)]
+    assert filled(empty).invocation.args[0].fill == Fill("constant", 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("api", "rules", "private"),
+    [
+        ("torch.f", ("a rule",), False),
+        # A traced call is no bad input: nothing says that its memory errors are ordinary bugs.
+        ("torch.f", (), True),
+        ("tf.f", ("a rule",), True),
+        ("tf.keras.f", ("a rule",), True),
+        ("jittor.f", ("a rule",), True),
+        ("other.f", ("a rule",), True),
+    ],
+)
+def test_a_memory_error_on_bad_input_is_told_as_its_maintainers_want(
+    api: str, rules: tuple[str, ...], private: bool
+) -> None:
+    found = died("SIGSEGV", "native::f", WILD)
+    found = found._replace(api=api, test=TestCase(Invocation(api), 0, rules=rules))
+    assert severity(found).private is private
+    assert bool(withheld([found])) is private

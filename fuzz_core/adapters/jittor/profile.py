@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fuzz_core.adapters.library import Profile, assigned, bound
+from datetime import date
+
+from fuzz_core.adapters.library import Disclosure, Profile, Source, assigned, bound
 
 _IMPORTS = """
 import jittor as jt
@@ -35,6 +37,7 @@ _FORM = (
     "Jittor 版本 / Jittor version",
     "Python 版本 / Python version",
     "GPU 环境 / GPU",
+    "确认 / Confirmation",
 )
 # Jittor is compiled on this machine, for CUDA if it finds a CUDA compiler.
 _FACTS = """
@@ -49,4 +52,19 @@ def versions(jittor):
     return {"compiler": output(flags.cc_path, "--version").split("\\n")[0], "options": options,
             "cache": flags.cache_path.rpartition(".cache/jittor/")[2]}
 """
-PROFILE = Profile(bound(_IMPORTS), assigned(_STAND_INS), "jt.array", "jt.ones", _FORM, _FACTS)
+_FORM_PAGE = Source(
+    "https://github.com/Jittor/jittor/blob/master/.github/ISSUE_TEMPLATE/bug_report.yml", date(2026, 11, 25)
+)
+_DISCLOSURE = Disclosure(
+    "Jittor/jittor",
+    accepts=False,
+    why="it says nothing about reports of fuzzers: ask there first",
+    sources=dict.fromkeys(("accepts", "why", "labels", "title_prefix", "confirmations"), _FORM_PAGE),
+    labels={"any": ("bug",)},
+    title_prefix="[Bug] ",
+    confirmations=(
+        "我已经搜索过现有 issue，没有找到相同的问题 / I have searched existing issues",  # noqa: RUF001
+        "我已经阅读过 Jittor 文档 / I have read the docs",
+    ),
+)
+PROFILE = Profile(bound(_IMPORTS), assigned(_STAND_INS), "jt.array", "jt.ones", _FORM, {"jittor": _DISCLOSURE}, _FACTS)

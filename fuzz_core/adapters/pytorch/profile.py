@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fuzz_core.adapters.library import Profile, assigned, bound
+from datetime import date
+
+from fuzz_core.adapters.library import Disclosure, Profile, Source, assigned, bound
 
 _IMPORTS = """
 import torch
@@ -54,4 +56,46 @@ def form():
     from torch.utils.collect_env import get_pretty_env_info
     return get_pretty_env_info()
 """
-PROFILE = Profile(bound(_IMPORTS), assigned(_STAND_INS), "torch.tensor", "torch.ones", _FORM, _FACTS)
+_READ = date(2026, 11, 25)
+_ISSUES = "https://github.com/pytorch/pytorch/issues"
+_FILES = "https://github.com/pytorch/pytorch/blob/main"
+_AI = Source(f"{_FILES}/AI_POLICY.md", _READ)
+# Its members name the umbrella, close single reports as its duplicates, and say that they want no check per operator.
+_UMBRELLA = Source(f"{_ISSUES}/195547", _READ)
+_TRIAGE = Source(f"{_FILES}/.claude/skills/triaging-issues/SKILL.md", _READ)
+_DISCLOSURE = Disclosure(
+    "pytorch/pytorch",
+    accepts=True,
+    why="reports of fuzzers are taken, but none that no person has understood: whoever approves answers for the "
+    "report. Read it, run its script, and say in a comment of your own words why it matters",
+    sources={
+        "accepts": _AI,
+        "why": _AI,
+        "human_part": _AI,
+        "memory_errors": Source("https://github.com/pytorch/pytorch/pull/167519", _READ),
+        "umbrella": _UMBRELLA,
+        "proposed_fix": Source("https://github.com/pytorch/pytorch/pull/191568", _READ),
+        "labels": _TRIAGE,
+        "security": Source(f"{_FILES}/SECURITY.md", _READ),
+    },
+    memory_errors="public",
+    umbrella=195547,
+    proposed_fix="an error input in the operator's OpInfo, which every device then has to refuse",
+    human_part="why it matters",
+    labels={
+        "crash": ("module: crash", "triage review"),
+        "internal-error": ("module: assert failure", "triage review"),
+        "wrong-result": ("module: correctness (silent)", "triage review"),
+        "wrong-gradient": ("module: derivatives", "module: correctness (silent)", "triage review"),
+        "nonfinite": ("module: NaNs and Infs",),
+        "inductor": ("module: inductor", "oncall: pt2"),
+        "invalid": ("module: error checking", "module: edge cases"),
+        "unknown": ("module: error checking", "module: edge cases"),
+        "regression": ("module: regression", "triage review"),
+        "any": ("topic: fuzzer",),
+    },
+    security="https://github.com/pytorch/pytorch/security/advisories/new",
+)
+PROFILE = Profile(
+    bound(_IMPORTS), assigned(_STAND_INS), "torch.tensor", "torch.ones", _FORM, {"torch": _DISCLOSURE}, _FACTS
+)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fuzz_core.adapters.library import Profile, assigned, bound
+from datetime import date
+
+from fuzz_core.adapters.library import Disclosure, Profile, Source, assigned, bound
 
 _IMPORTS = """
 import tensorflow as tf
@@ -72,4 +74,48 @@ def versions(tf):
              if build.get(key)]
     return {"cuda": ", ".join(known), "compiler": tf.version.COMPILER_VERSION}
 """
-PROFILE = Profile(bound(_IMPORTS), assigned(_STAND_INS), "tf.constant", "tf.ones", _FORM, _FACTS)
+_READ = date(2026, 11, 25)
+_SECURITY = Source("https://github.com/tensorflow/tensorflow/blob/master/SECURITY.md", _READ)
+_FUZZERS = Source("https://github.com/tensorflow/tensorflow/issues/98217", _READ)
+_TENSORFLOW = Disclosure(
+    "tensorflow/tensorflow",
+    accepts=True,
+    why="what can be reached through tf.raw_ops alone is no typical use; go beyond what the fuzzer has found; always "
+    "use the latest version; issues that are raised automatically count as spam",
+    sources={
+        "accepts": _FUZZERS,
+        "why": _FUZZERS,
+        "newest_only": _FUZZERS,
+        "memory_errors": _SECURITY,
+        "refused_apis": _SECURITY,
+        "security": _SECURITY,
+    },
+    newest_only=True,
+    refused_apis=("tf.raw_ops.*", "tensorflow.raw_ops.*"),
+    security="https://g.co/vulnz",
+)
+_KERAS_SECURITY = Source("https://github.com/keras-team/keras/blob/master/SECURITY.md", _READ)
+_KERAS_FORM = Source("https://github.com/keras-team/keras/blob/master/.github/ISSUE_TEMPLATE/00-bug-issue.md", _READ)
+_KERAS = Disclosure(
+    "keras-team/keras",
+    accepts=False,
+    why="it says nothing about reports of fuzzers: ask there first",
+    sources={
+        "accepts": _KERAS_FORM,
+        "why": _KERAS_FORM,
+        "labels": _KERAS_FORM,
+        "memory_errors": _KERAS_SECURITY,
+        "security": _KERAS_SECURITY,
+    },
+    labels={"any": ("type:bug",)},
+    security="https://github.com/keras-team/keras/security/advisories/new",
+)
+PROFILE = Profile(
+    bound(_IMPORTS),
+    assigned(_STAND_INS),
+    "tf.constant",
+    "tf.ones",
+    _FORM,
+    {"tf": _TENSORFLOW, "tf.keras": _KERAS, "keras": _KERAS},
+    _FACTS,
+)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from fuzz_core.campaign.history import Build
+from collections import Counter
+
+from fuzz_core.campaign.history import Build, share_of_real
 from fuzz_core.campaign.history import history as builds_of
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import read_state, target_key
 
-HEAD = ("build", "date", "commit", "fuzzed", "apis", "tests", "found", "new", "fixed", "back")
+HEAD = ("build", "date", "commit", "fuzzed", "apis", "tests", "found", "new", "fixed", "back", "real")
 
 
 def history(settings: Settings, output: CommandOutput) -> Report:
@@ -18,13 +20,17 @@ def history(settings: Settings, output: CommandOutput) -> Report:
         if settings.target is not None:
             key = target_key(store, settings.target)
             builds = [build for build in builds if build.row.target == key]
-    return Report([build.to_json() for build in builds], [TextTable(HEAD, [_line(build) for build in builds])])
+    judged: Counter[str] = Counter()
+    for build in builds:
+        judged.update(build.judged)
+    told = [f"judged real: {share_of_real(judged)} causes"] if judged else []
+    return Report([build.to_json() for build in builds], [TextTable(HEAD, [_line(each) for each in builds]), *told])
 
 
 def _line(build: Build) -> list[object]:
     row, turns = build.row, (len(build.fixed), len(build.regressed))
     work = (_duration(row.seconds), row.apis, f"{row.tests:,}", row.findings)
-    return [row.target, build.date, build.commit[:12], *work, row.opened, *turns]
+    return [row.target, build.date, build.commit[:12], *work, row.opened, *turns, share_of_real(build.judged)]
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,133 @@
+"""`nightfuzz judge`: a person says of each cluster whether it is a bug; what is false joins the labelled set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fuzz_core.campaign.benign import add_case
+from fuzz_core.campaign.cases import Judged, judged
+from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.settings import Settings
+from fuzz_core.cli.state import open_state, target_key
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.checks import JUDGEMENTS, NOT_REAL
+from fuzz_core.store.store import Store
+from nightfuzz.reports.contradiction import title
+from nightfuzz.reports.text import said
+
+Ask = Callable[[str], str]
+WORDS = {"r": "real", "n": "not-real", "d": "duplicate", "w": "wont-fix"}
+SKIP, QUIT = "s", "q"
+_QUESTION = "[r]eal, [n]ot real, [d]uplicate, [w]on't fix, [s]kip, [q]uit: "
+
+
+def judge(
+    settings: Settings,
+    output: CommandOutput,
+    bug: int | None,
+    verdict: str | None,
+    reason: str | None,
+    benign: Path | None,
+    ask: Ask = input,
+) -> Report:
+    """Record what a person says of a cluster, or of one cluster after another.
+
+    bug: number of any member; without it all clusters without a judgement are shown, the most urgent first (with
+    JSON they are only listed). benign:
+    file of the labelled set that a false bug is appended to. Raises UserError for a bug that there is not, a word that
+    is no verdict, a judgement without its reason, and a benign case of a bug that is not judged false.
+    """
+    with open_state(settings) as store:
+        found = _clusters(store, settings.target)
+        if bug is None:
+            if verdict or reason or benign:
+                raise UserError("a judgement is about one bug", "give its number: nightfuzz judge 7 --as real")
+            return _walk(store, found, output, ask)
+        store.bug(bug)
+        each = next(each for each in found if bug in _numbers(each))
+        if verdict is not None:
+            _record(store, each, verdict, reason)
+        judgement = store.judgements().get(bug)
+        lines = [_page(each)] if judgement is None else [f"bug {bug} is judged {judgement.verdict}: {judgement.reason}"]
+        if benign is not None:
+            if judgement is None or judgement.verdict != NOT_REAL:
+                remedy = f"judge it first: nightfuzz judge {bug} --as {NOT_REAL} --reason WHY"
+                raise UserError(f"bug {bug} is not judged false, so it is no benign case", remedy)
+            lines.append(f"added to {benign}: {add_case(benign, store.bug(bug).test, judgement.reason)}")
+    data = {"bugs": _numbers(each), "judgement": judgement and judgement._asdict()}
+    return Report(data, lines)
+
+
+def _clusters(store: Store, target: str | None) -> list[Judged]:
+    """The most urgent member of each cluster, the most urgent cluster first."""
+    found = judged(store, store.bugs(None if target is None else target_key(store, target)), across=True)
+    return list({each.cluster.first.id: each for each in reversed(found)}.values())[::-1]
+
+
+def _numbers(each: Judged) -> list[int]:
+    return [member.id for member in each.cluster.members]
+
+
+def _record(store: Store, each: Judged, verdict: str, reason: str | None) -> None:
+    if verdict not in JUDGEMENTS:
+        raise UserError(f"no verdict {verdict!r}", f"say one of {', '.join(JUDGEMENTS)}")
+    if not (reason or "").strip():
+        raise UserError("a judgement needs its reason", "say it with --reason: what shows that it is so")
+    store.save_judgements(_numbers(each), verdict, str(reason).strip())
+
+
+def _walk(store: Store, found: Sequence[Judged], output: CommandOutput, ask: Ask) -> Report:
+    """Show the clusters without a judgement one by one, until the answers end."""
+    before = store.judgements()
+    waiting = [each for each in found if not before.keys() & set(_numbers(each))]
+    if output.as_json:
+        return Report([{"bugs": _numbers(each), "severity": each.severity.grade} for each in waiting])
+    given: Counter[str] = Counter()
+    try:
+        for place, each in enumerate(waiting, 1):
+            output.show(f"\n{place} of {len(waiting)}\n{_page(each)}")
+            answer = _answer(ask, [*WORDS, SKIP, QUIT])
+            if answer == QUIT:
+                break
+            if answer in WORDS:
+                _record(store, each, WORDS[answer], _reason(ask))
+                given[WORDS[answer]] += 1
+    except EOFError:
+        pass
+    left = len(waiting) - given.total()
+    told = ", ".join(f"{number} {word}" for word, number in given.items()) or "nothing"
+    return Report({"judged": dict(given), "left": left}, [f"judged: {told}; {left} clusters wait for a judgement"])
+
+
+def _answer(ask: Ask, letters: Iterable[str]) -> str:
+    allowed = set(letters)
+    while (answer := ask(_QUESTION).strip().lower()[:1]) not in allowed:
+        continue
+    return answer
+
+
+def _reason(ask: Ask) -> str:
+    while not (reason := ask("why: ").strip()):
+        continue
+    return reason
+
+
+def _page(each: Judged) -> str:
+    """What a person needs for a judgement: the call, expected and observed, the evidence, the script."""
+    row, graded = each.row, each.severity
+    others = [f"{member.id} ({member.api})" for member in each.cluster.members if member.id != row.id]
+    facts: dict[str, Any] = {
+        "severity": f"{graded.grade}{': ' * bool(graded.reason)}{graded.reason}",
+        "input": f"{graded.validity.status}: {graded.validity.reason}",
+        "expected": said(row.script, "expected"),
+        "observed": said(row.script, "observed"),
+        "evidence": f"{row.hits} of {row.runs} fresh processes on {row.target}; {row.findings} findings",
+        "the same cause": ", ".join(others),
+        "innermost frames": " < ".join(row.outcome.frames[:3]),
+    }
+    lines = [f"{name}: {text}" for name, text in facts.items() if text]
+    head = f"bug {row.id}: {title(row)}"
+    return "\n".join([head, *lines, "", row.script.rstrip(), ""])
