@@ -11,6 +11,7 @@ from typing import Any, cast
 from fuzz_core.campaign.carryover import TraceReport
 from fuzz_core.campaign.scheduler import ranking_of
 from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.spaces import SpaceFile
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.cli.errors import stopping
 from fuzz_core.cli.output import CommandOutput
@@ -111,7 +112,7 @@ def check_stop(session: Session) -> None:
 def trace_phase(session: Session, settings: Settings, own: bool = False, **extra: Any) -> TraceReport:
     """Traces what is new; of a user's own seeds all, whatever apis are asked for."""
     options = trace_options(settings, own=own, **extra)
-    return trace(session, replace(options, patterns=[]) if own else options)
+    return trace(session, replace(options, patterns=[], space=None) if own else options)
 
 
 def trace_options(settings: Settings, **extra: Any) -> TraceOptions:
@@ -123,6 +124,7 @@ def trace_options(settings: Settings, **extra: Any) -> TraceOptions:
         models_dirs=settings.models,
         seconds=settings.seed_time,
         patterns=settings.api,
+        space=None if settings.space is None else SpaceFile(settings.space),
         **extra,
     )
 
