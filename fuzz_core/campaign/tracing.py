@@ -6,14 +6,14 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fuzz_core.campaign.carryover import TraceReport, recheck, take_over
 from fuzz_core.campaign.patterns import asked_apis
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import GRACE_SECONDS, Session
 from fuzz_core.campaign.spaces import SpaceFile, check_sample, take_space
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
@@ -41,7 +41,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 @dataclass
 class TraceOptions:
     """sources: names of seed sources. seconds: time limit per seed. deadline: clock time by which all is done;
-    no seed starts in its last third, which is for running what was traced.
+    no seed runs in its last third, which is for running what was traced. least: seconds that seeds and their calls
+    have after seeds are collected, even beyond the deadline.
 
     own: without what comes with the library. patterns: of apis. The user's own seeds are traced first, then those of
     the library; with patterns, only the library's seeds that name one of these apis are, and the others wait for a
@@ -55,6 +56,7 @@ class TraceOptions:
     models_dirs: Sequence[Path] = ()
     seconds: float = 60.0
     deadline: float | None = None
+    least: float = 0.0
     own: bool = False
     patterns: Sequence[str] = ()
     since: str | None = None
@@ -86,6 +88,8 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
         seeds = list((collect_own if options.own else collect)(request, options.sources))
         new = take_over(session, seeds, options.since or since or None, report.retraced)
         asked = naming(new, request.apis, options.patterns) if options.patterns else new
+        if options.deadline is not None:
+            options = replace(options, deadline=max(options.deadline, session.clock() + options.least))
         report.seeds, report.unchanged, report.aside = len(seeds), len(seeds) - len(new), len(new) - len(asked)
         _trace_in_portions(session, zygote, asked, options, report)
     check_sample(session, report, options.deadline)
@@ -107,9 +111,7 @@ def _trace_in_portions(
     end, total = seeds_end(session, options), len(seeds)
     report.left = total
     while seeds and not session.is_over(end):
-        pause = session.clock() + CHECK_SECONDS
-        until = pause if end is None else min(pause, end)
-        trace_seeds(session, zygote, seeds, options.seconds, report, until, total)
+        trace_seeds(session, zygote, seeds, options.seconds, report, end, total, session.clock() + CHECK_SECONDS)
         seeds = seeds[len(seeds) - report.left :]
         if seeds and not session.is_over(end):
             recheck(session, report, options.deadline)
@@ -190,10 +192,14 @@ def trace_seeds(
     report: TraceReport,
     until: float | None,
     total: int = 0,
+    pause: float | None = None,
 ) -> None:
-    """Trace each seed for so many seconds at most; none starts after `until`, clock time.
+    """Trace each seed for so many seconds at most.
 
-    total: of the seeds whose last ones these are, to show how far the trace is.
+    Args:
+        until: clock time after which no seed starts, and shortly after which none runs: the next trace has those.
+        total: how many seeds there are, of which these are the last, to show how far the trace is.
+        pause: clock time after which no seed starts.
     """
     if not seeds:
         return
@@ -202,9 +208,9 @@ def trace_seeds(
     report.left = len(seeds)
     jobs = (
         Job("seed", {"seed": {"kind": seed.kind, "code": seed.code, "path": seed.path}}, seconds, tag=seed)
-        for seed in takewhile(lambda _: until is None or session.clock() <= until, seeds)
+        for seed in takewhile(lambda _: all(end is None or session.clock() <= end for end in (until, pause)), seeds)
     )
-    for result in run_jobs(zygote, jobs, session.workers, stop=session.stopped):
+    for result in run_jobs(zygote, jobs, session.workers, stop=lambda: session.is_over(until, -GRACE_SECONDS)):
         _save(session, result, report)
         report.left -= 1
         failed = sum(report.status[status] for status in ("failed", "crashed", "timeout"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from fuzz_core.campaign.tracing import shipped_seeds
 from fuzz_core.cli.output import CommandOutput, Report
@@ -18,7 +19,8 @@ def pack(settings: Settings, output: CommandOutput, file: Path | None) -> Report
         path = file or Path(f"{session.target.key}.space")
         seeds = shipped_seeds(session)
         calls = write_space(session.store, session.target.key, seeds, path)
-        data = {"target": session.target.key, "file": str(path), "calls": calls}
-        data |= {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
-        text = f"{path}: {calls:,} calls of {session.target.key} in {path.stat().st_size / 1e6:.1f} MB"
+        target = session.target
+        data: dict[str, Any] = {"key": target.key, "library": target.library, "version": target.version}
+        data |= {"file": str(path), "calls": calls, "size": path.stat().st_size, "sha256": sha256_of(path)}
+        text = f"{path}: {calls:,} calls of {target.key} in {data['size'] / 1e6:.1f} MB"
         return Report(data, [text, f"sha256: {data['sha256']}"])

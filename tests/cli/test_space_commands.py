@@ -1,0 +1,78 @@
+"""`nightfuzz pack` and `--space`, and a fuzz over calls that no trace has checked."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from commands import Cli
+
+from fuzz_core.store.opening import open_store
+
+KEY = "fakelib-1"
+
+
+def test_a_packed_build_is_fuzzed_without_tracing(cli: Cli, traced: Path) -> None:
+    made = cli("pack", "--state", traced, "--target", KEY, "--json")
+    assert made.code == 0, made
+    file = Path(made.json["file"])
+    assert file == Path("fakelib-1.space") and made.json["calls"] > 15
+    assert made.json["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    with open_store(Path("fresh/state.db")) as store, open_store(traced / "state.db") as before:
+        store.save_target(before.target(KEY))
+    taken = cli("trace", "--state", "fresh", "--target", KEY, "--source", "docs", "--space", file)
+    assert taken.code == 0, taken
+    assert f"taken over from fakelib-1.space: {made.json['calls']} calls" in taken.out
+    assert "invocations: 0 new" in taken.out
+    fuzzed = cli("fuzz", "--state", "fresh", "--tests-count", 300, "--seed", 1, "--json")
+    assert fuzzed.code == 0 and fuzzed.json["fuzz"]["tests"] > 100
+
+
+def test_a_file_that_is_none_is_one_clear_error(cli: Cli, traced: Path) -> None:
+    Path("none.space").write_text("no archive, but some text")
+    for name, problem in {"none.space": "is no space file, or is damaged", "gone.space": "cannot be read"}.items():
+        done = cli("trace", "--state", traced, "--target", KEY, "--space", name)
+        assert (done.code, done.err.count("\n")) == (2, 2), done
+        assert problem in done.err and "nightfuzz pack" in done.err
+
+
+def test_unchecked_calls_are_checked_before_they_are_fuzzed(cli: Cli, traced: Path) -> None:
+    with open_store(traced / "state.db") as store:
+        calls = [row.id for row in store.bodies(KEY)]
+        store.doubt(KEY, calls)
+    done = cli("fuzz", "--state", traced, "--target", KEY, "--tests-count", 300, "--seed", 1)
+    assert done.code == 0, done
+    assert f"{len(calls)} recorded calls are not checked yet: they are run again before the fuzzing" in done.out
+    assert f"of {len(calls)} recorded calls are valid" in done.out
+    with open_store(traced / "state.db", read_only=True) as store:
+        assert not store.bodies(KEY, unchecked=True)
+        assert store.runs()[-1].summary["apis"] > 10
+
+
+def test_calls_that_no_time_is_left_for_are_counted(cli: Cli, traced: Path) -> None:
+    with open_store(traced / "state.db") as store:
+        store.doubt(KEY, [row.id for row in store.bodies(KEY)][3:])
+    done = cli("fuzz", "--state", traced, "--target", KEY, "--time", "0.1s")
+    assert done.code == 2 and "wait for the next run and are not fuzzed in this one" in done.out
+
+
+def test_a_time_box_in_which_nothing_can_run_says_how_long_it_has_to_be(cli: Cli, traced: Path) -> None:
+    """The time that starting took is known by then, and so is the share of the time-box that it may take."""
+    for command in ("fuzz", "run"):
+        done = cli(command, "--state", traced, "--target", KEY, "--time", "0.2s")
+        assert done.code == 2, done
+        assert "is over before the first test: starting took" in done.err
+        [least] = re.findall(r"give --time at least (\d+)s", done.err)
+        assert int(least) >= 30
+
+
+def test_a_run_that_could_check_nothing_says_so(cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With error inputs alone, a run that looks busy would have fuzzed next to nothing."""
+    with open_store(traced / "state.db") as store:
+        store.doubt(KEY, [row.id for row in store.bodies(KEY)])
+    monkeypatch.setattr("fuzz_core.cli.commands.run.LEAST_TRACE_SHARE", 0.0)
+    done = cli("run", "--state", traced, "--target", KEY, "--time", "0.2s")
+    assert done.code == 2 and "was over before a recorded call of fakelib-1 was checked" in done.err
+    assert "give --time at least" in done.err
