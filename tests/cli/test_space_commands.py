@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 from commands import Cli
+from sites import served
 
+from fuzz_core.cli import session
 from fuzz_core.store.opening import open_store
+from fuzz_core.targets.spaces import OfferedSpace
 
 KEY = "fakelib-1"
 
@@ -76,3 +81,35 @@ def test_a_run_that_could_check_nothing_says_so(cli: Cli, traced: Path, monkeypa
     done = cli("run", "--state", traced, "--target", KEY, "--time", "0.2s")
     assert done.code == 2 and "was over before a recorded call of fakelib-1 was checked" in done.err
     assert "give --time at least" in done.err
+
+
+def test_pull_fetches_what_a_release_offers_and_the_first_trace_takes_it(
+    cli: Cli, fakelib_python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = ("--target", f"python:{fakelib_python}", "--library", "fakelib")
+    assert cli("trace", "--state", "first", *spec, "--source", "docs").code == 0
+    told = cli("pack", "--state", "first", *spec, "--output", "site/fakelib.space", "--json").json
+    with served(Path("site")) as address:
+        told["url"] = f"{address}/fakelib.space"
+        keys = ("key", "library", "version", "url", "sha256", "size")
+        Path("spaces.toml").write_text("[[space]]\n" + "".join(f"{key} = {json.dumps(told[key])}\n" for key in keys))
+        monkeypatch.setattr(session, "offered", partial(session.offered, index=Path("spaces.toml").absolute()))
+        pulled = cli("pull", spec[1], *spec[2:], "--state", "second")
+        assert pulled.code == 0 and f"downloading the value space of {told['key']}" in pulled.out
+        again = cli("pull", spec[1], *spec[2:], "--state", "second")
+        assert "downloading" not in again.out, "the file is kept"
+    taken = cli("trace", "--state", "second", "--source", "docs")
+    assert f"taken over from {told['key']}.space: {told['calls']} calls" in taken.out
+    assert "invocations: 0 new" in taken.out
+    later = cli("trace", "--state", "second", "--source", "docs")
+    assert "taken over" not in later.out
+
+
+def test_a_space_file_out_of_reach_is_no_reason_to_fail(
+    cli: Cli, fakelib_python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(Path()) as address:
+        offer = OfferedSpace("fakelib-9", "fakelib", "9", f"{address}/none.space", "0" * 64, 5)
+        monkeypatch.setattr(session, "offered", lambda *_: offer)
+        done = cli("pull", f"python:{fakelib_python}", "--library", "fakelib")
+    assert done.code == 0 and "the target will be traced" in done.out

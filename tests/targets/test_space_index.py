@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from sites import served
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spaces import INDEX, OfferedSpace, keep, kept, offered
@@ -23,11 +21,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path
     monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "site"
     folder.mkdir()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield folder, f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with served(folder) as address:
+        yield folder, address
 
 
 def offer(address: str, content: bytes = CONTENT) -> OfferedSpace:
