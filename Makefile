@@ -3,26 +3,35 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TARGET ?= torch==2.13.0
-# A minute of fuzzing, and two thirds of one to confirm and minimise what it finds.
-TIME ?= 105s
+# The first run shows its first bugs within three minutes; the second traces, fuzzes and examines more.
+FIRST_TIME ?= 150s
+TIME ?= 200s
 # What `make test` runs: the marks are set in tests/conftest.py.
 QUICK := smoke or not (process or server or real or docker or chaos or quality or slow)
 # The last commit that passed every test.
 BASE ?= $(shell cat .ci/tested)
 
-.PHONY: fuzz bench ablation soak mutants test test-all test-reached check requirements release-check clean
+.PHONY: fuzz space bench ablation soak mutants test test-all test-reached check requirements release-check clean
 
 $(BIN)/nightfuzz: pyproject.toml requirements/dev.txt
 	bash requirements/install.sh '$(PYTHON)' $(VENV) dev
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	touch $@
 
-# Environment, target, tracing of documentation and developer tests, a short fuzz, triage, a report.
+# Environment, target, and two runs: each traces, checks, fuzzes, and examines what it found, in its time-box.
 fuzz: $(BIN)/nightfuzz
 	$(BIN)/nightfuzz pull '$(TARGET)'
-	$(BIN)/nightfuzz trace --target '$(TARGET)' --source docs,tests
-	$(BIN)/nightfuzz fuzz --target '$(TARGET)' --time $(TIME)
+	$(BIN)/nightfuzz run --target '$(TARGET)' --time $(FIRST_TIME)
+	$(BIN)/nightfuzz run --target '$(TARGET)' --time $(TIME)
 	$(BIN)/nightfuzz bugs
+
+# The value space of a target as a file, and what the file is, for a release.
+SPACE ?= build/spaces/target
+space: $(BIN)/nightfuzz
+	mkdir -p $(dir $(SPACE))
+	$(BIN)/nightfuzz pull '$(TARGET)'
+	$(BIN)/nightfuzz trace --target '$(TARGET)'
+	$(BIN)/nightfuzz pack --target '$(TARGET)' --output $(SPACE).space --json > $(SPACE).json
 
 # How fast the engine is here: see docs/performance.md. Half an hour; options go into BENCH.
 bench: $(BIN)/nightfuzz

@@ -1,7 +1,12 @@
-"""Checks of a release, and its text: `release.py check [TAG]`, `release.py files FOLDER`, `release.py notes`."""
+"""Checks of a release, and its text.
+
+`release.py check [TAG]`, `release.py files FOLDER`, `release.py notes`, `release.py spaces FOLDER URL`.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import sys
 import tarfile
@@ -71,6 +76,27 @@ def inspect(folder: Path, expected: str) -> str:
     return f"{wheels[0].name}, {archives[0].name}: metadata valid and equal"
 
 
+def spaces(root: Path, folder: Path, url: str) -> str:
+    """Write the index of the release's space files: those of a folder, each beside what `pack --json` said of it.
+
+    url: of the folder that the release publishes them in. Returns what was written. Raises ReleaseError for a file that
+    is not as its JSON says.
+    """
+    index = root / "fuzz_core" / "targets" / "spaces.toml"
+    lines = index.read_text().splitlines(keepends=True)[:1]
+    names = []
+    for told in sorted(folder.glob("*.json")):
+        data, file = json.loads(told.read_text()), told.with_suffix(".space")
+        if hashlib.sha256(file.read_bytes()).hexdigest() != data["sha256"] or file.stat().st_size != data["size"]:
+            raise ReleaseError(f"{file.name} is not the file that {told.name} tells of: pack it again")
+        data["url"] = f"{url.rstrip('/')}/{file.name}"
+        kept = ("key", "library", "version", "url", "sha256", "size")
+        lines += ["\n[[space]]\n", *(f"{name} = {json.dumps(data[name])}\n" for name in kept)]
+        names.append(file.name)
+    index.write_text("".join(lines))
+    return f"{index.name}: {', '.join(names) or 'no space file'}"
+
+
 def main(arguments: list[str]) -> str:
     """Do what the command line says; returns the text to print. Raises ReleaseError."""
     match arguments:
@@ -78,6 +104,8 @@ def main(arguments: list[str]) -> str:
             return check(ROOT, *tag)
         case ["files", folder]:
             return inspect(Path(folder), version(ROOT))
+        case ["spaces", folder, url]:
+            return spaces(ROOT, Path(folder), url)
         case ["notes"]:
             return section(ROOT, version(ROOT))
     raise ReleaseError(str(__doc__))

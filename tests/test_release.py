@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -13,6 +15,8 @@ from types import ModuleType
 
 import pytest
 from checking import ROOT, loaded, schema_errors
+
+from fuzz_core.targets.spaces import INDEX, offered
 
 SCRIPT = ROOT / "requirements" / "release.py"
 CHANGELOG = (
@@ -108,3 +112,22 @@ def test_only_the_last_job_writes_to_the_repository_and_it_waits_for_the_others(
     assert jobs["announce"]["needs"] == ["packages", "image"]
     assert all(jobs[name]["needs"] == "check" for name in ("packages", "image"))
     assert [name for name, job in jobs.items() if job.get("environment") == "release"] == ["packages", "image"]
+
+
+def test_space_files_go_into_the_index_that_the_installation_reads(release: ModuleType, tmp_path: Path) -> None:
+    index, folder = tmp_path / "fuzz_core" / "targets" / "spaces.toml", tmp_path / "spaces"
+    index.parent.mkdir(parents=True)
+    folder.mkdir()
+    index.write_text(INDEX.read_text() + "\n[[space]]\nkey = 'of the release before'\n")
+    for name in ("torch", "jittor"):
+        (folder / f"{name}.space").write_bytes(name.encode())
+        data = {"key": f"{name}-1-cp311", "library": name, "version": "1", "size": len(name), "calls": 5, "file": "x"}
+        data["sha256"] = hashlib.sha256(name.encode()).hexdigest()
+        (folder / f"{name}.json").write_text(json.dumps(data))
+    assert release.spaces(tmp_path, folder, "https://example.org/v1/") == "spaces.toml: jittor.space, torch.space"
+    found = offered("torch-1-cp311", "torch", "1", index)
+    assert found is not None and found.url == "https://example.org/v1/torch.space"
+    assert found.sha256 == hashlib.sha256(b"torch").hexdigest() and index.read_text().count("[[space]]") == 2
+    (folder / "torch.space").write_bytes(b"other")
+    with pytest.raises(release.ReleaseError, match=r"torch\.space is not the file that torch\.json tells of"):
+        release.spaces(tmp_path, folder, "https://example.org")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from fuzz_core.campaign.changes import Changes, changes_between
 from fuzz_core.campaign.planning import make_plan
@@ -49,6 +49,16 @@ class Retraced:
     changes: Counter[str] = field(default_factory=Counter)
 
 
+class TakenSpace(NamedTuple):
+    """A value space that came from a space file. sample: calls of it that were run again; held: those still valid."""
+
+    file: str
+    build: str
+    calls: int
+    sample: int = 0
+    held: int = 0
+
+
 @dataclass
 class TraceReport:
     """Counts of a trace: seeds by status, new invocations, problems of collection, and the cost of recording."""
@@ -67,6 +77,7 @@ class TraceReport:
     tracing_seconds: float = 0.0
     apis: int = 0
     retraced: Retraced = field(default_factory=Retraced)
+    space: TakenSpace | None = None
 
     @property
     def overhead(self) -> float:
@@ -150,7 +161,8 @@ def recheck(session: Session, report: TraceReport, deadline: float | None = None
         report.checked -= len(lost)
         validate(session, report, deadline)
     ran = [twin.valid for twin in twins() if twin.id in waiting and twin.valid is not None]
-    retraced.rechecked, retraced.lost = len(ran), ran.count(False)
+    retraced.rechecked += len(ran)
+    retraced.lost += ran.count(False)
 
 
 def stirred(store: Store, target: str) -> set[str]:
@@ -169,6 +181,7 @@ def validate(session: Session, report: TraceReport, deadline: float | None = Non
     session's clock. Invocations that are not reached by then keep no result, and the next call runs them.
     """
     rows = session.store.bodies(session.target.key, unchecked=True)
+    report.waiting = len(rows)
     if not rows:
         return
     session.watch.phase("re-running invocations", len(rows))

@@ -13,6 +13,7 @@ from fuzz_core.campaign.changes import Untraced, untraced_seeds
 from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.planning import seeds_on_record
 from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.spaces import check_sample, take_space
 from fuzz_core.campaign.tracing import TraceOptions, list_apis, naming, seeds_end, settle, trace_seeds, tracer
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import collect_own, collect_shipped
@@ -82,11 +83,13 @@ def trace_changed(session: Session, options: TraceOptions, end: float, base: Pat
                 unfuzzed="the changed seeds call none of the apis that are asked for: nothing to fuzz"
             )
         others = {seed.digest: seed for seed in (*own, *collect_shipped(request, options.sources))}
-        new = take_over(session, list(others.values()), options.since, report.retraced)
+        since = take_space(session, options.space, report) if options.space else ""
+        new = take_over(session, list(others.values()), options.since or since or None, report.retraced)
         report.seeds = len({*others, *changed})
         spaces = _value_spaces(new, request.apis, apis)
         report.unchanged, report.aside = report.seeds - len(changed) - len(new), len(new) - len(spaces)
         trace_seeds(session, zygote, spaces, options.seconds, report, seeds_end(session, options))
+    check_sample(session, report, options.deadline)
     recheck(session, report, options.deadline)
     settle(session)
     return found

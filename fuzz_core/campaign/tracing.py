@@ -6,18 +6,19 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fuzz_core.campaign.carryover import TraceReport, recheck, take_over
 from fuzz_core.campaign.patterns import asked_apis
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import GRACE_SECONDS, Session
+from fuzz_core.campaign.spaces import SpaceFile, check_sample, take_space
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.collect.seed import Request, Seed
-from fuzz_core.collect.sources import SOURCES, collect, collect_own
+from fuzz_core.collect.sources import SOURCES, collect, collect_own, collect_shipped
 from fuzz_core.execution.zygote import Job, Result, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
@@ -30,6 +31,8 @@ from fuzz_core.store.similarity import refresh_similarity
 
 # Of the time for tracing; the rest is for running again what was traced.
 SEEDS_SHARE = 2 / 3
+# Recorded calls are run again after so many seconds of seeds: a trace that is interrupted leaves few unchecked.
+CHECK_SECONDS = 120.0
 
 INVENTORY_SECONDS = 120.0
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -38,12 +41,13 @@ _WORD = re.compile(r"[^\W\d]\w*")
 @dataclass
 class TraceOptions:
     """sources: names of seed sources. seconds: time limit per seed. deadline: clock time by which all is done;
-    no seed starts in its last third, which is for running what was traced.
+    no seed runs in its last third, which is for running what was traced. least: seconds that seeds and their calls
+    have after seeds are collected, even beyond the deadline.
 
     own: without what comes with the library. patterns: of apis. The user's own seeds are traced first, then those of
     the library; with patterns, only the library's seeds that name one of these apis are, and the others wait for a
     trace that asks for them. since: key of the target to take over from; None for the newest earlier one of the
-    library, if there is one.
+    library, if there is one. space: a space file to take over first.
     """
 
     sources: Sequence[str] = tuple(SOURCES)
@@ -52,9 +56,11 @@ class TraceOptions:
     models_dirs: Sequence[Path] = ()
     seconds: float = 60.0
     deadline: float | None = None
+    least: float = 0.0
     own: bool = False
     patterns: Sequence[str] = ()
     since: str | None = None
+    space: SpaceFile | None = None
 
 
 class SeedEnd(NamedTuple):
@@ -75,14 +81,18 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
     Raises UserError, before anything is traced, for a pattern that no api of the target matches.
     """
     report = TraceReport()
+    since = take_space(session, options.space, report) if options.space else ""
     with tracer(session) as zygote:
         request = list_apis(session, zygote, options, report)
         session.watch.phase("collecting seeds")
         seeds = list((collect_own if options.own else collect)(request, options.sources))
-        new = take_over(session, seeds, options.since, report.retraced)
+        new = take_over(session, seeds, options.since or since or None, report.retraced)
         asked = naming(new, request.apis, options.patterns) if options.patterns else new
+        if options.deadline is not None:
+            options = replace(options, deadline=max(options.deadline, session.clock() + options.least))
         report.seeds, report.unchanged, report.aside = len(seeds), len(seeds) - len(new), len(new) - len(asked)
-        trace_seeds(session, zygote, asked, options.seconds, report, seeds_end(session, options))
+        _trace_in_portions(session, zygote, asked, options, report)
+    check_sample(session, report, options.deadline)
     recheck(session, report, options.deadline)
     settle(session)
     return report
@@ -92,6 +102,19 @@ def seeds_end(session: Session, options: TraceOptions) -> float | None:
     """Return the clock time after which no seed begins: a share of what is left once seeds are collected."""
     now = session.clock()
     return None if options.deadline is None else now + (options.deadline - now) * SEEDS_SHARE
+
+
+def _trace_in_portions(
+    session: Session, zygote: Zygote, seeds: Sequence[Seed], options: TraceOptions, report: TraceReport
+) -> None:
+    """Trace seeds, and run again now and then what they brought."""
+    end, total = seeds_end(session, options), len(seeds)
+    report.left = total
+    while seeds and not session.is_over(end):
+        trace_seeds(session, zygote, seeds, options.seconds, report, end, total, session.clock() + CHECK_SECONDS)
+        seeds = seeds[len(seeds) - report.left :]
+        if seeds and not session.is_over(end):
+            recheck(session, report, options.deadline)
 
 
 def tracer(session: Session) -> Zygote:
@@ -118,11 +141,24 @@ def list_apis(session: Session, zygote: Zygote, options: TraceOptions, report: T
     report.apis = len(apis)
     asked_apis(apis, options.patterns)
     document(session, apis, told["constraint"])
+    return _request(session, told, options, report)
+
+
+def shipped_seeds(session: Session) -> set[str]:
+    """Return the digests of the seeds that come with the target, whether they are traced or not."""
+    with tracer(session) as zygote:
+        told = inventory(zygote)
+    session.watch.phase("collecting seeds")
+    return {seed.digest for seed in collect_shipped(_request(session, told, TraceOptions(), TraceReport()))}
+
+
+def _request(session: Session, told: Mapping[str, list[Any]], options: TraceOptions, report: TraceReport) -> Request:
+    """The request for the seed sources. told: what the target says of itself."""
     packages = {} if options.own else dict(told["package"])
     programs = [] if options.own else told["program"]
     return Request(
         library=session.target.library,
-        apis=apis,
+        apis=[decode(Api, api) for api in told["api"]],
         packages={str(name): Path(folder) for name, folder in packages.items()},
         docs_dirs=options.docs_dirs,
         tests_dirs=options.tests_dirs,
@@ -149,23 +185,36 @@ def inventory(zygote: Zygote) -> Mapping[str, list[Any]]:
 
 
 def trace_seeds(
-    session: Session, zygote: Zygote, seeds: Sequence[Seed], seconds: float, report: TraceReport, until: float | None
+    session: Session,
+    zygote: Zygote,
+    seeds: Sequence[Seed],
+    seconds: float,
+    report: TraceReport,
+    until: float | None,
+    total: int = 0,
+    pause: float | None = None,
 ) -> None:
-    """Trace each seed for so many seconds at most; none starts after `until`, clock time."""
+    """Trace each seed for so many seconds at most.
+
+    Args:
+        until: clock time after which no seed starts, and shortly after which none runs: the next trace has those.
+        total: how many seeds there are, of which these are the last, to show how far the trace is.
+        pause: clock time after which no seed starts.
+    """
     if not seeds:
         return
-    session.watch.phase("tracing seeds", len(seeds))
+    total = total or len(seeds)
+    session.watch.phase("tracing seeds", total)
     report.left = len(seeds)
     jobs = (
         Job("seed", {"seed": {"kind": seed.kind, "code": seed.code, "path": seed.path}}, seconds, tag=seed)
-        for seed in takewhile(lambda _: until is None or session.clock() <= until, seeds)
+        for seed in takewhile(lambda _: all(end is None or session.clock() <= end for end in (until, pause)), seeds)
     )
-    for result in run_jobs(zygote, jobs, session.workers, stop=session.stopped):
+    for result in run_jobs(zygote, jobs, session.workers, stop=lambda: session.is_over(until, -GRACE_SECONDS)):
         _save(session, result, report)
         report.left -= 1
         failed = sum(report.status[status] for status in ("failed", "crashed", "timeout"))
-        done = len(seeds) - report.left
-        session.watch.advance(done, seed=result.job.tag.name, invocations=report.new, failed=failed)
+        session.watch.advance(total - report.left, seed=result.job.tag.name, invocations=report.new, failed=failed)
 
 
 def _save(session: Session, result: Result, report: TraceReport) -> None:

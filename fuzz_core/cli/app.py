@@ -32,8 +32,14 @@ COMMANDS = {
     "trace": CommandLine(
         "Collect seeds and trace the new and changed ones.",
         "trace:trace",
-        f"state {_TARGET} workers source docs tests models seed_time api sandbox",
+        f"state {_TARGET} workers space source docs tests models seed_time api sandbox",
         {"since": option(str, "--since", "Key of the build to take over from [default: newest]")},
+    ),
+    "pack": CommandLine(
+        "Write what tracing has brought of a target's own documentation and tests to a file, for `trace --space FILE`.",
+        "pack:pack",
+        f"state {_TARGET}",
+        {"file": option(Path, "--output", "File to write [default: TARGET.space here]")},
     ),
     "apis": CommandLine(
         "List covered apis, their invocations, and the gaps with their reasons.",
@@ -55,7 +61,7 @@ COMMANDS = {
     "run": CommandLine(
         "Do all of it in one time-box: target, tracing, fuzzing, triage, report.",
         "run:run",
-        f"state {_FUZZING} baseline index allow_cached source tests docs models_share shard changed base",
+        f"state {_FUZZING} baseline index allow_cached space source tests docs models_share shard changed base",
     ),
     "bugs": CommandLine(
         "List confirmed bugs, a line for each cause, the most urgent first.",

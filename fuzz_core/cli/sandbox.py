@@ -275,7 +275,7 @@ def sandbox_of(
 
 def _files(settings: Settings, files: Iterable[Path]) -> list[Path]:
     adapters = filter(None, os.environ.get(ADAPTERS_VARIABLE, "").split(os.pathsep))
-    base = [] if settings.base is None else [settings.base]
+    base = [path for path in (settings.base, settings.space) if path is not None]
     return [path.absolute() for path in (settings.known, *base, *files, *map(Path, adapters)) if path.exists()]
 
 

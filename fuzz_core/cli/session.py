@@ -11,6 +11,7 @@ from typing import Any, cast
 from fuzz_core.campaign.carryover import TraceReport
 from fuzz_core.campaign.scheduler import ranking_of
 from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.spaces import SpaceFile
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.cli.errors import stopping
 from fuzz_core.cli.output import CommandOutput
@@ -28,6 +29,7 @@ from fuzz_core.targets.environment import ensure, make_ready
 from fuzz_core.targets.lock import BuildLock
 from fuzz_core.targets.record import Target, list_targets
 from fuzz_core.targets.resolve import Access
+from fuzz_core.targets.spaces import keep, kept, offered
 from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.known import load_registry
 
@@ -39,11 +41,35 @@ def access_of(settings: Settings) -> Access:
     return Access(settings.allow_cached, int(settings.wheel_cache * 1e9))
 
 
-def make_target(settings: Settings, spec: str, lock: BuildLock | None = None) -> Target:
+def make_target(
+    settings: Settings, spec: str, lock: BuildLock | None = None, told: Callable[[str], object] = lambda text: None
+) -> Target:
     """Makes a target as the settings say, and where there is a lock of it, as that says. Raises as parse_spec and
-    ensure do."""
+    ensure do.
+
+    told: is called with what begins.
+    """
     parsed = parse_spec(spec, settings.library, settings.index)
-    return ensure(parsed, settings.flavour, access=access_of(settings), lock=lock)
+    made = ensure(parsed, settings.flavour, access=replace(access_of(settings), told=told), lock=lock)
+    if (offer := offered(made.key, made.library, made.version)) is not None and kept(offer) is None:
+        told(f"downloading the value space of {offer.key}, {offer.size / 1e6:.0f} MB")
+        try:
+            keep(offer)
+        except UserError as error:
+            told(f"{error.problem}: the target will be traced")
+    return made
+
+
+def space_of(session: Session, settings: Settings) -> SpaceFile | None:
+    """The space file to take over: that of the settings, or where nothing of the library is traced, the release's."""
+    store, target = session.store, session.target
+    if settings.space is not None:
+        return SpaceFile(settings.space)
+    if store.traced(target.key) or store.predecessor(target.key):
+        return None
+    offer = offered(target.key, target.library, target.version)
+    path = None if offer is None else kept(offer)
+    return None if path is None else SpaceFile(path, vouched=True)
 
 
 def save_made(store: Store, made: Target) -> TargetRecord:
@@ -110,11 +136,11 @@ def check_stop(session: Session) -> None:
 
 def trace_phase(session: Session, settings: Settings, own: bool = False, **extra: Any) -> TraceReport:
     """Traces what is new; of a user's own seeds all, whatever apis are asked for."""
-    options = trace_options(settings, own=own, **extra)
-    return trace(session, replace(options, patterns=[]) if own else options)
+    options = trace_options(session, settings, own=own, **extra)
+    return trace(session, replace(options, patterns=[], space=None) if own else options)
 
 
-def trace_options(settings: Settings, **extra: Any) -> TraceOptions:
+def trace_options(session: Session, settings: Settings, **extra: Any) -> TraceOptions:
     """Return the options for tracing that the settings ask for. extra: fields that no setting has."""
     return TraceOptions(
         sources=settings.source,
@@ -123,6 +149,7 @@ def trace_options(settings: Settings, **extra: Any) -> TraceOptions:
         models_dirs=settings.models,
         seconds=settings.seed_time,
         patterns=settings.api,
+        space=space_of(session, settings),
         **extra,
     )
 

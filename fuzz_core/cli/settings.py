@@ -106,6 +106,9 @@ class Settings(BaseModel):
         None,
         description="Your sources before the change, for --changed [default: what is on record counts]",
     )
+    space: Path | None = Field(
+        None, description="Space file to take over before tracing [default: the release's of this build, if it has one]"
+    )
     source: Annotated[list[str], Words] = Field(
         ["docs", "tests", "models"], description="Seed sources: docs,tests,models [default: all]"
     )

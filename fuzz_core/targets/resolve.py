@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -50,10 +50,11 @@ def _today() -> date:
 @dataclass(frozen=True)
 class Access:
     """How what is outside is reached. allow_cached: without a network, the newest build that is here will do.
-    cache_bytes: how much the kept wheels may take."""
+    cache_bytes: how much the kept wheels may take. told: is called with what begins, as a user reads it."""
 
     allow_cached: bool = False
     cache_bytes: int = wheels.BOUND_BYTES
+    told: Callable[[str], object] = lambda text: None
 
 
 DEFAULT_ACCESS = Access()

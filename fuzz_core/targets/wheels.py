@@ -115,7 +115,7 @@ def _fetched(root: Path, artifact: Artifact) -> Path:
     try:
         folder.mkdir(exist_ok=True)
         path = folder / artifact.filename
-        digest = _fetch(artifact, path)
+        digest = fetch(artifact, path)
         _refuse_broken(path)
         temporary = folder / f"{_META}.new"
         temporary.write_bytes(TypeAdapter(_Kept).dump_json(_Kept(artifact, digest)))
@@ -173,7 +173,7 @@ def _last_use(folder: Path) -> float:
     return 0.0
 
 
-def _fetch(artifact: Artifact, path: Path) -> str:
+def fetch(artifact: Artifact, path: Path) -> str:
     """Downloads a file, going on with `path` + `.part` where an earlier try left one; returns its SHA-256.
 
     Raises MissingFileError where it is gone, IndexUnreachable where the network fails, UserError where the content is
@@ -186,7 +186,7 @@ def _fetch(artifact: Artifact, path: Path) -> str:
         part.unlink()
         if resumed:
             # What an earlier try left may be of a file that has been replaced since: once from the start.
-            return _fetch(artifact, path)
+            return fetch(artifact, path)
         raise UserError(f"{artifact.filename} is damaged: {problem}", "try again later, or choose another build")
     part.replace(path)
     return digest

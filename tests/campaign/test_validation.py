@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from fuzz_core.campaign import tracing
 from fuzz_core.campaign.carryover import FIRST, TraceReport, _portions, _Validation, validate
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.outcome import Outcome
@@ -57,3 +58,47 @@ def test_portions_cover_everything_once_and_begin_with_few(count: int) -> None:
     ranges = list(_portions(count))
     assert [n for first, last in ranges for n in range(first, last)] == list(range(count))
     assert all(last - first <= FIRST for first, last in ranges[:1])
+
+
+class StopsAtPortion(Silent):
+    """The user interrupts as the third portion of seeds begins."""
+
+    def __init__(self) -> None:
+        self.phases: list[str] = []
+
+    def phase(self, name: str, total: float = 0.0) -> None:
+        self.phases.append(name)
+
+    def stopped(self) -> bool:
+        return self.phases.count("tracing seeds") >= 3
+
+
+def test_calls_are_checked_while_seeds_are_traced(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted trace leaves valid calls, and not only the developers' error inputs."""
+    monkeypatch.setattr(tracing, "CHECK_SECONDS", 0.05)
+    store, key, watch = fakelib_session.store, fakelib_session.target.key, StopsAtPortion()
+    report = trace(replace(fakelib_session, watch=watch, stopped=watch.stopped), DOCS)
+    assert report.left and report.status.total()
+    assert watch.phases[2:6] == ["tracing seeds", "re-running invocations"] * 2
+    rows = store.bodies(key)
+    assert rows and all(row.valid for row in rows)
+    assert trace(fakelib_session, DOCS).left == 0
+
+
+def test_a_seed_that_outlasts_its_share_is_left_to_the_next_trace(fakelib_session: Session) -> None:
+    """What was traced before is checked, although the clock is past the time for seeds."""
+    now = [0.0]
+
+    class Late(Silent):
+        def advance(self, done: float, **figures: object) -> None:
+            now[0] = max(now[0], 70.0 if "seed" in figures else 0.0)
+
+    session = replace(fakelib_session, watch=Late(), clock=lambda: now[0])
+    report = trace(session, replace(DOCS, deadline=90.0))
+    assert 1 <= report.status.total() <= 2 and report.left == report.seeds - report.status.total()
+    assert report.checked and not report.waiting
+
+
+def test_tracing_has_the_least_time_where_a_target_starts_slowly(fakelib_session: Session) -> None:
+    report = trace(fakelib_session, replace(DOCS, deadline=fakelib_session.clock() - 50.0, least=600.0))
+    assert report.left == 0 and report.valid

@@ -56,3 +56,11 @@ def test_what_is_kept_has_to_be_allowed(cli: Any, nights: tuple[str, Faults]) ->
     assert allowed.code == 0
     assert "HTTP 503: took the newest build that is kept here" in allowed.out
     assert len(list_targets()) == 1
+
+
+def test_each_step_is_announced_before_it_takes_time(cli: Any, nights: tuple[str, Faults]) -> None:
+    done = cli("pull", "fakelib", "--index", nights[0])
+    steps = [line.split(" …")[0] for line in done.out.splitlines() if line.endswith(" …")]
+    order = ("looking for", "downloading fakelib-1.0.dev20260102", "installing fakelib", "importing fakelib")
+    places = [next(n for n, step in enumerate(steps) if each in step) for each in order]
+    assert places == sorted(places)

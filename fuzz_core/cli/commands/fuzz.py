@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
+from fuzz_core.campaign.carryover import TraceReport, recheck
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.document import write_report
-from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
+from fuzz_core.campaign.engine import TRIAGE_SHARE, CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageOptions, TriageReport
-from fuzz_core.campaign.fuzzing import FuzzOptions
+from fuzz_core.campaign.fuzzing import FuzzOptions, OutOfTime
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.session import Session
@@ -21,6 +22,9 @@ from fuzz_core.cli.state import today
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.triage.known import load_registry
 
+# Of the time for fuzzing: for checking recorded calls that no trace has checked.
+CHECK_SHARE = 1 / 3
+
 
 def fuzz(settings: Settings, output: CommandOutput) -> Report:
     """Fuzzes and examines within the time-box."""
@@ -29,7 +33,24 @@ def fuzz(settings: Settings, output: CommandOutput) -> Report:
             first = next(iter(sessions.values()))
             return fuzz_libraries(sessions, settings, first.clock() + settings.time)
     with session_of(settings, output) as session:
-        return fuzz_target(session, settings, session.clock() + settings.time)
+        end = session.clock() + settings.time
+        check_calls(session, None if settings.tests_count is not None else end)
+        return fuzz_target(session, settings, end)
+
+
+def check_calls(session: Session, end: float | None) -> None:
+    """Run recorded calls again that no trace has checked, in a part of the time until the clock says `end`.
+
+    A trace leaves such calls when it is interrupted, or when its time is over.
+    """
+    waiting = len(session.store.bodies(session.target.key, unchecked=True))
+    if not waiting:
+        return
+    session.watch.note(f"{waiting:,} recorded calls are not checked yet: they are run again before the fuzzing")
+    report, now = TraceReport(), session.clock()
+    recheck(session, report, None if end is None else now + (end - now) * CHECK_SHARE)
+    left = f"; {report.waiting:,} wait for the next run and are not fuzzed in this one" if report.waiting else ""
+    session.watch.note(f"{report.valid:,} of {report.checked:,} recorded calls are valid{left}")
 
 
 def fuzz_target(session: Session, settings: Settings, end: float, share: float = 0.0) -> Report:
@@ -51,7 +72,10 @@ def fuzz_target(session: Session, settings: Settings, end: float, share: float =
         runs=settings.confirm_runs,
     )
     engine = models if settings.engine == "moco" else CallEngine(session, calls, models, share)
-    [triaged] = _worked(engine, settings, seed, end)
+    try:
+        [triaged] = _worked(engine, settings, seed, end)
+    except OutOfTime as error:
+        raise error.within(1 - TRIAGE_SHARE) from error
     if triaged.bugs and not session.stopped():
         # The machine that reports the bugs may be another than the one that has seen them.
         keep_environment(session.store, session.target)

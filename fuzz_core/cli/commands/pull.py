@@ -25,11 +25,10 @@ def pull(settings: Settings, output: CommandOutput, specs: list[str], lock: Path
         raise UserError("--lock holds the files of one build", "name one target alone")
     parsed = [parse_spec(spec, settings.library, settings.index) for spec in specs]
     made = []
-    with open_state(settings) as store, contained_imports(settings, output):
+    with open_state(settings) as store, contained_imports(settings, output), output.watch() as watch:
         for spec in parsed:
-            output.show(f"{spec.text} …")
-            target = make_target(settings, spec.text, locked)
+            target = make_target(settings, spec.text, locked, watch.phase)
             made.append(target)
             save_made(store, target)
-            output.show(f"  {target.key}: {target.summary()}", *(f"  note: {note}" for note in target.notes))
+            output.show(f"{target.key}: {target.summary()}", *(f"  note: {note}" for note in target.notes))
     return Report([to_json(target) for target in made])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fuzz_core.campaign.changed_seeds import ChangedSeeds, trace_changed
+from fuzz_core.campaign.fuzzing import OutOfTime
 from fuzz_core.campaign.planning import parse_shard, portion
 from fuzz_core.campaign.recheck import CLASSES, PRESENT, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
@@ -25,10 +26,12 @@ from fuzz_core.cli.session import (
     trace_options,
     trace_phase,
 )
-from fuzz_core.cli.settings import Settings
+from fuzz_core.cli.settings import Settings, duration
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 
+# Of a run's time-box: for tracing and checking at least, however long the target took to start.
+LEAST_TRACE_SHARE = 0.2
 # Of a run's time-box: for comparing with a baseline, or the models of libraries where some are named.
 BASELINE_SHARE, LIBRARIES_SHARE = 0.6, 0.2
 # Of the time for both builds, at most so much goes to bugs; the rest to ordinary test cases.
@@ -61,7 +64,10 @@ def run(settings: Settings, output: CommandOutput) -> Report:
             settings = settings.model_copy(update={"api": apis})
         baseline = None if settings.baseline is None else target_of(session.store, settings, settings.baseline)
         compared = BASELINE_SHARE if baseline is not None else LIBRARIES_SHARE if others else 0.0
-        fuzzed = fuzz_target(session, settings, end - (end - session.clock()) * compared, share)
+        try:
+            fuzzed = fuzz_target(session, settings, end - (end - session.clock()) * compared, share)
+        except OutOfTime as error:
+            raise error.within((1 - TRACE_SHARE) * (1 - compared)) from error
         data = {**traced_data(traced), **fuzzed.data, "apis": settings.api}
         output.show(*fuzzed.text)
         if session.stopped():
@@ -82,13 +88,23 @@ def trace_changes(session: Session, settings: Settings, began: float, output: Co
     """Trace what is new, or the user's changed seeds where the settings ask for these alone, and print the figures."""
     deadline = began + settings.time * TRACE_SHARE
     if settings.changed:
-        options = trace_options(settings, deadline=deadline)
+        options = trace_options(session, settings, deadline=deadline)
         traced = trace_changed(session, options, began + settings.time, settings.base)
     else:
-        report = trace_phase(session, settings, deadline=deadline)
+        report = trace_phase(session, settings, deadline=deadline, least=settings.time * LEAST_TRACE_SHARE)
         traced = ChangedSeeds(report, report.seeds - report.unchanged)
     output.show(*trace.trace_report(session, traced.report).text)
     output.show(*(f"{each.file}: not traced whole: {each.reason}" for each in traced.untraced))
+    if (
+        traced.report.waiting
+        and not session.stopped()
+        and not any(row.valid for row in session.store.bodies(session.target.key))
+    ):
+        raise OutOfTime(
+            f"the time-box of {duration(settings.time)} was over before a recorded call of {session.target.key} was"
+            " checked",
+            (session.clock() - began) / TRACE_SHARE,
+        )
     return traced
 
 

@@ -1,0 +1,79 @@
+"""Space files on their way in and out of a campaign: the value space of a build that this machine need not trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz_core.campaign.carryover import TakenSpace, TraceReport, recheck
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.scratch import explained, scratch
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.intake import look_over, take_in
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.packing import REMEDY, take, unpack
+
+# Calls that are run again of those that were taken over. All are, where more than this share of them do not hold.
+SAMPLE, LOST_SHARE = 200, 0.05
+
+
+class SpaceFile(NamedTuple):
+    """A space file. vouched: its hash is one that this installation names, so its rows need not be checked."""
+
+    path: Path
+    vouched: bool = False
+
+
+def take_space(session: Session, file: SpaceFile, report: TraceReport) -> str:
+    """Put the value space of a file on record, and return the key of its build; empty where that is the target.
+
+    Raises UserError, with nothing on record, for a file that is damaged, holds rows that no space file has, or is of
+    another library.
+    """
+    session.watch.phase(f"taking over {file.path.name}")
+    with scratch() as folder, explained(folder):
+        plain = clean = folder / "space.db"
+        unpack(file.path, plain)
+        if file.vouched:
+            look_over(plain)
+        else:
+            clean = folder / "clean.db"
+            if dropped := take_in(plain, clean).dropped:
+                raise UserError(f"{file.path} holds rows that no space file has: {next(iter(dropped))}", REMEDY)
+        key = _build_of(session, file.path, clean)
+        report.space = TakenSpace(file.path.name, key, take(session.store, clean))
+    if key == session.target.key:
+        return ""
+    session.watch.note(f"{file.path.name} is of {key}: what differs in {session.target.key} is traced")
+    return key
+
+
+def _build_of(session: Session, path: Path, clean: Path) -> str:
+    """The key of the only build in an unpacked file."""
+    own = session.target
+    with open_store(clean, read_only=True) as store:
+        builds = store.targets()
+        if len(builds) != 1 or store.runs() or store.bugs():
+            raise UserError(f"{path} holds more than one build, or results of fuzzing", REMEDY)
+        [build] = builds
+        if build.library != own.library:
+            raise UserError(f"{path} is of {build.library}, and {own.key} is a build of {own.library}", REMEDY)
+    return build.key
+
+
+def check_sample(session: Session, report: TraceReport, deadline: float | None) -> None:
+    """Run some of the calls that were taken over again; where too many fail, run all valid calls on record again."""
+    if report.space is None:
+        return
+    store, target = session.store, session.target.key
+    valid = [row.id for row in store.bodies(target) if row.valid and row.expected == "ok"]
+    sample = valid[:: max(len(valid) // SAMPLE, 1)]
+    store.doubt(target, sample)
+    recheck(session, report, deadline)
+    left = set(sample)
+    held = sum(1 for row in store.bodies(target) if row.id in left and row.valid)
+    report.space = report.space._replace(sample=len(sample), held=held)
+    if len(sample) - held > len(sample) * LOST_SHARE and not session.is_over(deadline):
+        session.watch.note(f"{len(sample) - held} of {len(sample)} calls that were taken over fail here: all run again")
+        store.doubt(target, valid)
+        recheck(session, report, deadline)

@@ -1,0 +1,151 @@
+"""A build whose value space comes from a file: nothing is traced again, and a sample of its calls is run."""
+
+from __future__ import annotations
+
+import lzma
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fuzz_core.campaign import spaces
+from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.campaign.spaces import SpaceFile
+from fuzz_core.campaign.tracing import TraceOptions, shipped_seeds, trace
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.values import Invocation, prim
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.packing import pack, unpack
+
+DOCS = ["docs"]
+
+
+class Notes(Silent):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.fixture
+def space(traced_session: Session, tmp_path: Path) -> Path:
+    """The space file of fakelib, as `pack` writes it."""
+    key = traced_session.target.key
+    assert shipped_seeds(traced_session) >= traced_session.store.traced(key)
+    pack(traced_session.store, key, shipped_seeds(traced_session), tmp_path / "fakelib.space")
+    return tmp_path / "fakelib.space"
+
+
+@pytest.fixture
+def fresh(traced_session: Session, tmp_path: Path) -> Callable[[str], Session]:
+    """Sessions on an empty state, whose target has the key that is asked for."""
+    stores = []
+
+    def make(key: str) -> Session:
+        store = open_store(tmp_path / "fresh" / "state.db")
+        stores.append(store)
+        target = traced_session.target._replace(key=key)
+        store.save_target(target)
+        return Session(store, target, tmp_path / "fresh", workers=1, watch=Notes())
+
+    yield make
+    for store in stores:
+        store.close()
+
+
+def calls(session: Session) -> set[tuple[str, str, bool | None]]:
+    return {(row.digest, row.expected, row.valid) for row in session.store.invocations(session.target.key)}
+
+
+def edited(space: Path, *statements: str) -> Path:
+    """A space file whose rows somebody has changed."""
+    plain = space.with_name("plain.db")
+    unpack(space, plain)
+    connection = sqlite3.connect(plain)
+    for sql in statements:
+        connection.execute(sql)
+    connection.commit()
+    connection.close()
+    made = space.with_name("edited.space")
+    made.write_bytes(lzma.compress(plain.read_bytes()))
+    return made
+
+
+@pytest.mark.parametrize("vouched", [False, True])
+def test_nothing_is_traced_and_a_sample_is_run(
+    traced_session: Session, fresh: Callable[[str], Session], space: Path, vouched: bool
+) -> None:
+    session = fresh(traced_session.target.key)
+    report = trace(session, TraceOptions(sources=DOCS, space=SpaceFile(space, vouched)))
+    assert (report.status.total(), report.unchanged) == (0, report.seeds)
+    taken = report.space
+    assert taken is not None and taken.file == "fakelib.space"
+    assert taken.calls == len(calls(session)) > 15
+    assert 0 < taken.sample == taken.held == report.checked
+    wanted = {call for call in calls(traced_session) if call[2] or call[1] == "exception"}
+    assert calls(session) >= {call for call in wanted if call[2]}
+    assert not session.store.bodies(session.target.key, unchecked=True)
+    assert trace(session, TraceOptions(sources=DOCS)).new == 0
+
+
+def test_calls_that_do_not_hold_here_are_found_out(
+    traced_session: Session, fresh: Callable[[str], Session], tmp_path: Path
+) -> None:
+    """More than a twentieth of the sample fails, so that all calls are run again."""
+    store, key = traced_session.store, traced_session.target.key
+    wrong = [(Invocation("fakelib.scale", (prim(f"no array {n}"),)), "ok") for n in range(15)]
+    store.save_trace(key, store.seeds(key)[0], wrong, {}, {})
+    store.set_validity(key, [(row.id, "ok", "") for row in store.bodies(key, unchecked=True)])
+    pack(store, key, store.traced(key), tmp_path / "wrong.space")
+    session = fresh(key)
+    report = trace(session, TraceOptions(sources=DOCS, space=SpaceFile(tmp_path / "wrong.space")))
+    assert report.space is not None and report.space.held == report.space.sample - len(wrong)
+    assert any("fail here: all run again" in note for note in session.watch.notes)  # type: ignore[attr-defined]
+    assert len([call for call in calls(session) if call[2]]) == report.space.held
+    assert not session.store.bodies(key, unchecked=True)
+
+
+def test_a_near_build_traces_what_differs(
+    traced_session: Session, fresh: Callable[[str], Session], space: Path
+) -> None:
+    """The file says of one api that it took other arguments."""
+    near = edited(
+        space, "UPDATE apis SET params = '[\"other\"]', definition = 'scale(other)' WHERE name LIKE '%.scale'"
+    )
+    session = fresh("fakelib-2")
+    report = trace(session, TraceOptions(sources=DOCS, space=SpaceFile(near)))
+    assert report.retraced.since == traced_session.target.key
+    assert report.retraced.changes["signature"] == 1
+    assert report.retraced.seeds > 10 and report.status.total() == 0
+    assert any("is of fakelib-1: what differs in fakelib-2 is traced" in note for note in session.watch.notes)  # type: ignore[attr-defined]
+    assert {call for call in calls(session) if call[2]} == {call for call in calls(traced_session) if call[2]}
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE targets SET library = 'torch'", "is of torch, and fakelib-1 is a build of fakelib"),
+        ("UPDATE invocations SET body = replace(body, 'fakelib', 'os')", "holds rows that no space file has"),
+        ("INSERT INTO targets SELECT 'two', spec, library, version, python, info, made_at FROM targets", "one build"),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON seeds BEGIN DELETE FROM seeds; END",
+            "a schema that nightfuzz does not know",
+        ),
+    ],
+)
+def test_a_hostile_file_is_refused_whole(
+    traced_session: Session, fresh: Callable[[str], Session], space: Path, statement: str, problem: str
+) -> None:
+    session = fresh(traced_session.target.key)
+    with pytest.raises(UserError, match=problem):
+        trace(session, TraceOptions(sources=DOCS, space=SpaceFile(edited(space, statement))))
+    assert not calls(session) and not session.store.traced(session.target.key)
+
+
+def test_the_sample_is_small(traced_session: Session, space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spaces, "SAMPLE", 7)
+    report = trace(traced_session, TraceOptions(sources=DOCS, space=SpaceFile(space)))
+    assert report.space is not None
+    assert 7 <= report.space.sample <= 10 and report.checked == report.space.sample
