@@ -33,7 +33,7 @@ SAYS = [
         "internal-error",
         "",
         Outcome("exception", "RuntimeError", f"{ASSERTED} no q"),
-        "RuntimeError: a INTERNAL ASSERT FAILED: no q",
+        "RuntimeError: INTERNAL ASSERT FAILED: no q",
     ),
     (
         "bounds",
@@ -59,6 +59,35 @@ SAYS = [
         "fake",
         Outcome("ok", text="another stride\n(1, 2), expected (2, 1)"),
         "strides (1, 2) on fake tensors, (2, 1) on real ones",
+    ),
+    (
+        "crash",
+        "",
+        Outcome("signal", "SIGABRT", "free(): invalid pointer"),
+        "abort (SIGABRT): free(): invalid pointer",
+    ),
+    (
+        "wrong-metadata",
+        "fake",
+        Outcome("ok", text="another stride\nexpected [(2, 1)], got [(1, 2)]"),
+        "strides [(1, 2)] on fake tensors, [(2, 1)] on real ones",
+    ),
+    # The script's call is smaller than the one that was found.
+    (
+        "wrong-result",
+        "function",
+        Outcome("ok", text="192 of 192 elements differ\nexpected 1.0, got 2.0\nMismatched elements: 1 / 1 (100%)"),
+        "result 2 inside tf.function, 1 outside of it",
+    ),
+    (
+        "wrong-gradient",
+        "grad-forward",
+        Outcome(
+            "ok",
+            text="another derivative\na derivative is not the difference quotient: Jacobian computed with forward mode "
+            "mismatch for output 0 with respect to input 0,\nnumerical:tensor([[1.]])\nanalytical:tensor([[2.]])\n",
+        ),
+        "gradient 2 by forward mode, 1 by difference quotient",
     ),
     # The difference quotient is the mode, and it is right.
     (
