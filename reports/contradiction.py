@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from math import isnan
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.documented import quoted_in
@@ -16,19 +16,25 @@ from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.outcome import Outcome, reason_of
 from fuzz_core.oracles.compare import ACCEPTS, REFUSES
 from fuzz_core.oracles.kinds import kind_of
+from fuzz_core.triage.cluster import Bug
+from fuzz_core.triage.recheck import asserted
 from nightfuzz.reports.text import TITLE, bounded, call_of
 
 VALUE = 40
+# A list of issues shows about so many characters.
+LONG_TITLE = 150
 READ = 4000
 _SOURCE_PLACE = re.compile(
     r'\s+at "[^"\n]*"(?::\d+)?,?(?: please report a bug to [\w ]+\.)?|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?'
 )
+_EXPLAINED = re.compile(r"^.* (INTERNAL ASSERT FAILED: )")
 # What a dying process says of its reason, the surest form first.
 _CHECKS = [
     re.compile(pattern)
     for pattern in (
         r"(Check failed: .*)",
         r"(what\(\): .*)",
+        r"((?:malloc|free|realloc|calloc|munmap_chunk)\w*\(\): .*|double free.*|corrupted .*|.*smashing detected.*)",
         r"(Assertion .* failed.*)",
         r": F [^\n]*?\] (.*)",
         r"\] (.*)",
@@ -40,14 +46,13 @@ _SIGNALS = {
 }  # fmt: skip
 # How the assertion of a script names both values: in our scripts, PyTorch, its gradcheck, NumPy and TensorFlow.
 _ASSERTED = [
-    re.compile(pattern, re.DOTALL)
+    re.compile(pattern, re.DOTALL | re.MULTILINE)
     for pattern in (
-        r"expected (?P<expected>.{1,1200}?), got (?P<actual>.{1,1200})\Z",
+        r"attribute '(?P<what>\w+)' do not match: (?P<actual>.{1,80}?) != (?P<expected>.{1,80}?)\.(?:\s|\Z)",
+        r"^expected (?P<expected>.{1,1200}?), got (?P<actual>.{1,1200}?)"
+        r"(?:\n(?:Mismatch|\(shapes|x and y|not close|Max )|\Z)",
         r"Expected (?P<expected>[^\n]{1,200}?) but got (?P<actual>[^\n]{1,200}?)\.(?:\s|\Z)",
         r"numerical:(?P<expected>.{1,1200}?)\n? ?analytical:(?P<actual>.{1,1200}?)(?:\n\n|\Z)",
-        r"ACTUAL: (?P<actual>.{1,1200}?)\n DESIRED: (?P<expected>.{1,1200})\Z",
-        r"not close lhs = (?P<actual>.{1,1200}?)not close rhs = (?P<expected>.{1,1200}?)not close dif",
-        r"attribute '(?P<what>\w+)' do not match: (?P<actual>.{1,80}?) != (?P<expected>.{1,80}?)\.(?:\s|\Z)",
     )
 ]
 # How a worker names the values of a mode (`actual`) and of the mode that it is compared with.
@@ -63,37 +68,15 @@ _COMPARED = [
 ]
 _COUNT = re.compile(r"(?:Mismatched elements: |\bin )?(\d+) ?(?:/|of) ?(\d+)(?: \(| elements?)")
 _LARGEST = re.compile(r"Greatest absolute difference: (\S+)")
+_PROPERTY = re.compile(r"\A(?:another )?(shape|dtype|stride|type of result|number of results)\b")
 _SAID = re.compile(r"\w+=(?:torch\.\w+|\w+\([^)]*\)|\([^)]*\)|'[^']*'|[\w.<>]+)|\bshape=\S+")
+_LIBRARY = re.compile(r"\btorch\.(?:Size(?=\())?")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|inf|nan|True|False)(?![\w])")
 _BOOLEANS = {"True": "1", "False": "0"}
 _NAMES = {"derivative": "gradient", "stride": "strides", "type of result": "type"}
 
 
-class Bug(Protocol):
-    """What the line is made of: a bug on record."""
-
-    @property
-    def api(self) -> str:
-        """The canonical public name of what was called."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of verdict."""
-
-    @property
-    def signature_text(self) -> str:
-        """`API: KIND: MODE: HOW` where modes were compared."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """What the call did in a fresh process."""
-
-    @property
-    def script(self) -> str:
-        """The standalone script."""
-
-
-class Values(NamedTuple):
+class ValuePair(NamedTuple):
     """Two values that ought to be the same. what: the property that they are of, such as a dtype or a gradient."""
 
     actual: str
@@ -102,8 +85,20 @@ class Values(NamedTuple):
 
 
 def title(bug: Bug) -> str:
-    """Return the call and its contradiction in one line."""
-    return bounded(f"{call_of(bug.script, bug.api)}: {contradiction(bug)}", TITLE)
+    """Return the call and its contradiction in one line; a long call is cut before the contradiction is."""
+    call, told = call_of(bug.script, bug.api), contradiction(bug)
+    return bounded(f"{call if len(call) + len(told) < LONG_TITLE else f'{bug.api}(…)'}: {told}", TITLE)
+
+
+def seen_again(bug: Bug, outcome: Outcome, shown: bool) -> str:
+    """Return in one line what a later run of a bug's call has given; shown: whether it shows the bug."""
+    if shown:
+        return happened(bug.kind, asserted(bug.outcome, outcome), mode_of(bug))
+    if outcome.kind == "ok":
+        return "both results agree" if mode_of(bug) else "the call returns"
+    if outcome.kind == "timeout":
+        return "the call does not return in time"
+    return happened("crash", outcome)
 
 
 def compares_numbers(title: str) -> bool:
@@ -141,6 +136,8 @@ def happened(kind: str, outcome: Outcome, mode: str = "") -> str:
         return _line(": ".join(part for part in (name, _check(outcome.text)) if part))
     first = reason_of(outcome.text).strip()[: TITLE * 10].partition("\n")[0]
     said = ": ".join(part.strip(" .") for part in _SOURCE_PLACE.sub("\n", first).split("\n") if part.strip(" ."))
+    # What the library says of a failed check says more than the condition.
+    said = _EXPLAINED.sub(r"\1", said)
     return _line(": ".join(part for part in (outcome.name, said) if part))
 
 
@@ -169,36 +166,54 @@ def _difference(kind: str, text: str, mode: str) -> str:
             return ", ".join(f"{part} ({refusal})" if part.startswith("refused") else part for part in parts)
     if _is_trusted(mode):
         how, reference = reference, how
-    found = values_in(text, mode)
-    what = (found and _NAMES.get(found.what, found.what)) or ("gradient" if kind == "wrong-gradient" else "result")
-    count = _COUNT.search(text)
-    many = f" ({count[1]} of {count[2]} elements)" if count and int(count[2]) > 1 else ""
+    found, shown = values_in(text, mode, kind != "wrong-metadata"), text.partition("\n")[2]
+    if "analytical:" in text:
+        how, reference = "by forward mode" if "with forward mode" in text else how, "by difference quotient"
+    what = "gradient" if kind == "wrong-gradient" else "result"
+    named = (found and found.what) or (kind == "wrong-metadata" and "".join(_PROPERTY.findall(first)[:1]))
+    what = _NAMES.get(named, named) if named else what
+    # The script's call may be a smaller one than the call that was found.
+    count = _COUNT.search(shown) if _asserted(shown) else _COUNT.search(text)
+    several = count if count and int(count[2]) > 1 else None
+    many = f" ({several[1]} of {several[2]} elements)" if several else ""
     if found and max(len(found.actual), len(found.expected)) <= VALUE:
         return f"{what} {found.actual} {how}, {found.expected} {reference}{many}"
     if kind == "nonfinite":
         return f"NaN or infinity {how}{many}, finite {reference}"
-    if count:
+    if several:
         largest = _LARGEST.search(text)
         by = f", by up to {_short(largest[1])[0]}" if largest else ""
-        return f"{what} {how} is not the one {reference}: {count[1]} of {count[2]} elements differ{by}"
+        return f"{what} {how} is not the one {reference}: {several[1]} of {several[2]} elements differ{by}"
     return f"{what} {how} is not the one {reference}"
 
 
-def values_in(text: str, mode: str = "") -> Values | None:
-    """Return the values that a text names, shortened; those at the worst place of two tensors. None without any."""
-    for pattern in _ASSERTED:
-        if match := pattern.search(text):
-            return _shown(Values(match["actual"], match["expected"], match.groupdict().get("what") or ""))
-    for pattern in _COMPARED:
-        if match := pattern.search(text):
-            found = Values(match["actual"], match["expected"], match.groupdict().get("what") or "")
-            return _shown(found._replace(actual=found.expected, expected=found.actual) if _is_trusted(mode) else found)
-    return None
+def values_in(text: str, mode: str = "", numeric: bool = True) -> ValuePair | None:
+    """Return the values that a text names, of the mode and of its reference, shortened; None where it names none.
+
+    numeric: whether of two tensors the numbers at the worst place are wanted.
+    """
+    if found := _asserted(text):
+        return _shown(found, numeric)
+    match = next((match for match in (pattern.search(text) for pattern in _COMPARED) if match), None)
+    if match is None:
+        return None
+    found = _pair(match)
+    found = found._replace(actual=found.expected, expected=found.actual) if _is_trusted(mode) else found
+    return _shown(found, numeric)
 
 
-def _shown(found: Values) -> Values:
-    actual, expected = (" ".join(text.replace("torch.", "").split()) for text in found[:2])
-    if found.what and found.what != "derivative":
+def _asserted(text: str) -> ValuePair | None:
+    match = next((match for match in (pattern.search(text) for pattern in _ASSERTED) if match), None)
+    return match and _pair(match)
+
+
+def _pair(match: re.Match[str]) -> ValuePair:
+    return ValuePair(match["actual"], match["expected"], match.groupdict().get("what") or "")
+
+
+def _shown(found: ValuePair, numeric: bool) -> ValuePair:
+    actual, expected = (" ".join(_LIBRARY.sub("", text).split()) for text in found[:2])
+    if not numeric or found.what not in ("", "derivative"):
         return found._replace(actual=actual, expected=expected)
     parts = [_NUMBER.findall(_SAID.sub("", text)) for text in (actual, expected)]
     if not parts[0] or len(parts[0]) != len(parts[1]) or "..." in actual + expected:

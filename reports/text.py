@@ -121,7 +121,8 @@ def _call_of(script: str, api: str) -> str:
     if len(script) > LONGEST:
         return f"{api}(…)"
     tree = ast.parse(script)
-    body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Assert)]
+    left_out = ast.Import | ast.ImportFrom | ast.Assert
+    body = [node for node in tree.body if not isinstance(node, left_out) and not _reports(node)]
     names: dict[str, ast.expr] = {}
     last = _walk(body, names)
     if last is None:
@@ -137,6 +138,14 @@ def _printed(call: ast.expr) -> ast.expr:
         case ast.Call(func=ast.Name(id="print"), args=[shown]):
             return shown
     return call
+
+
+def _reports(node: ast.stmt) -> bool:
+    """Whether a statement prints the line of both results, or fails with it."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.NamedExpr()])) | ast.Raise():
+            return True
+    return False
 
 
 def _shortened(call: ast.expr, limit: int) -> ast.expr:
@@ -155,13 +164,11 @@ def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
     last: ast.expr | None = None
     for node in body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            last = _Inline(names).visit(node.value)
+            last = _Inline(names).visit(_plain_object(node.value) if node.targets[0].id == "m" else node.value)
             # What is too long to show is not carried on: names that are used twice would double it each time.
             names[node.targets[0].id] = last if len(ast.unparse(last)) <= CALL else _LEFT_OUT
-        elif isinstance(node, ast.FunctionDef):
+        elif isinstance(node, ast.FunctionDef | ast.For):
             return _walk(node.body, names)
-        elif isinstance(node, ast.For):
-            last = _walk(node.body, names) or last
         elif isinstance(node, ast.Expr | ast.Return) and node.value is not None:
             last = node.value
     return last
@@ -175,6 +182,16 @@ class _Inline(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self.names.get(node.id, node)
+
+
+def _plain_object(made: ast.expr) -> ast.expr:
+    """Return an object's construction without the conversion that a mode of a comparison has put behind it."""
+    match made:
+        case ast.Call(func=ast.Attribute(value=ast.Call() as plain, attr="to" | "double" | "float64")):
+            return plain
+        case ast.Call(func=ast.Call(func=ast.Name(id="getattr"), args=[plain, *_])):
+            return plain
+    return made
 
 
 def one_line(script: str, limit: int) -> str | None:

@@ -20,11 +20,18 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, UserError
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
+# What a script prints of both results, and its assertion says as well; `{told}` stands for it in checks of modes.
+TELL = 'print(told := f"expected {expected}, got {actual}")'
+TOLD = "{told}\n"
+# Of a mode that is right where the plain call is wrong.
+TRUSTED = f"expected = {{actual}}\nactual = {{expected}}\n{TOLD}"
+
 
 class Way(NamedTuple):
     """A mode as text: how the plain call becomes the mode's own, and what must hold of the two results.
 
-    check: statements that raise AssertionError where it does not hold, with `{actual}` and `{expected}`. tensor: an
+    check: statements that raise AssertionError where it does not hold, with `{actual}` and `{expected}` for the two
+    calls, and `{told}` for TELL, once both results have those names. tensor: an
     expression for the changed tensor, from that of the plain one and the test case's seed. actual: the mode's call of a
     function `f` of the tensors, with `{x}` for the changed tensors. instance: an object with state, from its
     construction `{m}` and the name `{x}` of the first tensor, in both calls; `owner` begins the names of the apis
@@ -345,7 +352,7 @@ if len(sys.argv) < 2:
 def last_use(imports: str, layer: str, check: str, kind: str = "wrong-result") -> Around:
     """A check of the last use of a program's model: `model(*args, **kwargs)`."""
     before, after = (text.replace("{imports}", imports).replace("{layer}", layer) for text in (_LAST_USE, _AGAIN))
-    return Around(before, after + check, kind)
+    return Around(before, after + check.replace(TOLD, f"{TELL}\n"), kind)
 
 
 def twice(imports: str, doubles: str, noting: str = "") -> Around:

@@ -3,7 +3,7 @@
 import pytest
 
 from fuzz_core.ir.outcome import Outcome
-from nightfuzz.reports.contradiction import Values, happened, values_in
+from nightfuzz.reports.contradiction import ValuePair, happened, values_in
 
 FAR = "Tensor-likes are not close! Mismatched elements: 3 / 4 (75.0%) Greatest absolute difference: 2.5 at index (0, 1)"
 ASSERTED = 'a INTERNAL ASSERT FAILED at "/b/c.cpp":1, please report a bug to PyTorch.'
@@ -33,7 +33,7 @@ SAYS = [
         "internal-error",
         "",
         Outcome("exception", "RuntimeError", f"{ASSERTED} no q"),
-        "RuntimeError: a INTERNAL ASSERT FAILED: no q",
+        "RuntimeError: INTERNAL ASSERT FAILED: no q",
     ),
     (
         "bounds",
@@ -59,6 +59,35 @@ SAYS = [
         "fake",
         Outcome("ok", text="another stride\n(1, 2), expected (2, 1)"),
         "strides (1, 2) on fake tensors, (2, 1) on real ones",
+    ),
+    (
+        "crash",
+        "",
+        Outcome("signal", "SIGABRT", "free(): invalid pointer"),
+        "abort (SIGABRT): free(): invalid pointer",
+    ),
+    (
+        "wrong-metadata",
+        "fake",
+        Outcome("ok", text="another stride\nexpected [(2, 1)], got [(1, 2)]"),
+        "strides [(1, 2)] on fake tensors, [(2, 1)] on real ones",
+    ),
+    # The script's call is smaller than the one that was found.
+    (
+        "wrong-result",
+        "function",
+        Outcome("ok", text="192 of 192 elements differ\nexpected 1.0, got 2.0\nMismatched elements: 1 / 1 (100%)"),
+        "result 2 inside tf.function, 1 outside of it",
+    ),
+    (
+        "wrong-gradient",
+        "grad-forward",
+        Outcome(
+            "ok",
+            text="another derivative\na derivative is not the difference quotient: Jacobian computed with forward mode "
+            "mismatch for output 0 with respect to input 0,\nnumerical:tensor([[1.]])\nanalytical:tensor([[2.]])\n",
+        ),
+        "gradient 2 by forward mode, 1 by difference quotient",
     ),
     # The difference quotient is the mode, and it is right.
     (
@@ -135,7 +164,7 @@ def test_a_bug_says_what_the_call_gives_and_what_it_should_give(kind, mode, outc
 
 
 def test_numbers_have_as_many_digits_as_tell_them_apart():
-    assert values_in("expected 1.0000001, got 1.0000002") == Values("1.0000002", "1.0000001")
+    assert values_in("expected 1.0000001, got 1.0000002") == ValuePair("1.0000002", "1.0000001")
 
 
 def test_a_hostile_text_gives_one_bounded_line():

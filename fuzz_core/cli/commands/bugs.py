@@ -18,7 +18,7 @@ from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import Severity
 from nightfuzz.reports.contradiction import contradiction
-from nightfuzz.reports.text import bounded
+from nightfuzz.reports.text import bounded, call_of
 
 SHORT = 110
 DOCUMENTATION = "documentation"
@@ -130,11 +130,14 @@ def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
 
 def _in_full(each: Judged, checks: Sequence[CheckRow]) -> str:
     row, found = each.row, each.severity
-    frames = "".join(f"\n  {frame}" for frame in row.outcome.frames) or " none"
+    frames = "".join(f"\n  {frame}" for frame in row.outcome.frames)
     others = [f"{member.id} {member.api}" for member in each.cluster.members if member.id != row.id]
+    # Of a bug of the documentation the contradiction says it all.
+    said = "" if row.kind == "bounds" else row.outcome.text.strip()
     return (
-        f"bug {row.id}: {row.kind} in {row.api} ({row.target})\n"
-        f"signature: {row.signature_text}\n"
+        f"bug {row.id}: {call_of(row.script, row.api)}\n"
+        f"{contradiction(row)}\n\n"
+        f"kind: {row.kind} of {row.api} ({row.target})\n"
         f"severity: {_severity(each)}{': ' * bool(found.reason)}{found.reason}\n"
         f"input: {found.validity.status}: {found.validity.reason}\n"
         f"looks like the same cause: {', '.join(others) or 'no other bug'}\n"
@@ -142,7 +145,9 @@ def _in_full(each: Judged, checks: Sequence[CheckRow]) -> str:
         f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
         f"{f'in a model program: {row.origin}{chr(10)}' * bool(row.origin)}"
         f"{_life(each, checks)}"
-        f"outcome: {row.outcome.kind} {row.outcome.name}\n{row.outcome.text.strip()}\nframes:{frames}\n\n{row.script}"
+        f"{f'said: {said}{chr(10)}' * bool(said)}"
+        f"{f'frames:{frames}{chr(10)}' * bool(frames)}"
+        f"\n{row.script}"
     )
 
 

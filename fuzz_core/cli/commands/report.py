@@ -17,7 +17,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
-from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script
+from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script, signal_name
 from nightfuzz.reports.case import Baseline, BugCase
 from nightfuzz.reports.issues import bug_report, missing_parts, regression_report, umbrella_report
 
@@ -106,6 +106,8 @@ def _script_output(target: TargetRecord, bug: BugRow) -> str:
     files, dialect = {SCRIPT_NAME: bug.script}, dialect_of(target.library)
     done = run_python(target.python, files, dialect, SCRIPT_SECONDS, env=dialect.verbose)
     end = "stopped at the time limit" if done.code is None else f"exit status {done.code}"
+    if done.code is not None and done.code < 0:
+        end = f"ended by {signal_name(-done.code)}"
     printed = _COLOUR.sub("", f"{done.stdout}{done.stderr}")
     return without_places(f"{printed}\n{end}", target.python)
 
