@@ -161,7 +161,7 @@ _COMMON: Mapping[str, Part] = {
     "the output": _says(r"^`{3,}(?:text|shell)$"),
     "what was expected": _says(r"[Ee]xpected"),
     "the versions": _says(r"version: \S|could not be gathered"),
-    "which modes show it": _says(r"^\| how the call is made \| "),
+    "how the call is made": _says(r"^\| how the call is made \| "),
     "how often it reproduces": _says(r"\b\d+ of \d+ (?:times in )?fresh processes"),
     "whether the input is valid": _says(r"[Ii]nput: (?:not )?(?:known to be )?valid"),
     "how far back it goes": _says(r"[Ff]irst bad version: "),

@@ -85,7 +85,7 @@ def test_every_report_carries_what_a_maintainer_asks_for(name: str) -> None:
         (r"(?m)^`{3,}text$", "the output"),
         (r"[Ee]xpected", "what was expected"),
         (r"version", "the versions"),
-        (r"\| how the call is made \|", "which modes show it"),
+        (r"\| how the call is made \|", "how the call is made"),
         (r"- Reproduces: .*\n", "how often it reproduces"),
         (r"- Input: .*\n", "whether the input is valid"),
         (r"- First bad version: .*\n", "how far back it goes"),
