@@ -84,6 +84,7 @@ def _reader_notes(cases: Sequence[BugCase], umbrella: bool) -> list[str]:
         f"only {checked} was run: run `nightfuzz recheck {first.bug.id} --target {newest}` before you post": (
             not first.nightly and not first.shown_on
         ),
+        f"{rules.repository} takes reports about the newest version alone": rules.newest_only,
         outdated(rules, today()): True,
     }
     return [note for note, holds in notes.items() if note and holds]
