@@ -77,6 +77,13 @@ def test_every_report_carries_what_a_maintainer_asks_for(name: str) -> None:
     assert missing_parts(str(RENDERED[name]()), library) == []
 
 
+@pytest.mark.parametrize("name", RENDERED)
+def test_no_report_uses_a_word_that_only_we_know(name: str) -> None:
+    ours = r"modes?|oracles?|verdicts?|findings?|clusters?|invocations?|seeds?|mutat\w+|traced?|signatures?|RuledOut"
+    text = "\n".join(outside_fences(str(RENDERED[name]())))
+    assert re.findall(rf"\b(?:{ours})\b", text, re.IGNORECASE) == []
+
+
 @pytest.mark.parametrize(
     ("pattern", "part"),
     [
