@@ -15,6 +15,7 @@ from fuzz_core.triage.assess import Severity
 from nightfuzz.reports.contradiction import contradiction
 from nightfuzz.reports.text import SPAN, one_line, said
 
+SHOWN_WAYS = 3
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
 UNSEARCHED = "whether it is reported already: no issue tracker was searched"
 # Of modes that are no records: devices, and what is done with whole programs.
@@ -121,8 +122,9 @@ class BugCase(NamedTuple):
     def unchecked(self) -> list[str]:
         """Checks that were not made, although a reader may assume them."""
         ways = [(meaning_of(mode) or mode).replace("`", "") for mode, seen in self.modes.items() if seen == NOT_CHECKED]
+        left = [f"{len(ways) - SHOWN_WAYS} more"] if len(ways) > SHOWN_WAYS else []
         gaps = {
-            f"other ways to make the call: {'; '.join(ways)}": bool(ways),
+            f"other ways to make the call: {'; '.join([*ways[:SHOWN_WAYS], *left])}": bool(ways),
             "nightly builds": bool(library_of(self.target.library).nightly) and not self.nightly,
             "the first version that shows it": not (self.first_bad or self.baseline),
             f"other hardware than {self.devices}, other operating systems, other versions of Python": True,
