@@ -15,6 +15,7 @@ from fuzz_core.triage.assess import Severity
 from nightfuzz.reports.contradiction import contradiction
 from nightfuzz.reports.text import SPAN, one_line, said
 
+SHOWN_WAYS = 3
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
 UNSEARCHED = "whether it is reported already: no issue tracker was searched"
 # Of modes that are no records: devices, and what is done with whole programs.
@@ -25,6 +26,9 @@ _OTHERS = {
     "training": "the gradients of what the model trains",
     "cuda": "the same call on a CUDA device",
     "cuda-nocudnn": "on a CUDA device without cuDNN",
+    "fake": "shapes and dtypes alone, with fake tensors",
+    "backward": "the gradients that training asks for",
+    "documented": "what the documentation allows",
 }
 # Oracles that compare modes of one build: the plain call does not show their bugs.
 COMPARED = frozenset(kind.oracle for kind in KINDS.values() if kind.reproduction == "comparison") - {"versions"}
@@ -117,9 +121,10 @@ class BugCase(NamedTuple):
 
     def unchecked(self) -> list[str]:
         """Checks that were not made, although a reader may assume them."""
-        modes = [mode for mode, seen in self.modes.items() if seen == NOT_CHECKED]
+        ways = [(meaning_of(mode) or mode).replace("`", "") for mode, seen in self.modes.items() if seen == NOT_CHECKED]
+        left = [f"{len(ways) - SHOWN_WAYS} more"] if len(ways) > SHOWN_WAYS else []
         gaps = {
-            f"the modes {', '.join(modes)}": bool(modes),
+            f"other ways to make the call: {'; '.join([*ways[:SHOWN_WAYS], *left])}": bool(ways),
             "nightly builds": bool(library_of(self.target.library).nightly) and not self.nightly,
             "the first version that shows it": not (self.first_bad or self.baseline),
             f"other hardware than {self.devices}, other operating systems, other versions of Python": True,

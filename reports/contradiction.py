@@ -21,6 +21,8 @@ from fuzz_core.triage.recheck import asserted
 from nightfuzz.reports.text import TITLE, bounded, call_of
 
 VALUE = 40
+# A list of issues shows about so many characters.
+LONG_TITLE = 150
 READ = 4000
 _SOURCE_PLACE = re.compile(
     r'\s+at "[^"\n]*"(?::\d+)?,?(?: please report a bug to [\w ]+\.)?|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?'
@@ -83,8 +85,9 @@ class ValuePair(NamedTuple):
 
 
 def title(bug: Bug) -> str:
-    """Return the call and its contradiction in one line."""
-    return bounded(f"{call_of(bug.script, bug.api)}: {contradiction(bug)}", TITLE)
+    """Return the call and its contradiction in one line; a long call is cut before the contradiction is."""
+    call, told = call_of(bug.script, bug.api), contradiction(bug)
+    return bounded(f"{call if len(call) + len(told) < LONG_TITLE else f'{bug.api}(…)'}: {told}", TITLE)
 
 
 def seen_again(bug: Bug, outcome: Outcome, shown: bool) -> str:

@@ -129,9 +129,10 @@ def error_input(case: BugCase) -> str:
         return ""
     if not isinstance(call, ast.Call) or ast.unparse(call.func) != case.bug.api or not call.args:
         return ""
-    first, rest = call.args[0], ", ".join(map(ast.unparse, call.args[1:]))
+    first, rest = call.args[0], "".join(f"{ast.unparse(each)}, " for each in call.args[1:])
+    rest = rest if len(call.args) == 2 else rest.removesuffix(", ")
     words = ", ".join(f"{word.arg!r}: {ast.unparse(word.value)}" for word in call.keywords)
-    parts = [ast.unparse(first), *[f"args=({rest},)"] * bool(rest), *[f"kwargs={{{words}}}"] * bool(words)]
+    parts = [ast.unparse(first), *[f"args=({rest.rstrip(' ')})"] * bool(rest), *[f"kwargs={{{words}}}"] * bool(words)]
     text = f'ErrorInput(SampleInput({", ".join(parts)}), error_regex="…")'
     return "" if "…" in "".join(parts) else text
 
@@ -160,9 +161,9 @@ _COMMON: Mapping[str, Part] = {
     "the output": _says(r"^`{3,}(?:text|shell)$"),
     "what was expected": _says(r"[Ee]xpected"),
     "the versions": _says(r"version: \S|could not be gathered"),
-    "which modes show it": _says(r"^\| mode \| "),
+    "how the call is made": _says(r"^\| how the call is made \| "),
     "how often it reproduces": _says(r"\b\d+ of \d+ (?:times in )?fresh processes"),
-    "whether the input is valid": _says(r"[Ii]nput: (?:valid|invalid|unknown)"),
+    "whether the input is valid": _says(r"[Ii]nput: (?:not )?(?:known to be )?valid"),
     "how far back it goes": _says(r"[Ff]irst bad version: "),
     "that it was found by fuzzing": _says(r"[Ff]ound by fuzzing"),
     "what was not checked": _says(r"[Nn]ot checked:?\**$"),

@@ -109,7 +109,7 @@ NOT_YET = TrackerSearch(done=False)
 
 
 def search(hub: Hub, report: ClusterReport, repository: str) -> TrackerSearch:
-    """TrackerSearch a public tracker for reports of a bug."""
+    """Search a public tracker for reports of a bug."""
     try:
         found = duplicates(report, lambda query: hub.search_issues(f"repo:{repository} is:issue {query}", 20))
     except RefusedError:
@@ -154,8 +154,9 @@ def _reader_notes(rules: Disclosure, looked: TrackerSearch, warning: str) -> lis
     nothing = "No issue there looks the same." if looked.done and not looked.found else ""
     unread = "" if looked.done else "That tracker has not been searched yet."
     boxes = "The form asks you to confirm: " + "; ".join(map(span, rules.confirmations)) if rules.confirmations else ""
+    newest = "Reports about an older version than the newest are refused there." if rules.newest_only else ""
     old = f"Warning: {escaped(warning)}." if warning else ""
-    return [line for line in (similar, nothing, unread, umbrella, human, boxes, old) if line]
+    return [line for line in (similar, nothing, unread, newest, umbrella, human, boxes, old) if line]
 
 
 def shown(body: str) -> ReportText | None:

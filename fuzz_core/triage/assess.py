@@ -77,7 +77,10 @@ def validity(bug: Bug, rules: Sequence[Rule] = ()) -> Validity:
         ("valid", rulings and f"documented constraints hold: {'; '.join(map(_cited, rulings))}"),
     )
     known = (Validity(status, str(reason)) for status, reason in reasons if reason)
-    return next(known, Validity("unknown", "a mutated call that nothing else accepts or rejects"))
+    return next(
+        known,
+        Validity("unknown", "a variation of a documented call, of which no documentation speaks"),
+    )
 
 
 def _cited(ruling: Ruling) -> str:
@@ -90,8 +93,8 @@ def _origin(bug: Bug) -> str:
     if bug.test.rules:
         return ""
     if bug.minimised:
-        return "found by a traced call that no rule had changed; the script is simpler"
-    return "a traced call as its seed makes it"
+        return "a call out of documentation, tests or programs shows it; the script is simpler"
+    return "a call out of documentation, tests or programs"
 
 
 def _refusal(bug: Bug) -> str:

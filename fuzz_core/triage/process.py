@@ -315,7 +315,7 @@ def _classified(finished: Finished) -> Outcome:
     if finished.code == 0:
         return Outcome("ok", seconds=finished.seconds)
     if finished.code < 0:
-        return Outcome("signal", _signal_name(-finished.code), tail, stack_trace(finished.stderr), finished.seconds)
+        return Outcome("signal", signal_name(-finished.code), tail, stack_trace(finished.stderr), finished.seconds)
     if _TRACEBACK in finished.stderr:
         return _raised(finished)
     return Outcome("exit", str(finished.code), tail, seconds=finished.seconds)
@@ -328,7 +328,8 @@ def _said(stderr: str) -> str:
     return alarms[:KEPT_TEXT] or others[-KEPT_TEXT:].strip()
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """The name of a signal, such as `SIGSEGV`."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -53,7 +53,7 @@ fakelib.NAME(0)
 It reproduces in 5 of 5 fresh processes. Input: valid.
 First bad version: 1
 
-| mode | shows it |
+| how the call is made | shows it? |
 |---|---|
 | cpu | yes |
 

@@ -30,7 +30,11 @@ JITTOR_ENV = Environment(
     "jittor version: 1.3.11.0\nOS: Debian", {"version": "1.3.11.0", "os": "Debian", "python": "3.11.7"}
 )
 JITTOR_LOG = "[i 1121 00 compiler.py:955] Jittor(1.3.11.0) src: <env>/jittor\nSegfault, exit\n\nexit status 1"
-UNKNOWN = Severity("crash", "", Validity("unknown", "a mutated call that nothing else accepts or rejects"))
+UNKNOWN = Severity(
+    "crash",
+    "",
+    Validity("unknown", "a variation of a documented call, of which no documentation speaks"),
+)
 VALID = Severity("wrong-result", "", Validity("valid", "the plain call accepts it"))
 PRIVATE = UNKNOWN._replace(grade="private", reason="the heap is corrupted")
 
@@ -51,7 +55,7 @@ def f(x):
     return torch.sin(x)
 
 torch.testing.assert_close(f(x.mT.contiguous().mT), f(x), equal_nan=True)
-# expected: the same result in every mode
+# expected: the same result either way
 # observed: wrong-result: Tensor-likes are not close!
 """
 TENSORFLOW_SCRIPT = """\

@@ -28,7 +28,7 @@ def said(text: str, kind: str = "exception", name: str = "RuntimeError") -> BugR
 
 def test_a_traced_call_is_valid() -> None:
     assert validity(bug(TRACED)).status == "valid"
-    assert "traced" in validity(bug(TRACED)).reason
+    assert "documentation" in validity(bug(TRACED)).reason
     assert "simpler" in validity(bug(TRACED, minimised=True)).reason
 
 

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.disclosure import disclosure_of, outdated
+from fuzz_core.adapters.library import library_of
 from fuzz_core.campaign.cases import ENVIRONMENT, Judged, batch, case, guarded, keep_environment
 from fuzz_core.cli.output import CommandOutput, Report, printable
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import open_state, read_state, target_key
+from fuzz_core.cli.state import open_state, read_state, target_key, today
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
-from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script
-from nightfuzz.reports.case import Baseline
+from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script, signal_name
+from nightfuzz.reports.case import Baseline, BugCase
 from nightfuzz.reports.issues import bug_report, missing_parts, regression_report, umbrella_report
 
 SCRIPT_SECONDS = 60.0
@@ -51,6 +53,8 @@ def report(
     issue = umbrella_report(cases) if umbrella else one(cases[0], private)
     if any(each.severity.private for each in cases):
         output.note("private: for the library's security contact alone, not for a public place")
+    for note in _reader_notes(cases, umbrella):
+        output.note(note)
     missing = [] if umbrella else missing_parts(str(issue), cases[0].target.library)
     if missing:
         output.note(f"not in it: {', '.join(missing)}")
@@ -63,6 +67,27 @@ def report(
         raise UserError(f"cannot write {file}: {error.strerror}", "choose another file") from error
     output.note(f"written to {file}")
     return Report()
+
+
+def _reader_notes(cases: Sequence[BugCase], umbrella: bool) -> list[str]:
+    """What a person has to know before the text goes to the library's tracker."""
+    rules = disclosure_of(cases[0].bug.api)
+    if rules is None:
+        return []
+    first = cases[0]
+    place = f"{rules.repository}#{rules.umbrella}"
+    checked = f"{first.target.library} {first.target.version}"
+    newest = library_of(first.target.library).newest
+    notes = {
+        f"{rules.repository}: {rules.why}": True,
+        f"post it as a comment in {place}, not as an issue of its own": umbrella and rules.umbrella > 0,
+        f"only {checked} was run: run `nightfuzz recheck {first.bug.id} --target {newest}` before you post": (
+            not first.nightly and not first.shown_on
+        ),
+        f"{rules.repository} takes reports about the newest version alone": rules.newest_only,
+        outdated(rules, today()): True,
+    }
+    return [note for note, holds in notes.items() if note and holds]
 
 
 def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: bool) -> list[Judged]:
@@ -82,6 +107,8 @@ def _script_output(target: TargetRecord, bug: BugRow) -> str:
     files, dialect = {SCRIPT_NAME: bug.script}, dialect_of(target.library)
     done = run_python(target.python, files, dialect, SCRIPT_SECONDS, env=dialect.verbose)
     end = "stopped at the time limit" if done.code is None else f"exit status {done.code}"
+    if done.code is not None and done.code < 0:
+        end = f"ended by {signal_name(-done.code)}"
     printed = _COLOUR.sub("", f"{done.stdout}{done.stderr}")
     return without_places(f"{printed}\n{end}", target.python)
 
