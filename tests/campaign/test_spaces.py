@@ -149,3 +149,13 @@ def test_the_sample_is_small(traced_session: Session, space: Path, monkeypatch: 
     report = trace(traced_session, TraceOptions(sources=DOCS, space=SpaceFile(space)))
     assert report.space is not None
     assert 7 <= report.space.sample <= 10 and report.checked == report.space.sample
+
+
+def test_calls_of_the_sample_that_no_time_was_left_for_did_not_fail(
+    traced_session: Session, fresh: Callable[[str], Session], space: Path
+) -> None:
+    session = fresh(traced_session.target.key)
+    past = session.clock() - 1.0
+    report = trace(session, TraceOptions(sources=DOCS, space=SpaceFile(space), deadline=past))
+    assert report.space is not None and (report.space.sample, report.space.held) == (0, 0)
+    assert report.waiting and not session.watch.notes  # type: ignore[attr-defined]
