@@ -121,6 +121,11 @@ def test_a_near_build_traces_what_differs(
     assert report.retraced.seeds > 10 and report.status.total() == 0
     assert any("is of fakelib-1: what differs in fakelib-2 is traced" in note for note in session.watch.notes)  # type: ignore[attr-defined]
     assert {call for call in calls(session) if call[2]} == {call for call in calls(traced_session) if call[2]}
+    store = session.store
+    assert [target.key for target in store.targets()] == ["fakelib-2"], "the other build is not on this machine"
+    assert store.since("fakelib-2") == "" and store.seeds_of(store.bodies("fakelib-2")[0].id)
+    again = trace(session, TraceOptions(sources=DOCS))
+    assert (again.status.total(), again.new, again.retraced.since) == (0, 0, "")
 
 
 @pytest.mark.parametrize(
