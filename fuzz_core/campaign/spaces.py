@@ -67,13 +67,13 @@ def check_sample(session: Session, report: TraceReport, deadline: float | None) 
         return
     store, target = session.store, session.target.key
     valid = [row.id for row in store.bodies(target) if row.valid and row.expected == "ok"]
-    sample = valid[:: max(len(valid) // SAMPLE, 1)]
+    sample = set(valid[:: max(len(valid) // SAMPLE, 1)])
     store.doubt(target, sample)
     recheck(session, report, deadline)
-    left = set(sample)
-    held = sum(1 for row in store.bodies(target) if row.id in left and row.valid)
-    report.space = report.space._replace(sample=len(sample), held=held)
-    if len(sample) - held > len(sample) * LOST_SHARE and not session.is_over(deadline):
-        session.watch.note(f"{len(sample) - held} of {len(sample)} calls that were taken over fail here: all run again")
+    ran = [row.valid for row in store.bodies(target) if row.id in sample and row.valid is not None]
+    report.space = report.space._replace(sample=len(ran), held=sum(ran))
+    lost = ran.count(False)
+    if lost > len(ran) * LOST_SHARE and not session.is_over(deadline):
+        session.watch.note(f"{lost} of {len(ran)} calls that were taken over fail here: all run again")
         store.doubt(target, valid)
         recheck(session, report, deadline)

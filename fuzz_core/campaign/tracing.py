@@ -26,6 +26,7 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation
 from fuzz_core.ir.wire import decode
+from fuzz_core.store.packing import forget_foreign
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
 
@@ -124,7 +125,8 @@ def tracer(session: Session) -> Zygote:
 
 
 def settle(session: Session) -> None:
-    """Learn from all recorded invocations what holds between them."""
+    """Learn from all recorded invocations what holds between them, and forget builds that only a file is about."""
+    forget_foreign(session.store)
     learn_refusals(session)
     session.watch.phase("comparing definitions")
     refresh_similarity(session.store, session.target.key)

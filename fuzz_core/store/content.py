@@ -232,3 +232,14 @@ TABLES = (
         private=_NEWS,
     ),
 )
+
+# What no build has any more.
+ORPHANS = tuple(
+    f"DELETE FROM {table} WHERE {column} NOT IN (SELECT {used})"
+    for table, column, used in (
+        ("argument_values", "invocation", "invocation FROM validity"),
+        ("arguments", "id", "argument FROM argument_values"),
+        ("provenance", "invocation", "invocation FROM validity"),
+        ("invocations", "id", "invocation FROM validity"),
+    )
+)

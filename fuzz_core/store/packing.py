@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import lzma
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.base import to_json
-from fuzz_core.store.content import by_name
+from fuzz_core.store.content import ORPHANS, by_name
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.store import Store
 
@@ -79,18 +79,37 @@ def take(store: Store, plain: Path) -> int:
     connection.execute("ATTACH ? AS other", (str(plain),))
     try:
         with store._transaction():
+            # A file of a stranger's makes no interpreter and no path known here.
             new = {name: connection.execute(_copy(name, "true")).rowcount for name in _ROWS}
     finally:
         connection.execute("DETACH other")
     return new["validity"]
 
 
-def _copy(name: str, where: str, shown: Mapping[str, str] = {}) -> str:
-    """SQL that copies rows of a table from the database `other`, in the order in which they came.
+def forget_foreign(store: Store) -> None:
+    """Forget the builds that came from space files and are not on this machine: what is carried over from them stays.
 
-    shown: SQL of what a column gets in place of what it holds.
+    A build without an interpreter could be taken for the newest of its library.
     """
-    table = by_name(name)
+    foreign = "SELECT key FROM targets WHERE python = ''"
+    with store._transaction():
+        execute = store._db.conn.execute
+        if not execute(foreign).fetchall():
+            return
+        execute(
+            f"UPDATE targets SET info = json_remove(info, '$.since') WHERE json_extract(info, '$.since') IN ({foreign})"
+        )
+        of_builds = [name for name in _ROWS if "target" in by_name(name).stored]
+        for name in of_builds:
+            execute(f"DELETE FROM {name} WHERE target IN ({foreign})")
+        for sql in ORPHANS:
+            execute(sql)
+        execute("DELETE FROM targets WHERE python = ''")
+
+
+def _copy(name: str, where: str) -> str:
+    """SQL that copies rows of a table from the database `other`, in the order in which they came."""
+    table, shown = by_name(name), _SHOWN.get(name, {})
     values = {column: shown.get(column, column) for column in table.stored}
     return (
         f"INSERT OR IGNORE INTO main.{name} ({', '.join(values)}) SELECT {', '.join(values.values())}"
@@ -107,7 +126,7 @@ def _write(store: Store, target: str, seeds: Collection[str], plain: Path) -> in
         with packed._transaction():
             connection.execute("UPDATE main._sqlite_migrations SET applied_at = ?", (_EPOCH,))
             for name, where in _ROWS.items():
-                connection.execute(_copy(name, where, _SHOWN.get(name, {})), named)
+                connection.execute(_copy(name, where), named)
         (calls,) = connection.execute("SELECT COUNT(*) FROM main.invocations").fetchone()
         connection.execute("DETACH other")
         connection.execute("PRAGMA journal_mode = DELETE")

@@ -10,7 +10,7 @@ from sqlite3 import Connection
 from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.content import PARENTS, TABLES, Table
+from fuzz_core.store.content import ORPHANS, PARENTS, TABLES, Table
 from fuzz_core.store.merging import COUNT_FINDINGS
 from fuzz_core.store.opening import now, open_store
 from fuzz_core.store.store import Store
@@ -40,17 +40,6 @@ _STATEMENTS = (
         f"DELETE FROM {table} WHERE target = ?1"
         for table in ("moco_trees", "facts", "undescribed", "dropped", "news", "operators")
     ),
-)
-
-# What no build has any more.
-_ORPHANS = tuple(
-    f"DELETE FROM {table} WHERE {column} NOT IN (SELECT {used})"
-    for table, column, used in (
-        ("argument_values", "invocation", "invocation FROM validity"),
-        ("arguments", "id", "argument FROM argument_values"),
-        ("provenance", "invocation", "invocation FROM validity"),
-        ("invocations", "id", "invocation FROM validity"),
-    )
 )
 
 
@@ -161,7 +150,7 @@ def thin(store: Store, keep: int = KEEP) -> list[str]:
     """
     with store._transaction():
         thinned = [row["key"] for row in store._rows(_USED, keep) if _forget(store, row["key"])]
-        for sql in _ORPHANS:
+        for sql in ORPHANS:
             store._db.execute(sql)
     return thinned
 

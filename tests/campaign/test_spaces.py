@@ -121,6 +121,11 @@ def test_a_near_build_traces_what_differs(
     assert report.retraced.seeds > 10 and report.status.total() == 0
     assert any("is of fakelib-1: what differs in fakelib-2 is traced" in note for note in session.watch.notes)  # type: ignore[attr-defined]
     assert {call for call in calls(session) if call[2]} == {call for call in calls(traced_session) if call[2]}
+    store = session.store
+    assert [target.key for target in store.targets()] == ["fakelib-2"], "the other build is not on this machine"
+    assert store.since("fakelib-2") == "" and store.seeds_of(store.bodies("fakelib-2")[0].id)
+    again = trace(session, TraceOptions(sources=DOCS))
+    assert (again.status.total(), again.new, again.retraced.since) == (0, 0, "")
 
 
 @pytest.mark.parametrize(
@@ -149,3 +154,13 @@ def test_the_sample_is_small(traced_session: Session, space: Path, monkeypatch: 
     report = trace(traced_session, TraceOptions(sources=DOCS, space=SpaceFile(space)))
     assert report.space is not None
     assert 7 <= report.space.sample <= 10 and report.checked == report.space.sample
+
+
+def test_calls_of_the_sample_that_no_time_was_left_for_did_not_fail(
+    traced_session: Session, fresh: Callable[[str], Session], space: Path
+) -> None:
+    session = fresh(traced_session.target.key)
+    past = session.clock() - 1.0
+    report = trace(session, TraceOptions(sources=DOCS, space=SpaceFile(space), deadline=past))
+    assert report.space is not None and (report.space.sample, report.space.held) == (0, 0)
+    assert report.waiting and not session.watch.notes  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store import Store, open_store, packing
 from fuzz_core.store.intake import take_in
-from fuzz_core.store.packing import pack, take, unpack
+from fuzz_core.store.packing import forget_foreign, pack, take, unpack
 
 OWN = SEED._replace(digest="own", name="test_secret_product.py", source="tests")
 
@@ -133,3 +133,15 @@ def test_unpacking_takes_no_more_memory_than_is_allowed(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.space cannot be read or written: No such file"):
         unpack(tmp_path / "none.space", tmp_path / "plain.db")
+
+
+def test_a_file_brings_no_interpreter_of_a_stranger(traced: Store, tmp_path: Path) -> None:
+    _, plain = packed(traced, tmp_path)
+    with open_store(plain) as store:
+        store.save_target(store.target(KEY)._replace(python="/tmp/evil", info={"since": "/tmp/evil"}))
+    with open_store(tmp_path / "other.db") as other:
+        take(other, plain)
+        [target] = other.targets()
+        assert (target.python, dict(target.info), target.made_at[:4]) == ("", {}, "1970")
+        forget_foreign(other)
+        assert not other.targets() and not list(other.invocations(KEY)) and not other.apis(KEY)
