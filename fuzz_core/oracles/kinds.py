@@ -39,7 +39,7 @@ class Kind:
     whose memory grows, or workers alone. about: what the call came to, what it cost, or what is documented. expense: of
     an examination, in that of an exception: a death may need a debugger, and a hang takes five times the limit, each
     time. fails: whether the call gives no result. numeric: whether it is about numbers, to which the libraries' rules
-    for comparing apply.
+    for comparing apply. caveat: when such a verdict is wrong, and what is done about that.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Kind:
     expense: int = 1
     fails: bool = False
     numeric: bool = False
+    caveat: str = ""
 
 
 FRESH = "Its script was minimised and shows it in fresh processes."
@@ -75,6 +76,8 @@ _KINDS = (
         reproduction="script",
         expense=3,
         fails=True,
+        caveat="Something else ended the process: the machine ran out of memory, or the arguments ask "
+        "for more memory than any machine has. Such a test runs once more before it counts.",
     ),
     Kind(
         "hang",
@@ -93,6 +96,8 @@ _KINDS = (
         reproduction="script",
         about="cost",
         expense=10,
+        caveat="The call works for as long as its arguments ask: its time grows with a size among them. "
+        "The call is repeated with smaller sizes to tell the two apart.",
     ),
     Kind(
         "internal-error",
@@ -104,6 +109,8 @@ _KINDS = (
         fault="outcome",
         reproduction="script",
         fails=True,
+        caveat="The library raises this exception for wrong arguments as well, and its message says what "
+        "is wrong with them.",
     ),
     Kind(
         "wrong-result",
@@ -114,6 +121,9 @@ _KINDS = (
         "the plain call accepts it: the modes disagree about the result",
         search=("incorrect", r"wrong|incorrect|mismatch|inconsisten|differ"),
         numeric=True,
+        caveat="The result is random, or both values are right: ties, a step or a branch at that point, "
+        "rounding that grows with the condition of the problem. Each such reason is looked for "
+        "before the difference counts.",
     ),
     Kind(
         "wrong-metadata",
@@ -123,6 +133,7 @@ _KINDS = (
         "wrong shape, dtype or strides",
         "the plain call accepts it: shape, dtype or strides disagree",
         about="documentation",
+        caveat="The documentation leaves strides or dtype open for that mode.",
     ),
     Kind(
         "wrong-gradient",
@@ -138,12 +149,15 @@ _KINDS = (
         "the plain call accepts it: the gradients disagree",
         search=("gradient", r"gradient|backward"),
         numeric=True,
+        caveat="The function has a kink, a step or a very large second derivative at that point: a "
+        "difference quotient is wrong there, and the gradient is one of several right ones.",
     ),
     Kind(
         "inconsistent",
         "differential",
         Rule("InconsistentModes", "One mode accepts a call that another one refuses.", _MODES, "error"),
         "both modes accept the call, or both refuse it",
+        caveat="The documentation says that one of the two modes does not support the call.",
     ),
     Kind(
         "nonfinite",
@@ -159,6 +173,8 @@ _KINDS = (
         "the plain call accepts it: the result is not finite",
         search=("nan", r"\bnan\b|\binf"),
         numeric=True,
+        caveat="The exact result is larger than the dtype can hold, or the limit of the function is "
+        "infinite at that point.",
     ),
     Kind(
         "slow",
@@ -176,6 +192,8 @@ _KINDS = (
         fault="detail",
         reproduction="replay",
         about="cost",
+        caveat="Other programs were busy at the time, or the first call compiled something. The modes "
+        "are timed in turns, several times.",
     ),
     Kind(
         "bounds",
@@ -191,6 +209,8 @@ _KINDS = (
         fault="outcome",
         reproduction="replay",
         about="documentation",
+        caveat="The sentence of the documentation means something else: a value that is rarely useful, "
+        "another parameter, or another version.",
     ),
     Kind(
         "leak",
@@ -208,21 +228,25 @@ _KINDS = (
         fault="kind",
         reproduction="growth",
         about="cost",
+        caveat="The library keeps a cache that stops growing, or compiled code for each new shape.",
     ),
     Kind(
         "regression",
         "versions",
         Rule("Regression", "A call that worked on the baseline is broken on the target.", _BUILDS, "error"),
+        caveat="The baseline was wrong to accept the call, and the release notes say that it is refused now.",
     ),
     Kind(
         "changed",
         "versions",
         Rule("Changed", "A call does something else than on the baseline.", _BUILDS, "warning"),
+        caveat="The documentation promises neither of the two behaviours, or the release notes announce the change.",
     ),
     Kind(
         "fixed",
         "versions",
         Rule("Fixed", "A call that was broken on the baseline works on the target.", _BUILDS, "note"),
+        caveat="The call is random, and shows the old fault only now and then.",
     ),
 )
 # What an oracle from outside of the project says.

@@ -10,7 +10,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.cli.commands.changes import changes_report, compare_builds
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
-from fuzz_core.cli.session import TRACE_SHARE, check_stop, session_of, target_of, trace_phase
+from fuzz_core.cli.session import TRACE_SHARE, check_stop, open_sessions, targets_of, trace_phase
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
@@ -24,8 +24,8 @@ def bump(settings: Settings, output: CommandOutput, old: str, new: str) -> Repor
     began = time.monotonic()
     if not settings.tests:
         raise UserError("no tests: the calls that they make are what is compared", "add --tests DIR")
-    with session_of(settings.model_copy(update={"target": new}), output) as session:
-        before = target_of(session.store, settings, old)
+    with open_sessions(settings, output, lambda store: targets_of(store, settings, new, old)) as [session, on_old]:
+        before = on_old.target
         own = _trace_both(session, settings, before, began + settings.time * TRACE_SHARE)
         check_stop(session)
         dropped = dropped_apis(session.store, session.target.key, before.key, own.calls)

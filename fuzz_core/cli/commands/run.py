@@ -20,8 +20,8 @@ from fuzz_core.cli.session import (
     TRACE_SHARE,
     check_stop,
     compared_sessions,
-    session_of,
-    target_of,
+    open_sessions,
+    targets_of,
     trace_options,
     trace_phase,
 )
@@ -43,9 +43,11 @@ def run(settings: Settings, output: CommandOutput) -> Report:
     began = time.monotonic()
     if settings.changed and not (settings.tests or settings.docs or settings.models):
         raise UserError("--changed looks at your own seeds, and none are named", "add --tests DIR, say")
-    with session_of(settings, output) as session:
+    specs = [settings.target, *([] if settings.baseline is None else [settings.baseline])]
+    with open_sessions(settings, output, lambda store: targets_of(store, settings, *specs)) as [session, *older]:
         end = began + settings.time
         others = compared_sessions(session, settings) if settings.libraries else {}
+        baseline = older[0].target if older else None
         traced = trace_changes(session, settings, began, output)
         check_stop(session)
         if traced.unfuzzed:
@@ -59,7 +61,6 @@ def run(settings: Settings, output: CommandOutput) -> Report:
                     traced_data(traced), [f"shard {settings.shard} has no api: the other shards have them all"]
                 )
             settings = settings.model_copy(update={"api": apis})
-        baseline = None if settings.baseline is None else target_of(session.store, settings, settings.baseline)
         compared = BASELINE_SHARE if baseline is not None else LIBRARIES_SHARE if others else 0.0
         fuzzed = fuzz_target(session, settings, end - (end - session.clock()) * compared, share)
         data = {**traced_data(traced), **fuzzed.data, "apis": settings.api}
