@@ -92,12 +92,15 @@ def result_of(store: Store, ran: Ran) -> results.RunResult:
 
 def write_report(path: Path, session: Session) -> Path:
     """Write the report of a session, whose bugs are new where they are on record since it began. Return its path."""
-    store, key = session.store, session.target.key
-    began = session.began.isoformat(timespec="milliseconds")
-    figures = run_totals(store, key, session.began)
+    found = result_since(session.store, session.target.key, session.began, read_protection(session.state_dir))
+    return summary.write_report(path, found)
+
+
+def result_since(store: Store, key: str, since: datetime, protection: Sequence[str]) -> results.RunResult:
+    """Return the document of all runs on a target since a time. A bug that was first found before it is not new."""
+    began = since.isoformat(timespec="milliseconds")
     was = {bug.signature: bug.status for bug in store.bugs() if bug.first_found < began}
-    ran = Ran("nightly", key, was=was, figures=figures, protection=read_protection(session.state_dir))
-    return summary.write_report(path, result_of(store, ran))
+    return result_of(store, Ran("nightly", key, was=was, figures=run_totals(store, key, since), protection=protection))
 
 
 def run_totals(store: Store, key: str, since: datetime) -> results.TotalsEntry:

@@ -155,6 +155,18 @@ COMMANDS = {
             "report --umbrella",
         ),
     ),
+    "results": CommandLine(
+        "Print the results on a build as JSON, Markdown, SARIF or JUnit. Private bugs are only counted.",
+        "results:results",
+        "state target",
+        {
+            "form": option(str, "--format", "json, markdown, sarif or junit", "json"),
+            "since": option(str, "--since", "Day or moment (UTC) from which on a bug is new [default: the first run]"),
+            "file": option(Path, "--output", "File to write [default: print]"),
+        },
+        helps={"target": "Key of a target [default: the one that was used last]"},
+        examples=("results --format sarif --output nightfuzz.sarif", "results --format junit --since 2026-11-25"),
+    ),
     "known add": CommandLine(
         "Write a bug into the file of known findings: from then on it is counted, not reported.",
         "known:add",
