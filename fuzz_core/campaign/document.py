@@ -110,14 +110,15 @@ def run_totals(store: Store, key: str, since: datetime) -> results.TotalsEntry:
     return results.TotalsEntry(
         seconds=sum(run.seconds for run in runs),
         tests=sum(run.tests for run in runs),
-        apis=max((_api_count(run.summary.get("apis", 0)) for run in runs), default=0),
+        apis=max((_api_count(run.summary) for run in runs), default=0),
         findings=sum(run.summary.get("kept", 0) for run in runs),
         pending=len(store.pending_findings(key)),
     )
 
 
-def _api_count(found: int | Sequence[str]) -> int:
-    """How many apis a run was about: a run of model programs keeps their names."""
+def _api_count(summary: Mapping[str, Any]) -> int:
+    """How many apis a run has tested. A run of model programs keeps their names."""
+    found = summary.get("tested_apis", summary.get("apis", 0))
     return found if isinstance(found, int) else len(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from fuzz_core.campaign.carryover import stirred
@@ -22,6 +23,8 @@ from fuzz_core.worker.plan import Plan
 GROWTH_POINTS = 100
 # A fuzz that could end early takes this share of its time all the same.
 LEAST_SHARE = 0.4
+# The least sensible time-box in times of the start: tracing and examining have shares of it as well.
+LEAST_BOX = 8
 
 
 @dataclass
@@ -62,16 +65,21 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
         make_plan(session, path, rows, seed=options.seed, oracles=options.oracles, disabled=options.disabled)
         starting = session.clock()
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
-            start_up = session.clock() - began
+            report.start_up = start_up = session.clock() - began
             if options.seconds is not None and options.seconds <= start_up:
-                over = f"the time-box of {options.seconds:g} s is over before the first test"
-                raise UserError(f"{over}: starting took {start_up:.1f} s", f"give it at least {start_up * 3:.0f} s")
+                raise too_short(f"{options.seconds:.0f} s for fuzzing are over before the first test", start_up)
             backlog = _backlog(session, options, session.clock() - starting, began)
             run = Run(session, options.seed, options.as_json())
             report.run = run.number
             _run(session, options, Plan(path), zygote, run, report, began, backlog)
     run.end(report)
     return report
+
+
+def too_short(problem: str, start_up: float) -> UserError:
+    """The error for a time-box without a test, with the least sensible time. start_up: seconds before a first test."""
+    least = ceil(start_up * LEAST_BOX / 10) * 10
+    return UserError(f"{problem}: starting took {start_up:.1f} s", f"give --time {max(least, 10)}s or more")
 
 
 def _backlog(session: Session, options: FuzzOptions, start_up: float, began: float) -> ExaminationBacklog | None:
@@ -138,3 +146,9 @@ def _run(
     finally:
         feedback.save(at_once=True)
     tick()
+    spent = session.clock() - began
+    if seconds is not None and spent < seconds and not session.stopped():
+        ended = f"fuzzing ended after {spent:.0f} of {seconds:.0f} s"
+        waiting = len(session.store.pending_findings(session.target.key))
+        why = f"{waiting} findings wait, and examining them takes the rest" if waiting else "the time-box is over"
+        session.watch.note(f"{ended}: {why}")

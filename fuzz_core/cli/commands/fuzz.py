@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from typing import Any
 
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.document import write_report
 from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageOptions, TriageReport
-from fuzz_core.campaign.fuzzing import FuzzOptions
+from fuzz_core.campaign.fuzzing import FuzzOptions, too_short
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.session import Session
@@ -29,7 +30,19 @@ def fuzz(settings: Settings, output: CommandOutput) -> Report:
             first = next(iter(sessions.values()))
             return fuzz_libraries(sessions, settings, first.clock() + settings.time)
     with session_of(settings, output) as session:
-        return fuzz_target(session, settings, session.clock() + settings.time)
+        report = fuzz_target(session, settings, session.clock() + settings.time)
+        check_tests(session, settings, report.data)
+        return report
+
+
+def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -> None:
+    """Raise UserError, with the least sensible time, where no engine ran a test and nobody stopped the run."""
+    parts = (data, *(data.get(name, {}) for name in ("baseline", "libraries")))
+    tests = sum(part.get("tests", 0) for part in parts)
+    tests += sum(part.get(engine, {}).get("tests", 0) for part in parts for engine in ("fuzz", "models"))
+    if not tests and not session.stopped():
+        problem = f"no test ran on {session.target.key} in {settings.time:g} s, although there are apis to fuzz"
+        raise too_short(problem, data.get("fuzz", {}).get("start_up", 0.0))
 
 
 def fuzz_target(session: Session, settings: Settings, end: float, share: float = 0.0) -> Report:

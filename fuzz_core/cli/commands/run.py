@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from fuzz_core.campaign.changed_seeds import ChangedSeeds, trace_changed
@@ -13,7 +12,7 @@ from fuzz_core.campaign.recheck import CLASSES, PRESENT, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.commands import trace
 from fuzz_core.cli.commands.changes import changes_report, compare_builds
-from fuzz_core.cli.commands.fuzz import fuzz_libraries, fuzz_target
+from fuzz_core.cli.commands.fuzz import check_tests, fuzz_libraries, fuzz_target
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import (
@@ -97,18 +96,6 @@ def traced_data(traced: ChangedSeeds) -> dict[str, Any]:
     """Return the figures of tracing as JSON data."""
     untraced = [each._asdict() for each in traced.untraced]
     return {"seeds": traced.seeds, "apis": list(traced.apis), "untraced": untraced, "unfuzzed": traced.unfuzzed}
-
-
-def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -> None:
-    """Raise UserError where no engine ran a test, unless the user has stopped the run."""
-    parts = (data, *(data.get(name, {}) for name in ("baseline", "libraries")))
-    tests = sum(part.get("tests", 0) for part in parts)
-    tests += sum(part.get(engine, {}).get("tests", 0) for part in parts for engine in ("fuzz", "models"))
-    if not tests and not session.stopped():
-        raise UserError(
-            f"no test ran on {session.target.key} in {settings.time:.0f} s, although there are apis to fuzz",
-            "give --time more; `nightfuzz apis` lists the calls on record",
-        )
 
 
 def models_share(session: Session, settings: Settings) -> float:
