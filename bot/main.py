@@ -7,13 +7,15 @@ from typing import Annotated
 import typer
 
 import fuzz_core
+from fuzz_core.cli.app import FIRST, SHORT_HELP
 from fuzz_core.cli.app import app as own
-from fuzz_core.cli.flags import CommandLine, argument, register, switch
+from fuzz_core.cli.flags import CommandLine, argument, epilog, register, switch
+from fuzz_core.cli.streams import open_output
 from nightfuzz.bot.init.command import init_command
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = typer.Typer(epilog=epilog(FIRST), no_args_is_help=True, context_settings=SHORT_HELP)
 app.add_typer(own)
-app.command("init")(init_command)
+app.command("init", epilog=epilog(["init", "init --target torch-nightly --at 03:17 --yes"]))(init_command)
 
 
 register(
@@ -27,6 +29,7 @@ register(
             "bug": argument(int),
             "send": switch("--send", "Send it as a private vulnerability report; needs GITHUB_TOKEN"),
         },
+        examples=("advise 3", "advise 3 --send"),
         speaks_json=False,
     ),
 )
@@ -73,6 +76,7 @@ def every(
 
 def main() -> None:
     """Entry point of the console script."""
+    open_output()
     app(prog_name="nightfuzz")
 
 

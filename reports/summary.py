@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.ir.files import write_whole
 from fuzz_core.modelgen.gandalf.drawing import svg
 from fuzz_core.modelgen.gandalf.scripts import SAID
 from nightfuzz.reports import wording
@@ -37,7 +38,7 @@ def write_report(path: Path, result: RunResult) -> Path:
     """Write the summary of a run on this machine, with pictures of models beside it, and return its path."""
     pictures = {bug.number: name for bug in wording.opened(result) if (name := _drawn(path, bug))}
     text = _summary(result, "", HERE, pictures, mode="", whole="`nightfuzz bugs`")
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     return path
 
 
@@ -67,5 +68,5 @@ def _drawn(report: Path, bug: BugEntry) -> str:
     name = f"graphs/bug-{bug.number}.svg"
     place = report.parent / name
     place.parent.mkdir(exist_ok=True)
-    place.write_text(picture, encoding="utf-8")
+    write_whole(place, picture)
     return name

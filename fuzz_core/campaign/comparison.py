@@ -63,9 +63,14 @@ class CompareOptions:
 
 @dataclass
 class CompareReport:
-    """tests that both builds have executed; changes that are on record now; what was seen and not confirmed, by why."""
+    """Figures of a comparison.
+
+    tests: that both builds have executed; plain: those that are calls as traced, without a mutation. changes: on record
+    now. dropped: what was seen and not confirmed, by why.
+    """
 
     tests: int = 0
+    plain: int = 0
     apis: int = 0
     changes: list[Change] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -95,6 +100,7 @@ def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, opti
         work, reserve = comparison.turn, comparison.reserve
         for _, done in run_parallel(session, threads, more, work, options.deadline, lambda _: reserve):
             report.tests += done.tests
+            report.plain += done.plain
             report.dropped.update(done.dropped)
             for change in done.changes:
                 session.store.save_change(session.target.key, baseline.key, change)
@@ -184,6 +190,7 @@ class _Comparison:
                 break
             verdict, after, text = self._look(test)
             done.tests += 1
+            done.plain += not test.rules
             if not text and after.kind == "ok" and after.name:
                 done.dropped[after.name] += 1
             api = test.invocation.api

@@ -93,12 +93,15 @@ def result_of(store: Store, ran: Ran) -> results.RunResult:
 
 def write_report(path: Path, session: Session) -> Path:
     """Write the report of a session, whose bugs are new where they are on record since it began. Return its path."""
-    store, key = session.store, session.target.key
-    began = session.began.isoformat(timespec="milliseconds")
-    figures = run_totals(store, key, session.began)
+    found = result_since(session.store, session.target.key, session.began, read_protection(session.state_dir))
+    return summary.write_report(path, found)
+
+
+def result_since(store: Store, key: str, since: datetime, protection: Sequence[str]) -> results.RunResult:
+    """Return the document of all runs on a target since a time. A bug that was first found before it is not new."""
+    began = since.isoformat(timespec="milliseconds")
     was = {bug.signature: bug.status for bug in store.bugs() if bug.first_found < began}
-    ran = Ran("nightly", key, was=was, figures=figures, protection=read_protection(session.state_dir))
-    return summary.write_report(path, result_of(store, ran))
+    return result_of(store, Ran("nightly", key, was=was, figures=run_totals(store, key, since), protection=protection))
 
 
 def run_totals(store: Store, key: str, since: datetime) -> results.TotalsEntry:
@@ -108,14 +111,15 @@ def run_totals(store: Store, key: str, since: datetime) -> results.TotalsEntry:
     return results.TotalsEntry(
         seconds=sum(run.seconds for run in runs),
         tests=sum(run.tests for run in runs),
-        apis=max((_api_count(run.summary.get("apis", 0)) for run in runs), default=0),
+        apis=max((_api_count(run.summary) for run in runs), default=0),
         findings=sum(run.summary.get("kept", 0) for run in runs),
         pending=len(store.pending_findings(key)),
     )
 
 
-def _api_count(found: int | Sequence[str]) -> int:
-    """How many apis a run was about: a run of model programs keeps their names."""
+def _api_count(summary: Mapping[str, Any]) -> int:
+    """How many apis a run has tested. A run of model programs keeps their names."""
+    found = summary.get("tested_apis", summary.get("apis", 0))
     return found if isinstance(found, int) else len(found)
 
 

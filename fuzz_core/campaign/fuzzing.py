@@ -81,7 +81,7 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
         make_plan(session, path, rows, seed=options.seed, oracles=options.oracles, disabled=options.disabled)
         starting = session.clock()
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
-            start_up = session.clock() - began
+            report.start_up = start_up = session.clock() - began
             if options.seconds is not None and options.seconds <= start_up:
                 over = f"the time for fuzzing, {options.seconds:.0f} s, is over before the first test"
                 raise OutOfTime(f"{over}: starting took {start_up:.0f} s", start_up * LEAST_STARTS)
@@ -157,3 +157,9 @@ def _run(
     finally:
         feedback.save(at_once=True)
     tick()
+    spent = session.clock() - began
+    if seconds is not None and spent < seconds and not session.stopped():
+        ended = f"fuzzing ended after {spent:.0f} of {seconds:.0f} s"
+        waiting = len(session.store.pending_findings(session.target.key))
+        why = f"{waiting} findings wait, and examining them takes the rest" if waiting else "the time-box is over"
+        session.watch.note(f"{ended}: {why}")

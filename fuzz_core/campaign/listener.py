@@ -38,6 +38,7 @@ KEPT_PER_SIGNATURE = 4
 class FuzzReport:
     """Figures of one run. `kept` findings are on record, the rest repeated a signature more than four times.
 
+    apis: those with a call to mutate. start_up: seconds before the first test.
     inside: seconds that workers spent in calls of the library, of `working` seconds on leases. classes, operators:
     known by now, with what was on record before. growth: (seconds, tests, classes, operators, kept) now and then.
     spent: seconds of workers and tests by api. cold: tests that something was compiled for, compiling: the seconds of
@@ -46,6 +47,7 @@ class FuzzReport:
 
     run: int = 0
     apis: int = 0
+    start_up: float = 0.0
     tests: int = 0
     seconds: float = 0.0
     findings: int = 0
@@ -77,7 +79,7 @@ class FuzzReport:
             setattr(self, name, getattr(later, name))
         for name in ("tests", "seconds", "findings", "kept", "deaths", "inside", "working", "cold", "compiling"):
             setattr(self, name, getattr(self, name) + getattr(later, name))
-        self.apis = max(self.apis, later.apis)
+        self.apis, self.start_up = max(self.apis, later.apis), max(self.start_up, later.start_up)
         self.outcomes += later.outcomes
         for api, (seconds, tests) in later.spent.items():
             self.count(api, seconds, tests)
@@ -106,12 +108,24 @@ class FuzzReport:
         own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes), "costs": costs}
         del own["spent"]
         rounded = {name: round(own[name], 3) for name in ("seconds", "inside", "working", "compiling")}
-        return {**own, **rounded, "rate": round(self.rate, 1), "warm_rate": round(self.warm_rate, 1)}
+        return {
+            **own,
+            **rounded,
+            "tested_apis": self.tested_apis,
+            "rate": round(self.rate, 1),
+            "warm_rate": round(self.warm_rate, 1),
+        }
+
+    @property
+    def tested_apis(self) -> int:
+        """How many apis a test has called."""
+        return sum(tests > 0 for _, tests in self.spent.values())
 
     @property
     def told(self) -> str:
         """Returns the figures in a line."""
-        tested = f"{self.tests:,} tests of {self.apis} apis in {self.seconds:.0f} s"
+        apis = f"{self.tested_apis} of {self.apis} apis" if self.tested_apis < self.apis else f"{self.apis} apis"
+        tested = f"{self.tests:,} tests of {apis} in {self.seconds:.0f} s"
         return f"{tested} ({self.speed}), {self.deaths} workers died"
 
 

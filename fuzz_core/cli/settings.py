@@ -173,14 +173,18 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     """
     file = path or Path(DEFAULT_FILE)
     data = {"known": file.with_name(_known_file().name)}
+    text = ""
     if path is not None or file.exists():
         try:
-            data |= parse(file.read_text(encoding="utf-8"), str(file))
+            text = file.read_text(encoding="utf-8")
         except OSError as error:
             raise UserError(f"cannot read {file}: {error.strerror}", "check the path given with --config") from error
         except UnicodeDecodeError as error:
-            raise UserError(f"{file} is not valid TOML: {error}", "see docs/configuration.md for an example") from error
-    return check(data, {key: value for key, value in flags.items() if value is not None and value != []}, str(file))
+            line = error.object[: error.start].count(b"\n") + 1
+            raise UserError(f"{file}, line {line}: it is not UTF-8", "save the file as UTF-8") from error
+        data |= parse(text, str(file))
+    given = {key: value for key, value in flags.items() if value is not None and value != []}
+    return check(data, given, str(file), text)
 
 
 def parse(text: str, origin: str) -> dict[str, Any]:
@@ -189,20 +193,45 @@ def parse(text: str, origin: str) -> dict[str, Any]:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"{origin} is not valid TOML: {error}", "see docs/configuration.md for an example") from error
-    for key in data:
+    for key, value in data.items():
         if key not in Settings.model_fields:
-            (close,) = get_close_matches(key, Settings.model_fields, n=1, cutoff=0)
-            raise UserError(f"{origin}: unknown key {key!r}", f"did you mean {close!r}?")
+            place = f"{origin}{_line_of(key, text)}"
+            if isinstance(value, dict):
+                raise UserError(
+                    f"{place}: [{key}] is a table", "write all keys at the top of the file, without a table"
+                )
+            close = get_close_matches(key, Settings.model_fields, n=1)
+            remedy = f"did you mean {close[0]!r}?" if close else "a key is the name of a flag, with _ for -: see --help"
+            raise UserError(f"{place}: unknown key {key!r}", remedy)
     return data
 
 
-def check(data: Mapping[str, Any], flags: Mapping[str, Any], origin: str = DEFAULT_FILE) -> Settings:
+def _line_of(key: str, text: str) -> str:
+    """Where a settings text has a key, in words; empty where the key is spelt in another way."""
+    found = re.search(rf"""^[ \t]*\[?[ \t]*["']?{re.escape(key)}["']?[ \t]*[=\].]""", text, re.MULTILINE)
+    return f", line {text.count(chr(10), 0, found.start()) + 1}" if found else ""
+
+
+def check(data: Mapping[str, Any], flags: Mapping[str, Any], origin: str = DEFAULT_FILE, text: str = "") -> Settings:
     """Settings from the values of a text, under flags. Raises UserError for the first value that does not fit."""
     try:
         return Settings(**{**data, **flags})
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        source = "on the command line" if name.split(".")[0] in flags else f"in {origin}"
-        remedy = "it is not repeated here, as it may be a secret" if name in SECRET else f"it was {first['input']!r}"
-        raise UserError(f"{name} {source}: {first['msg'].removeprefix('Value error, ')}", remedy) from error
+        name, said = ".".join(str(part) for part in first["loc"]), first["msg"]
+        key = name.partition(".")[0]
+        where = f"{name} on the command line" if key in flags else f"{name} in {origin}{_line_of(key, text)}"
+        if name in SECRET:
+            remedy = "its value is not repeated here, as it may be a secret"
+            raise UserError(f"{where}: {said.removeprefix('Value error, ')}", remedy) from error
+        remedy = f"give another value; {key} means: {Settings.model_fields[key].description}"
+        if first["type"] == "value_error":
+            raise UserError(f"{where}: {said.removeprefix('Value error, ')}", remedy) from error
+        said = re.sub(r"^(Input|\w+) should", r"it has to", said).replace("it has to have", "it has to hold")
+        raise UserError(f"{where} is {first['input']!r}: {said}", remedy) from error
+
+
+def named(settings: Settings) -> str:
+    """The settings that a file or a flag has set, but for what may be a secret."""
+    pairs = {name: getattr(settings, name) for name in settings.model_fields_set if name not in SECRET}
+    return ", ".join(f"{name}={value}" for name, value in sorted(pairs.items())) or "all as by default"

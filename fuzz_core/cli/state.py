@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -30,8 +31,16 @@ def open_state(settings: Settings) -> Store:
 
 
 def read_state(settings: Settings) -> Store:
-    """The state, to be read alone. Raises as `state_file` and `open_store` do."""
-    return open_store(state_file(settings), read_only=True)
+    """The state, to be read alone: no directory is made. Raises UserError where it can't be read."""
+    file = settings.state / STATE_FILE
+    try:
+        # A missing file is told of by `open_store`.
+        with suppress(FileNotFoundError):
+            file.stat()
+    except OSError as error:
+        problem = f"cannot read the state directory {settings.state}: {error.strerror}"
+        raise UserError(problem, "use --state DIR") from error
+    return open_store(file, read_only=True)
 
 
 def target_key(store: Store, wanted: str | None) -> str:

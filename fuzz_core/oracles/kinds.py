@@ -41,7 +41,7 @@ class Kind:
     whose memory grows, or workers alone. about: what the call came to, what it cost, or what is documented. expense: of
     an examination, in that of an exception: a death may need a debugger, and a hang takes five times the limit, each
     time. fails: whether the call gives no result. numeric: whether it is about numbers, to which the libraries' rules
-    for comparing apply.
+    for comparing apply. caveat: when such a verdict is wrong, and what is done about that.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Kind:
     expense: int = 1
     fails: bool = False
     numeric: bool = False
+    caveat: str = ""
 
 
 FRESH = "Its script was minimised and shows it in fresh processes."
@@ -77,6 +78,8 @@ _KINDS = (
         reproduction="script",
         expense=3,
         fails=True,
+        caveat="Something else ended the process: the machine ran out of memory, or the arguments ask "
+        "for more memory than any machine has. Such a test runs once more before it counts.",
     ),
     Kind(
         "hang",
@@ -95,6 +98,8 @@ _KINDS = (
         reproduction="script",
         about="cost",
         expense=10,
+        caveat="The call works for as long as its arguments ask: its time grows with a size among them. "
+        "The call is repeated with smaller sizes to tell the two apart.",
     ),
     Kind(
         "internal-error",
@@ -106,6 +111,8 @@ _KINDS = (
         fault="outcome",
         reproduction="script",
         fails=True,
+        caveat="The library raises this exception for wrong arguments as well, and its message says what "
+        "is wrong with them.",
     ),
     Kind(
         "wrong-result",
@@ -116,6 +123,9 @@ _KINDS = (
         "the call returns; only its result is in question",
         search=("incorrect", r"wrong|incorrect|mismatch|inconsisten|differ"),
         numeric=True,
+        caveat="The result is random, or both values are right: ties, a step or a branch at that point, "
+        "rounding that grows with the condition of the problem. Each such reason is looked for "
+        "before the difference counts.",
     ),
     Kind(
         "wrong-metadata",
@@ -126,6 +136,7 @@ _KINDS = (
         "the call returns; only its shape, dtype or strides are in question",
         grade="wrong-metadata",
         about="documentation",
+        caveat="The documentation leaves strides or dtype open for that mode.",
     ),
     Kind(
         "wrong-gradient",
@@ -141,12 +152,15 @@ _KINDS = (
         "the call returns; only its gradients are in question",
         search=("gradient", r"gradient|backward"),
         numeric=True,
+        caveat="The function has a kink, a step or a very large second derivative at that point: a "
+        "difference quotient is wrong there, and the gradient is one of several right ones.",
     ),
     Kind(
         "inconsistent",
         "differential",
         Rule("InconsistentModes", "One mode accepts a call that another one refuses.", _MODES, "error"),
         "both calls return, or both are refused",
+        caveat="The documentation says that one of the two modes does not support the call.",
     ),
     Kind(
         "nonfinite",
@@ -162,6 +176,8 @@ _KINDS = (
         "the call returns; only a finite result is in question",
         search=("nan", r"\bnan\b|\binf"),
         numeric=True,
+        caveat="The exact result is larger than the dtype can hold, or the limit of the function is "
+        "infinite at that point.",
     ),
     Kind(
         "slow",
@@ -179,6 +195,8 @@ _KINDS = (
         fault="detail",
         reproduction="replay",
         about="cost",
+        caveat="Other programs were busy at the time, or the first call compiled something. The modes "
+        "are timed in turns, several times.",
     ),
     Kind(
         "bounds",
@@ -194,6 +212,8 @@ _KINDS = (
         fault="outcome",
         reproduction="replay",
         about="documentation",
+        caveat="The sentence of the documentation means something else: a value that is rarely useful, "
+        "another parameter, or another version.",
     ),
     Kind(
         "leak",
@@ -211,21 +231,25 @@ _KINDS = (
         fault="kind",
         reproduction="growth",
         about="cost",
+        caveat="The library keeps a cache that stops growing, or compiled code for each new shape.",
     ),
     Kind(
         "regression",
         "versions",
         Rule("Regression", "A call that worked on the baseline is broken on the target.", _BUILDS, "error"),
+        caveat="The baseline was wrong to accept the call, and the release notes say that it is refused now.",
     ),
     Kind(
         "changed",
         "versions",
         Rule("Changed", "A call does something else than on the baseline.", _BUILDS, "warning"),
+        caveat="The documentation promises neither of the two behaviours, or the release notes announce the change.",
     ),
     Kind(
         "fixed",
         "versions",
         Rule("Fixed", "A call that was broken on the baseline works on the target.", _BUILDS, "note"),
+        caveat="The call is random, and shows the old fault only now and then.",
     ),
 )
 # What an oracle from outside of the project says.

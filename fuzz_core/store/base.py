@@ -87,11 +87,11 @@ class Base:
             for row in self._rows(sql, *parameters)
         ]
 
-    def _numbered(self, kind: type[Record], what: str, number: int, sql: str) -> Record:
+    def _numbered(self, kind: type[Record], what: str, number: int, sql: str, remedy: str = "") -> Record:
         """The record of this number. Raises UserError where there is none."""
         for record in self._records(kind, sql, number):
             return record
-        raise UserError(f"no {what} {number} in {self.path}")
+        raise UserError(f"no {what} {number} in {self.path}", remedy)
 
     def _insert(self, table: str, *, verb: str = "INSERT", **cells: Any) -> int | None:
         """Adds a row inside a transaction. Returns its number, or None where `verb` ignores the row."""
@@ -201,7 +201,13 @@ def _fault(error: sqlite3.Error, path: Path) -> UserError | None:
     if code in _BUSY:
         return UserError(f"another program is writing to {path}", "end it (an open sqlite3 shell?) and run again")
     if code in _CORRUPT:
-        return UserError(f"the state file {path} is damaged ({error})", "run again: it is then kept aside")
+        remedy = f"a command that writes, `nightfuzz trace` for instance, keeps it aside as {path.name}.corrupt-1"
+        return UserError(f"the state file {path} is damaged ({error})", remedy)
+    if code == sqlite3.SQLITE_ERROR and str(error).startswith(("no such table", "no such column")):
+        return UserError(
+            f"the state file {path} is not whole ({error}): another program has changed it",
+            "choose another state directory, or take an older copy of the file",
+        )
     return None
 
 

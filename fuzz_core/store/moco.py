@@ -100,7 +100,7 @@ class MocoTables(Base):
 
     def tree(self, number: int) -> TreeRow:
         """One tree. Raises UserError where there is none."""
-        return self._numbered(TreeRow, "tree", number, _TREES.format(where="id = ?"))
+        return self._numbered(TreeRow, "tree", number, _TREES.format(where="id = ?"), "see `nightfuzz moco tree`")
 
     def tree_nodes(self, tree: int) -> list[Node]:
         """The nodes of a tree, by number."""

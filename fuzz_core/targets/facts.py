@@ -191,14 +191,15 @@ def probe(python: Path, library: str | None = None, timeout: float | None = None
         raise UserError(what, "try the import by hand") from error
     except OSError as error:
         raise UserError(f"{python} can't be run: {error.strerror}", "name a Python interpreter") from error
+    # Only another program complains about its arguments.
+    if _MARK in done.stderr or (answer is None and not done.returncode):
+        raise UserError(f"{python} is no Python interpreter: it did not run a script", "name a Python interpreter")
     if done.returncode:
         what = f"failed to import {library}" if library else "failed"
         raise UserError(f"{python} {what}: {_reason(done)}", "repair that environment")
-    if answer is None:
-        raise UserError(f"{python} is no Python interpreter: it did not run a script", "name a Python interpreter")
-    data = _read(answer)
+    data = _read(answer or "")
     if data is None:
-        raise UserError(f"{python} answered with garbage: {answer[:80]!r}", "name a Python interpreter")
+        raise UserError(f"{python} answered with garbage: {(answer or '')[:80]!r}", "name a Python interpreter")
     if "old" in data:
         oldest = ".".join(map(str, OLDEST))
         raise UserError(f"{python} is Python {data['old']}", f"a target needs Python {oldest} or newer")

@@ -194,5 +194,7 @@ def read_lock(path: Path) -> BuildLock:
     """Read a lock that `to_json` wrote. Raises UserError for a file that has none."""
     try:
         return TypeAdapter(BuildLock).validate_json(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}", "check the path given with --lock") from error
+    except ValueError as error:
         raise UserError(f"{path} holds no lock of a build", "let the plan job write it again") from error

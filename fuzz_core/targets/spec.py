@@ -186,4 +186,4 @@ def _nearest(name: str, known: list[str]) -> str:
 def _nearest_file(path: Path) -> str:
     wheels = sorted(each.name for each in path.parent.glob("*.whl"))
     best = process.extractOne(path.name, wheels, scorer=fuzz.ratio, score_cutoff=_ALIKE)
-    return f"did you mean {path.parent / best[0]}?" if best else f"there is no such wheel in {path.parent}"
+    return f"did you mean {path.parent / best[0]}?" if best else "check the path of the file"

@@ -13,7 +13,6 @@ from datetime import date
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Annotated, Any, NamedTuple, Self
 
 import tomlkit
@@ -31,6 +30,7 @@ from pydantic import (
 from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.files import write_whole
 
 DEFAULT_FILE = "nightfuzz-known.toml"
 SHIPPED = "known.toml"
@@ -240,8 +240,6 @@ def _write(file: Path, document: tomlkit.TOMLDocument) -> None:
     text = tomlkit.dumps(document)
     read_entries(text.encode(), str(file))
     try:
-        with NamedTemporaryFile("w", dir=file.parent, prefix=file.name, delete=False, encoding="utf-8") as made:
-            made.write(text)
-        Path(made.name).replace(file)
+        write_whole(file, text)
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}", "make its directory writable") from error

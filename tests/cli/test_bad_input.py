@@ -64,8 +64,20 @@ def test_a_wheel_for_another_python(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_an_unknown_key_of_the_file_names_the_nearest(cli: Cli) -> None:
-    Path("nightfuzz.toml").write_text("wrokers = 3\n")
-    refused(cli("apis"), "nightfuzz.toml: unknown key 'wrokers'", "did you mean 'workers'?")
+    Path("nightfuzz.toml").write_text("seed = 1\nwrokers = 3\n")
+    refused(cli("apis"), "nightfuzz.toml, line 2: unknown key 'wrokers'", "did you mean 'workers'?")
+
+
+def test_a_key_that_is_like_none_gets_no_guess(cli: Cli) -> None:
+    Path("nightfuzz.toml").write_text("private = true\n")
+    done = cli("apis")
+    refused(done, "nightfuzz.toml, line 1: unknown key 'private'", "--help")
+    assert "did you mean" not in done.err
+
+
+def test_a_table_in_the_file_is_told_where_keys_stand(cli: Cli) -> None:
+    Path("nightfuzz.toml").write_text("seed = 1\n\n[fuzz]\ntime = '5m'\n")
+    refused(cli("apis"), "nightfuzz.toml, line 3: [fuzz] is a table", "top of the file")
 
 
 @pytest.mark.parametrize(
@@ -79,8 +91,8 @@ def test_an_unknown_key_of_the_file_names_the_nearest(cli: Cli) -> None:
     ],
 )  # fmt: skip
 def test_a_bad_value_names_its_key_and_file(cli: Cli, line: str, key: str) -> None:
-    Path("nightfuzz.toml").write_text(line)
-    refused(cli("bugs"), f"{key}", "in nightfuzz.toml", "it was ")
+    Path("nightfuzz.toml").write_text(f"# ours\n{line}")
+    refused(cli("bugs"), f"{key}", "in nightfuzz.toml, line 2", f"{key} means: ")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +118,7 @@ def test_settings_files_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:
     Path("deep.toml").write_text("a = " + "[" * 20_000)
     refused(cli("bugs", "--config", "deep.toml"), "is not valid TOML")
     Path("binary.toml").write_bytes(b"\xff\xfe")
-    refused(cli("bugs", "--config", "binary.toml"), "is not valid TOML")
+    refused(cli("bugs", "--config", "binary.toml"), "binary.toml, line 1: it is not UTF-8")
 
 
 @pytest.mark.parametrize("command", [["apis"], ["bugs"], ["show", "1"], ["repro", "1"], ["trace"], ["fuzz"], ["run"]])
@@ -119,6 +131,7 @@ def test_a_state_directory_that_cannot_be_one(cli: Cli, command: list[str], tmp_
 @pytest.mark.parametrize("command", [["apis"], ["bugs"], ["show", "1"], ["repro", "1"]])
 def test_listing_where_nothing_was_done_yet(cli: Cli, command: list[str]) -> None:
     refused(cli(*command), "there is no state file", "nightfuzz trace")
+    assert not Path(".nightfuzz").exists()
 
 
 def test_a_state_file_of_a_newer_schema_is_left_alone(cli: Cli, state: Path) -> None:

@@ -60,6 +60,8 @@ def test_what_changed_is_told_with_the_tests_that_reach_it_worst_first(cli: Cli,
     }
     kinds = [each["kind"] for each in told["changes"]]
     assert kinds == sorted(kinds, key=["regression", "changed", "fixed"].index)
+    assert not told["answer"]["safe"]
+    assert told["answer"]["tests"] == ["tests/test_pipeline.py::TestRows::test_each_part_counts"]
     shape = next(each for each in told["changes"] if "another shape" in each["signature"])
     assert shape["seeds"] == ["tests/test_pipeline.py::TestRows::test_each_part_counts"]
     assert shape["test"][-1] == []
@@ -67,8 +69,14 @@ def test_what_changed_is_told_with_the_tests_that_reach_it_worst_first(cli: Cli,
 
 
 def test_a_table_for_people(cli: Cli, state: Path, project: Path) -> None:
-    done = bump(cli, state, project)
+    done = bump(cli, state, project, "-q")
     assert done.code == 0, done
+    first, *_ = done.out.splitlines()
+    assert first == (
+        "1 of your 7 traced tests makes calls that change between 1.9.0 and 2.0.0: "
+        "project/tests/test_pipeline.py::TestRows::test_each_part_counts."
+    )
+    assert "fakelib.row_sum(" in done.out.partition("script: ")[2]
     assert "7 tests of 2 files traced on old" in done.out
     assert "tests/test_plots.py: not traced: ModuleNotFoundError" in done.out
     assert "tests/test_pipeline.py::TestRows::test_each_part_counts" in done.out
@@ -93,6 +101,18 @@ def test_nothing_is_reported_between_two_equal_builds(cli: Cli, state: Path, pro
     assert (done.code, done.json["changes"], done.json["dropped_apis"]) == (0, [], [])
     assert done.json["notes"] == []
     assert done.json["tests"] >= 300
+    answer = done.json["answer"]
+    said = (
+        f"None of your 7 traced tests' own calls changes between 1.9.0 and 1.9.1: safe as far as {done.json['tests']}"
+    )
+    assert answer["safe"] and answer["text"] == f"{said} test cases can tell."
+    assert answer["compared_calls"] == done.json["traced"]["calls"]
+
+
+def test_calls_that_were_not_compared_are_not_called_safe(cli: Cli, state: Path, project: Path) -> None:
+    done = bump(cli, state, project / "tests", "--json", to="same", count=1)
+    answer = done.json["answer"]
+    assert not answer["safe"] and answer["text"].startswith("Not known: ")
 
 
 def test_an_api_that_is_gone_is_told_with_its_tests(

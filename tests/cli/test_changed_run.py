@@ -11,7 +11,7 @@ import pytest
 from commands import Cli, Done
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.commands.run import check_tests
+from fuzz_core.cli.commands.fuzz import check_tests
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError

@@ -191,7 +191,7 @@ def test_every_flag_of_fuzz_and_run_is_a_key_of_the_settings_file() -> None:
     for name in ("fuzz", "run"):
         command = group.commands[name]  # type: ignore[attr-defined]
         found |= {parameter.name for parameter in command.get_params(typer.Context(command))}
-    assert found - {"config", "as_json", "help"} <= set(Settings.model_fields)
+    assert found - {"config", "as_json", "quiet", "verbose", "help"} <= set(Settings.model_fields)
     assert {"time", "libraries", "shard", "changed"} <= found
 
 
@@ -234,12 +234,13 @@ def test_the_page_lists_nothing_else_and_its_example_is_valid(tmp_path: Path) ->
 
 def test_an_interrupted_run_ends_with_130_and_keeps_its_state(traced: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", MAIN, "fuzz", "--state", str(traced), "--time", "10m", "--workers", "1"]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=env) as process:
+    env, pipe = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=tmp_path, env=env) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            if line.startswith("fuzzing"):
+            if " fuzzing" in line:
                 process.send_signal(signal.SIGINT)
                 break
-        process.stdout.read()
+        _, said = process.communicate()
     assert process.returncode == 130
+    assert said.splitlines() == [errors.STOPPING, errors.KEPT]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from io import StringIO
+from threading import Event
 
 import pytest
 from rich.console import Console
@@ -19,10 +21,19 @@ class Clock:
         return self.now
 
 
-def test_plain_progress_is_a_line_now_and_then() -> None:
+NOON = datetime(2026, 11, 25, 12, 0, 5)
+
+
+def lines_of(clock: Clock) -> tuple[LineProgress, list[str]]:
+    """A display whose lines are kept, each without the time of day that it begins with."""
     lines: list[str] = []
+    return LineProgress(lambda text: lines.append(text.removeprefix("12:00:05 ")), clock, lambda: NOON), lines
+
+
+def test_plain_progress_is_a_line_now_and_then_with_the_time_that_is_left() -> None:
     clock = Clock()
-    with LineProgress(lines.append, clock) as display:
+    display, lines = lines_of(clock)
+    with display:
         display.advance(0)
         display.phase("fuzzing", 60)
         for second in range(25):
@@ -33,9 +44,55 @@ def test_plain_progress_is_a_line_now_and_then() -> None:
         clock.now += PLAIN_SECONDS
         display.advance(3)
     assert lines == [
-        "fuzzing …", "fuzzing: 10/60  tests 100  bugs 1", "fuzzing: 20/60  tests 200  bugs 1", "a [b]note[/b]",
-        "confirming …", "confirming: 3  ",
+        "fuzzing …",
+        "fuzzing: 10/60, about 50 s left  tests 100  bugs 1",
+        "fuzzing: 20/60, about 40 s left  tests 200  bugs 1",
+        "a [b]note[/b]",
+        "confirming …",
+        "confirming: 3, 10 s so far",
+    ]
+
+
+def test_each_line_of_a_log_says_when_it_was_written() -> None:
+    lines: list[str] = []
+    LineProgress(lines.append, Clock(), lambda: NOON).note("made")
+    assert lines == ["12:00:05 made"]
+
+
+def test_a_phase_that_does_not_advance_is_not_silent() -> None:
+    clock = Clock()
+    display, lines = lines_of(clock)
+    for clock.now in (4.0, 10.0, 15.0, 20.0):
+        display.beat()
+    display.phase("making the target")
+    clock.now = 31.0
+    display.beat()
+    assert lines == [
+        "starting: 10 s so far", "starting: 20 s so far", "making the target …", "making the target: 11 s so far"
     ]  # fmt: skip
+
+
+def test_a_thread_speaks_while_nothing_advances() -> None:
+    said, spoken = list[str](), Event()
+
+    def write(text: str) -> None:
+        said.append(text)
+        spoken.set()
+
+    with LineProgress(write, every=0.01, beats=True):
+        assert spoken.wait(30)
+    assert "starting: 0 s so far" in said[0]
+
+
+def test_quiet_output_has_the_answer_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    output = CommandOutput(quiet=True)
+    with output.watch() as display:
+        display.phase("fuzzing", 60)
+        display.note("by the way")
+    output.note("a note")
+    output.say("beside")
+    output.print(Report(text=["the answer"]))
+    assert capsys.readouterr() == ("the answer\n", "")
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -62,7 +119,7 @@ def test_a_terminal_gets_a_bar_and_a_file_gets_lines(monkeypatch: pytest.MonkeyP
         display.phase("tracing [red]", 3)
         display.note("[bold]as it is")
     assert isinstance(display, LineProgress)
-    assert file.getvalue() == "tracing [red] …\n[bold]as it is\n"
+    assert [line[9:] for line in file.getvalue().splitlines()] == ["tracing [red] …", "[bold]as it is"]
 
 
 def test_a_live_bar_shows_phase_and_figures_and_keeps_notes() -> None:

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import nightfuzz_fakelib
 import pytest
@@ -143,3 +144,18 @@ def test_a_regression_needs_a_build_that_returns(cli: Cli, state: Path, tmp_path
 def test_bad_input_is_one_clear_error(cli: Cli, state: Path, arguments: tuple[Any, ...], part: str) -> None:
     done = cli("report", *arguments, "--state", state)
     assert (done.code, done.out, part in done.err) == (2, "", True), done
+
+
+def test_results_speak_sarif_junit_markdown_and_json(cli: Cli, state: Path, tmp_path: Path) -> None:
+    sarif = cli("results", "--state", state, "--format", "sarif").json
+    assert [each["ruleId"] for each in sarif["runs"][0]["results"]] == ["crash-internal-error"]
+    (suite,) = ElementTree.fromstring(cli("results", "--state", state, "--format", "junit").out)
+    assert (suite.get("failures"), suite.get("skipped")) == ("1", "0")
+    (suite,) = ElementTree.fromstring(
+        cli("results", "--state", state, "--format", "junit", "--since", "2100-01-01").out
+    )
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
+    assert len(cli("results", "--state", state).json["bugs"]) == 1
+    done = cli("results", "--state", state, "--format", "markdown", "--output", tmp_path / "r.md")
+    assert done.out == f"written to {tmp_path / 'r.md'}\n"
+    assert "fakelib.scale" in (tmp_path / "r.md").read_text()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,16 +15,28 @@ from commands import Cli
 from fuzz_core.campaign import engine
 from fuzz_core.campaign.engine import CallEngine, MocoEngine, Round, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageOptions, TriageReport
-from fuzz_core.campaign.fuzzing import FuzzOptions
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport
 from fuzz_core.campaign.moco.plot import MocoOptions
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.cli.commands.fuzz import check_tests
+from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 
 Phase = tuple[str, float, float | None]
 Box = Callable[..., tuple[CallEngine, list[Phase]]]
+
+
+class Notes(Silent):
+    """A watch that keeps its notes."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.told.append(text)
 
 
 @pytest.fixture
@@ -58,7 +72,7 @@ def box(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Box:
         monkeypatch.setattr(engine, "knowledge_of", lambda *_: None)
         monkeypatch.setattr(engine, "seeds", lambda *_: [])
         monkeypatch.setattr(engine, "hindrance", lambda _, __, seconds: "too short" if seconds < 100 else "")
-        session = replace(fakelib_session, clock=lambda: now[0])
+        session = replace(fakelib_session, watch=Notes(), clock=lambda: now[0])
         calls = CallEngine(session, FuzzOptions(), MocoEngine(session, MocoOptions(seed=1), []), 0.2)
         fuzz_and_examine(calls, TriageOptions(), 1, 3600.0, 3600.0)
         return calls, phases
@@ -99,9 +113,9 @@ def test_rounds_are_runs_of_their_own_and_one_report(cli: Cli, traced: Path, mon
     with open_store(traced / "state.db", read_only=True) as store:
         runs = store.runs()
     assert [run.seed for run in runs] == [4, 5]
-    fuzz, triage = done.json["fuzz"], done.json["triage"]
-    assert fuzz["tests"] == sum(run.summary["tests"] for run in runs) and fuzz["run"] == runs[-1].id
-    assert fuzz["kept"] == sum(run.summary["kept"] for run in runs) == sum(triage["settled"].values()) > 0
+    fuzzed, triage = done.json["fuzz"], done.json["triage"]
+    assert fuzzed["tests"] == sum(run.summary["tests"] for run in runs) and fuzzed["run"] == runs[-1].id
+    assert fuzzed["kept"] == sum(run.summary["kept"] for run in runs) == sum(triage["settled"].values()) > 0
 
 
 def test_figures_of_two_runs_add_up() -> None:
@@ -116,3 +130,35 @@ def test_figures_of_two_runs_add_up() -> None:
     assert (first.run, first.tests, first.seconds, first.classes, first.apis) == (2, 30, 5.0, 4, 2)
     assert first.outcomes == {"ok": 30} and first.spent == {"f": (3.0, 20)} and first.rate == 6.0
     assert first.growth == [(1.0, 5, 2, 0, 1), (3.0, 18, 4, 0, 1)]
+
+
+def test_the_last_line_counts_the_apis_that_were_tested() -> None:
+    report = FuzzReport(apis=399, tests=2455, seconds=10.0)
+    report.count("f", 3.0, 2455)
+    report.count("g", 0.1, 0)
+    assert report.told.startswith("2,455 tests of 1 of 399 apis in 10 s")
+    assert report.summary()["tested_apis"] == 1
+
+
+def test_a_round_that_does_not_come_is_explained(box: Box) -> None:
+    worked, _ = box(left=21)
+    watch = worked.sessions[0].watch
+    assert isinstance(watch, Notes) and watch.told == ["no further round of fuzzing: 21 findings wait to be examined"]
+
+
+def test_a_time_box_without_a_test_names_the_least_sensible_time(fakelib_session: Session) -> None:
+    with pytest.raises(UserError) as raised:
+        check_tests(fakelib_session, Settings(time=5.0), {"fuzz": {"tests": 0, "start_up": 4.1}})
+    assert raised.value.problem.endswith("in 5 s, although there are apis to fuzz: starting took 4.1 s")
+    assert raised.value.remedy.startswith("give --time at least 30s")
+    check_tests(fakelib_session, Settings(time=5.0), {"fuzz": {"tests": 1, "start_up": 4.1}})
+    check_tests(replace(fakelib_session, stopped=lambda: True), Settings(), {"fuzz": {"tests": 0}})
+
+
+def test_a_fuzz_that_ends_early_says_why(traced_session: Session) -> None:
+    watch = Notes()
+    # A hundred seconds of its clock are one; half of the time is asked for by what waits.
+    session = replace(traced_session, watch=watch, clock=lambda: time.monotonic() * 100)
+    fuzz(session, FuzzOptions(seconds=1000.0, examining=-500.0))
+    (told,) = [each for each in watch.told if each.startswith("fuzzing ended")]
+    assert re.fullmatch(r"fuzzing ended after \d+ of 1000 s: (the time-box is over|\d+ findings wait, .*)", told)

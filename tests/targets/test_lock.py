@@ -260,5 +260,5 @@ def test_a_lock_holds_no_secret(build: Build, index: tuple[str, Faults], monkeyp
 def test_a_file_that_is_no_lock_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{")
     for name in ("x.json", "none.json"):
-        with pytest.raises(UserError, match=f"{name} holds no lock"):
+        with pytest.raises(UserError, match=f"{name} holds no lock|cannot read .*{name}"):
             read_lock(tmp_path / name)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
-from fuzz_core.campaign.changes import OwnTests, dropped_apis, own_tests
+from fuzz_core.campaign.changes import Dropped, OwnTests, dropped_apis, own_tests
+from fuzz_core.campaign.comparison import CompareReport, by_cause, worst_first
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.commands.changes import changes_report, compare_builds
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
-from fuzz_core.cli.session import TRACE_SHARE, check_stop, session_of, target_of, trace_phase
+from fuzz_core.cli.session import TRACE_SHARE, check_stop, open_sessions, targets_of, trace_phase
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.checks import Change
 from fuzz_core.store.records import TargetRecord
 
 # The rest is for starting and ending.
 COMPARED_BY = 0.95
+# Scripts that are printed, one for each cause; tests that the answer names.
+SCRIPTS, NAMED = 3, 5
 
 
 def bump(settings: Settings, output: CommandOutput, old: str, new: str) -> Report:
@@ -24,30 +29,69 @@ def bump(settings: Settings, output: CommandOutput, old: str, new: str) -> Repor
     began = time.monotonic()
     if not settings.tests:
         raise UserError("no tests: the calls that they make are what is compared", "add --tests DIR")
-    with session_of(settings.model_copy(update={"target": new}), output) as session:
-        before = target_of(session.store, settings, old)
+    with open_sessions(settings, output, lambda store: targets_of(store, settings, new, old)) as [session, on_old]:
+        before = on_old.target
         own = _trace_both(session, settings, before, began + settings.time * TRACE_SHARE)
         check_stop(session)
         dropped = dropped_apis(session.store, session.target.key, before.key, own.calls)
         compared = compare_builds(session, settings, before, began + settings.time * COMPARED_BY, before, own.calls)
         report = changes_report(session.store, compared.changes, (session.target, before), compared)
+        answer = _answer(session, before, own, compared, dropped)
         stopped = session.stopped()
-    text: list[str | TextTable] = []
+    text: list[str | TextTable] = [str(answer["text"])]
+    if dropped:
+        rows = [[each.kind, each.api, each.said, shorten(each.seeds)] for each in dropped]
+        text.append(TextTable(["api", "name", "what is said", "reached from"], rows))
+    text += report.text
+    scripts = [f"script: {cause[0].signature}\n\n{cause[0].script}" for cause in _causes(compared.changes)]
+    text += scripts[:SCRIPTS]
+    if len(scripts) > SCRIPTS:
+        text.append(f"{len(scripts) - SCRIPTS} further scripts: `nightfuzz changes --json`")
     for each in own.untraced:
         what = f"{each.failed} of {each.tests} tests failed" if each.failed < each.tests else "not traced"
         text.append(f"{each.file}: {what}: {each.reason}")
     text.append(f"{own.tests} tests of {own.files} files traced on {before.key}, {len(own.calls):,} different calls")
-    if dropped:
-        rows = [[each.kind, each.api, each.said, shorten(each.seeds)] for each in dropped]
-        text.append(TextTable(["api", "name", "what is said", "reached from"], rows))
     data = {
+        "answer": answer,
         "traced": {"files": own.files, "tests": own.tests, "calls": len(own.calls)},
         "untraced": [each._asdict() for each in own.untraced],
         "dropped_apis": [each._asdict() for each in dropped],
         **report.data,
     }
     bad = settings.fail_on_bugs and (compared.changes or dropped)
-    return Report(data, [*text, *report.text], INTERRUPTED if stopped else BUGS if bad else 0)
+    return Report(data, text, INTERRUPTED if stopped else BUGS if bad else 0)
+
+
+def _causes(changes: Sequence[Change]) -> list[list[Change]]:
+    return list(by_cause(worst_first(changes)).values())
+
+
+def _answer(
+    session: Session, before: TargetRecord, own: OwnTests, compared: CompareReport, dropped: Sequence[Dropped]
+) -> dict[str, object]:
+    """Whether the user's own calls do the same on both builds, in a sentence and as data.
+
+    tests: those whose own calls change. A change that only a mutated call shows is around them, and counts as none.
+    """
+    plain = [change for change in compared.changes if not change.test.rules]
+    names = {name for change in plain for name in session.store.seeds_of(change.test.origin)}
+    names |= {name for each in dropped for name in each.seeds}
+    between = f"between {before.version} and {session.target.version}"
+    tests = f"your {own.tests} {'traced ' * bool(own.untraced)}tests"
+    missing = len(own.calls) - compared.plain
+    if names:
+        makes = "makes" if len(names) == 1 else "make"
+        text = f"{len(names)} of {tests} {makes} calls that change {between}: {', '.join(sorted(names)[:NAMED])}"
+        text += f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    elif missing > 0:
+        text = f"Not known: {missing:,} of the {len(own.calls):,} calls of {tests} were not compared in time"
+        text += f" {between}, and none of the rest changes; give --time more"
+    else:
+        around = len(_causes(compared.changes))
+        text = f"None of {tests}' own calls changes {between}: safe as far as {compared.tests:,} test cases can tell"
+        text += f". {around} differences around them follow" if around else ""
+    safe = not names and missing <= 0
+    return {"safe": safe, "text": f"{text}.", "compared_calls": compared.plain, "tests": sorted(names)}
 
 
 def _trace_both(session: Session, settings: Settings, before: TargetRecord, deadline: float) -> OwnTests:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from typing import Any
 
 from fuzz_core.campaign.carryover import TraceReport, recheck
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.document import write_report
 from fuzz_core.campaign.engine import TRIAGE_SHARE, CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageOptions, TriageReport
-from fuzz_core.campaign.fuzzing import FuzzOptions, OutOfTime
+from fuzz_core.campaign.fuzzing import LEAST_STARTS, FuzzOptions, OutOfTime
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.session import Session
@@ -35,7 +36,9 @@ def fuzz(settings: Settings, output: CommandOutput) -> Report:
     with session_of(settings, output) as session:
         end = session.clock() + settings.time
         check_calls(session, None if settings.tests_count is not None else end)
-        return fuzz_target(session, settings, end)
+        report = fuzz_target(session, settings, end)
+        check_tests(session, settings, report.data)
+        return report
 
 
 def check_calls(session: Session, end: float | None) -> None:
@@ -51,6 +54,18 @@ def check_calls(session: Session, end: float | None) -> None:
     recheck(session, report, None if end is None else now + (end - now) * CHECK_SHARE)
     left = f"; {report.waiting:,} wait for the next run and are not fuzzed in this one" if report.waiting else ""
     session.watch.note(f"{report.valid:,} of {report.checked:,} recorded calls are valid{left}")
+
+
+def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -> None:
+    """Raise UserError, with the least sensible time, where no engine ran a test and nobody stopped the run."""
+    parts = (data, *(data.get(name, {}) for name in ("baseline", "libraries")))
+    tests = sum(part.get("tests", 0) for part in parts)
+    tests += sum(part.get(engine, {}).get("tests", 0) for part in parts for engine in ("fuzz", "models"))
+    if not tests and not session.stopped():
+        problem = f"no test ran on {session.target.key} in {settings.time:g} s, although there are apis to fuzz"
+        start_up = data.get("fuzz", {}).get("start_up", 0.0)
+        least = max(start_up * LEAST_STARTS, settings.time)
+        raise OutOfTime(f"{problem}: starting took {start_up:.1f} s", least).within(1 - TRIAGE_SHARE)
 
 
 def fuzz_target(session: Session, settings: Settings, end: float, share: float = 0.0) -> Report:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from fuzz_core.campaign.changed_seeds import ChangedSeeds, trace_changed
@@ -14,15 +13,15 @@ from fuzz_core.campaign.recheck import CLASSES, PRESENT, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.commands import trace
 from fuzz_core.cli.commands.changes import changes_report, compare_builds
-from fuzz_core.cli.commands.fuzz import fuzz_libraries, fuzz_target
+from fuzz_core.cli.commands.fuzz import check_tests, fuzz_libraries, fuzz_target
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import (
     TRACE_SHARE,
     check_stop,
     compared_sessions,
-    session_of,
-    target_of,
+    open_sessions,
+    targets_of,
     trace_options,
     trace_phase,
 )
@@ -47,9 +46,11 @@ def run(settings: Settings, output: CommandOutput) -> Report:
     began = time.monotonic()
     if settings.changed and not (settings.tests or settings.docs or settings.models):
         raise UserError("--changed looks at your own seeds, and none are named", "add --tests DIR, say")
-    with session_of(settings, output) as session:
+    specs = [settings.target, *([] if settings.baseline is None else [settings.baseline])]
+    with open_sessions(settings, output, lambda store: targets_of(store, settings, *specs)) as [session, *older]:
         end = began + settings.time
         others = compared_sessions(session, settings) if settings.libraries else {}
+        baseline = older[0].target if older else None
         traced = trace_changes(session, settings, began, output)
         check_stop(session)
         if traced.unfuzzed:
@@ -63,7 +64,6 @@ def run(settings: Settings, output: CommandOutput) -> Report:
                     traced_data(traced), [f"shard {settings.shard} has no api: the other shards have them all"]
                 )
             settings = settings.model_copy(update={"api": apis})
-        baseline = None if settings.baseline is None else target_of(session.store, settings, settings.baseline)
         compared = BASELINE_SHARE if baseline is not None else LIBRARIES_SHARE if others else 0.0
         try:
             fuzzed = fuzz_target(session, settings, end - (end - session.clock()) * compared, share)
@@ -113,18 +113,6 @@ def traced_data(traced: ChangedSeeds) -> dict[str, Any]:
     """Return the figures of tracing as JSON data."""
     untraced = [each._asdict() for each in traced.untraced]
     return {"seeds": traced.seeds, "apis": list(traced.apis), "untraced": untraced, "unfuzzed": traced.unfuzzed}
-
-
-def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -> None:
-    """Raise UserError where no engine ran a test, unless the user has stopped the run."""
-    parts = (data, *(data.get(name, {}) for name in ("baseline", "libraries")))
-    tests = sum(part.get("tests", 0) for part in parts)
-    tests += sum(part.get(engine, {}).get("tests", 0) for part in parts for engine in ("fuzz", "models"))
-    if not tests and not session.stopped():
-        raise UserError(
-            f"no test ran on {session.target.key} in {settings.time:.0f} s, although there are apis to fuzz",
-            "give --time more; `nightfuzz apis` lists the calls on record",
-        )
 
 
 def models_share(session: Session, settings: Settings) -> float:

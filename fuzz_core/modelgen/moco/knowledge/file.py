@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from io import StringIO
 from pathlib import Path
@@ -15,6 +14,7 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import SafeRepresenter
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.files import write_whole
 from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
 
 WIDTH = 4096
@@ -30,13 +30,10 @@ def path_of(folder: Path, build: str) -> Path:
 
 def write(knowledge: Knowledge, path: Path) -> None:
     """Writes the file whole or not at all. Raises UserError where the disk refuses."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(dumped(knowledge), encoding="utf-8")
-        temporary.replace(path)
+        write_whole(path, dumped(knowledge))
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise UserError(f"{path} can't be written: {error.strerror}", "check that disk") from error
 
 
