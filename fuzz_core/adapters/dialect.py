@@ -56,7 +56,8 @@ class ModeSpec(NamedTuple):
     alone ask for it. kind: of the verdict where it disagrees. equivalent: whether it does the same work by other code,
     so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
     refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
-    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`. meaning: for readers of a
+    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`. trusted:
+    whether its result is the right one where it differs from that one's. meaning: for readers of a
     report who do not know nightfuzz; empty where the name speaks for itself.
     """
 
@@ -71,6 +72,7 @@ class ModeSpec(NamedTuple):
     dear: bool = False
     keeps_nan: bool = True
     noise: float = 0.0
+    trusted: bool = False
     meaning: str = ""
 
 
@@ -103,9 +105,11 @@ def derivative(
     against: str = "grad",
     dear: bool = False,
     meaning: str = "gradients against differences in double precision",
+    trusted: bool = True,
 ) -> ModeSpec:
-    """Derivatives, by another way than backward mode."""
-    return ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear, meaning=meaning)
+    """Derivatives, by another way than backward mode: difference quotients, which are `trusted`, or forward mode."""
+    spec = ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear)
+    return spec._replace(meaning=meaning, trusted=trusted)
 
 
 class Around(NamedTuple):

@@ -84,6 +84,11 @@ class Difference:
         return False
 
     @property
+    def plain(self) -> str:
+        """The mode that executes the call as it is."""
+        return self.adapter.modes()[0]
+
+    @property
     def is_whole(self) -> bool:
         """Whether the result contains integers."""
         return self.adapter.whole(self.reference)
@@ -104,6 +109,11 @@ class Difference:
     def has_reference(self) -> bool:
         """Whether the library has a mode of higher precision."""
         return DOUBLE in self.adapter.ways
+
+    @property
+    def is_widened(self) -> bool:
+        """Whether the precise result exists, and is that of a call in higher precision."""
+        return self.has_reference and self.executor.mode(DOUBLE).applies(self.case) and self.precise is not None
 
     @cached_property
     def precise(self) -> tuple[Any] | None:

@@ -46,6 +46,7 @@ from fuzz_core.worker.nearby import (
     widened,
     without_ties,
 )
+from fuzz_core.worker.producers import produced
 
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0
@@ -244,6 +245,12 @@ def _is_rounded_last(found: Difference) -> bool:
     return real != found.case and found.is_whole and found.agree(real) is True
 
 
+def _is_not_produced(found: Difference) -> bool:
+    """Whether the modes agree on an argument that the function returns which, by documentation, must have made it."""
+    case = produced(found)
+    return case is not None and case != found.case and found.agree(case) is True
+
+
 def _underflows(found: Difference) -> bool:
     """Whether the modes agree on larger numbers: nobody promises how small numbers become."""
     small = any(0 < low < tiny**UNDERFLOW for low, _, tiny, _ in scales(found.case))
@@ -336,6 +343,7 @@ EXCUSES = (
     ),
     Excuse("made whole at the end", VALUES, _is_rounded_last),
     Excuse("underflow", VALUES, _underflows),
+    Excuse("not produced as documented", (*VALUES, GRADIENT), _is_not_produced),
     Excuse("ill-conditioned", (BUILD_VALUES,), lambda found: found.nudged_error * AMPLIFIED >= max(found.errors)),
 )
 

@@ -220,6 +220,7 @@ MODES: dict[str, ModeSpec] = {
         _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True, raise_exception=False)"),
         share=0.01,
         meaning="reverse-mode against forward-mode gradients",
+        trusted=False,
     ),
     "grad-numerical": derivative(
         f"{_MODES}Gradient", _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)")
