@@ -18,6 +18,7 @@ _TWIN = re.compile(
     r"(?:(?:[Ii]n|[Oo]ut(?:[- ]of)?)[- ]place version of|[Ss]ee)\s+:\w+:`~?(?:torch\.)?(?:Tensor\.)?(\w+)(?:\(\))?`"
 )
 _ALIAS = re.compile(r"[Aa]lias (?:for|of)\s+:\w+:`~?(?:torch\.)?(?:Tensor\.)?(\w+?)_?(?:\(\))?`")
+_WHOLE = re.compile(r"otherwise,?\s+(?:they|it)\s+(?:should|must)\s+be\s+(?:an\s+)?integers?")
 
 
 @cache
@@ -46,6 +47,12 @@ def hides_from_gradients(function: Any) -> bool:
         return "no_grad" in inspect.getsource(function)
     except (TypeError, OSError):
         return False
+
+
+@cache
+def wants_whole_numbers(function: Any) -> bool:
+    """Return whether the numbers beside tensors of integers must be whole, as `alpha` and `beta` of products must."""
+    return _WHOLE.search(documentation(function)) is not None
 
 
 @cache

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
+from math import isfinite
 from typing import Any
 
 import torch
@@ -19,10 +20,16 @@ from fuzz_core.adapters.doubles import Points, Scalar, direction
 from fuzz_core.adapters.models import switched
 from fuzz_core.adapters.modes import Mode, Trained, of_leaves
 from fuzz_core.adapters.pytorch.dialect import NN, THREADS, inplace, other_layout
-from fuzz_core.adapters.pytorch.documentation import documentation, hides_from_gradients, is_inplace_twin
+from fuzz_core.adapters.pytorch.documentation import (
+    documentation,
+    hides_from_gradients,
+    is_inplace_twin,
+    wants_whole_numbers,
+)
 from fuzz_core.adapters.pytorch.tensors import numbers
+from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.tree import tensors_of
+from fuzz_core.ir.tree import numbers_of, tensors_of
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
 _STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
@@ -35,7 +42,9 @@ _NO_DERIVATIVE = re.compile(
 
 
 class Promised(Mode):
-    """A mode that an api's documentation promises: there is any, and it does not say what `unless` has."""
+    """A mode that an api's documentation promises: there is any, it does not say what `unless` has, and it allows the
+    call's numbers.
+    """
 
     unless = NEVER
 
@@ -43,8 +52,18 @@ class Promised(Mode):
         """See `Mode`: where there are tensors."""
         if not super().applies(test):
             return False
-        text = documentation(self.builder.found(test.invocation.api))
-        return bool(text) and self.unless.search(text) is None
+        function = self.builder.found(test.invocation.api)
+        text = documentation(function)
+        if not text or self.unless.search(text) is not None:
+            return False
+        return not (wants_whole_numbers(function) and has_fraction_beside_integers(test))
+
+
+def has_fraction_beside_integers(test: TestCase) -> bool:
+    """Whether a number is not whole, although all tensors are of integers."""
+    if any(DTYPES[tensor.dtype].floating for tensor in tensors_of(test.invocation)):
+        return False
+    return any(number != int(number.real) for number in numbers_of(test.invocation) if isfinite(abs(number)))
 
 
 @cache
