@@ -16,8 +16,8 @@ from fuzz_core.worker.observers import GARBAGE, garbage
 
 NUMERICAL = "grad-numerical"
 REPEATS = 3
-# Repetitions in modes that take little time. A toss of a coin is the same in three of them one time in four.
-QUICK_REPEATS = 8
+# Repetitions for results of few elements: a toss of a coin is the same in three repetitions one time in four.
+REPEATS_OF_FEW, FEW = 16, 8
 # How far the seeds of repetitions are apart. Modes choose layouts by the lowest bits of a seed, which must stay.
 SEED_STEP = 1 << 16
 
@@ -75,7 +75,8 @@ class Difference:
         """See `Evidence`: also with other random streams and other garbage in memory."""
         relation = self.relation if self.relation in METADATA else "values"
         results = {self.way.against: self.reference, self.mode: self.result}
-        repeats = REPEATS if self.way.dear else QUICK_REPEATS
+        sizes = [array.size for array in self.adapter.comparer.arrays(self.reference) if array is not None]
+        repeats = REPEATS if self.way.dear or sum(sizes) > FEW else REPEATS_OF_FEW
         for seed, (name, result) in itertools.product(range(repeats), results.items()):
             with garbage(GARBAGE[seed % len(GARBAGE)]):
                 outcome, again = self.executor.run(self.case._replace(seed=self.case.seed + seed * SEED_STEP), name)

@@ -25,7 +25,7 @@ LIBRARIES = {
 # PyTorch's layouts follow from the seed: one for each.
 SEEDS = {"torch": (0, 3, 5, 6), "tensorflow": (0,)}
 # Processes per library, so that several can share the work.
-PARTS = 2
+PARTS = 3
 SECONDS = 500
 
 
