@@ -13,6 +13,8 @@ Level = Literal["error", "warning", "note"]
 GRADES = ("private", "abort", "wrong-result", "internal-error", "hang", "performance", "documentation")
 GRAVE = ("abort", "wrong-result")
 UNPLEASANT = ("internal-error", "hang")
+# How the text of an outcome begins where one of two modes alone refuses the call.
+ACCEPTS, REFUSES = "accepts what ", "refuses what "
 
 
 class Rule(NamedTuple):

@@ -20,9 +20,9 @@ from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.tree import children, rewritten, texts_of, with_children, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, prim
-from fuzz_core.oracles.compare import ACCEPTS, REFUSES
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.cost import PRECISIONS, timed
+from fuzz_core.oracles.kinds import ACCEPTS, REFUSES
 from fuzz_core.worker.blame import with_blame
 from fuzz_core.worker.evidence import Difference, Refusal
 from fuzz_core.worker.excuses import find_excuse
