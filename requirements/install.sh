@@ -36,7 +36,9 @@ else
   fi
 fi
 
-# A job with a token calls nothing that needs them, though a dependency names pip.
+# A job with a token calls nothing that needs these packages, though a dependency names pip. Rapidfuzz carries its code a
+# second time for newer processors, and takes the first if the second is absent.
 if [[ "$3" == report ]]; then
+  find "$environment"/lib/python3*/site-packages/rapidfuzz -name '*_avx2.*' -delete
   rm -rf "$environment"/lib/python3*/site-packages/{pip,pip-*,setuptools,setuptools-*,pkg_resources,_distutils_hack,distutils-precedence.pth}
 fi

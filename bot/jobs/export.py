@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.changes import Dropped
-from fuzz_core.campaign.document import Ran, result_of
+from fuzz_core.campaign.document import Ran, result_of, run_totals
 from fuzz_core.campaign.partition import split
 from fuzz_core.collect.places import Places
 from fuzz_core.execution.protection import read_protection
@@ -33,7 +34,12 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime, workflow: str = "
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with open_store(work.state_file) as store:
-        result = result_of(store, _ran(inputs, work, start, end, now))
+        ran = _ran(inputs, work, start, end, now)
+        if not ran.figures.tests:
+            # A command that was killed has not said what it did.
+            recorded = run_totals(store, start.target, datetime.fromisoformat(start.at))
+            ran = replace(ran, figures=recorded.model_copy(update={"seeds": ran.figures.seeds}))
+        result = result_of(store, ran)
     problems = _state(inputs, work, folder)
     result = result.model_copy(update={"problems": (*result.problems, *problems)}).lacking(_own(end.problems, work))
     write_documents(folder, result, workflow)

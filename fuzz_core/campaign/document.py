@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,17 +94,23 @@ def write_report(path: Path, session: Session) -> Path:
     """Write the report of a session, whose bugs are new where they are on record since it began. Return its path."""
     store, key = session.store, session.target.key
     began = session.began.isoformat(timespec="milliseconds")
+    figures = run_totals(store, key, session.began)
+    was = {bug.signature: bug.status for bug in store.bugs() if bug.first_found < began}
+    ran = Ran("nightly", key, was=was, figures=figures, protection=read_protection(session.state_dir))
+    return summary.write_report(path, result_of(store, ran))
+
+
+def run_totals(store: Store, key: str, since: datetime) -> results.TotalsEntry:
+    """Add up what the runs on a target have recorded since a time. One that was cut short counts as far as it came."""
+    began = since.isoformat(timespec="milliseconds")
     runs = [run for run in store.runs(key) if run.started >= began]
-    figures = results.TotalsEntry(
+    return results.TotalsEntry(
         seconds=sum(run.seconds for run in runs),
         tests=sum(run.tests for run in runs),
         apis=max((_api_count(run.summary.get("apis", 0)) for run in runs), default=0),
         findings=sum(run.summary.get("kept", 0) for run in runs),
         pending=len(store.pending_findings(key)),
     )
-    was = {bug.signature: bug.status for bug in store.bugs() if bug.first_found < began}
-    ran = Ran("nightly", key, was=was, figures=figures, protection=read_protection(session.state_dir))
-    return summary.write_report(path, result_of(store, ran))
 
 
 def _api_count(found: int | Sequence[str]) -> int:

@@ -228,6 +228,13 @@ class DescribeTheExport:
         work.note(EndNote(codes={"run": 0}))
         assert not export_job(given, work, NOW).incomplete
 
+    def test_a_killed_command_counts_the_tests_on_record(self, tmp_path: Path) -> None:
+        given, work = self.ran(tmp_path)
+        with open_store(work.state_file) as store:
+            store.checkpoint_run(store.runs(KEY)[-1].id, 1234, 5.0)
+        figures = export_job(given, work, NOW).figures
+        assert (figures.tests, figures.seconds) == (1234, 5.0)
+
     def test_a_job_that_never_began_says_so(self, tmp_path: Path) -> None:
         work = Workspace(tmp_path / "work", tmp_path / "state", tmp_path)
         with pytest.raises(UserError, match="before it could begin"):
