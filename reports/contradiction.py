@@ -14,8 +14,7 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.documented import quoted_in
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.outcome import Outcome, reason_of
-from fuzz_core.oracles.compare import ACCEPTS, REFUSES
-from fuzz_core.oracles.kinds import kind_of
+from fuzz_core.oracles.kinds import ACCEPTS, REFUSES, kind_of
 from fuzz_core.triage.cluster import Bug
 from fuzz_core.triage.recheck import asserted
 from nightfuzz.reports.text import TITLE, bounded, call_of
@@ -260,4 +259,4 @@ def _phrases() -> dict[str, tuple[str, str]]:
 @cache
 def _trusted() -> frozenset[str]:
     modes = (item for library in KNOWN_LIBRARIES for item in dialect_of(library).modes.items())
-    return frozenset(name for name, mode in modes if mode.relation in ("finite", "gradient"))
+    return frozenset(name for name, mode in modes if mode.trusted or mode.relation == "finite")

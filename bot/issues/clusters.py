@@ -12,11 +12,11 @@ from typing import Literal, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from fuzz_core.campaign.cases import Judged, batch, case, guarded, is_valid
-from fuzz_core.oracles.kinds import kind_of
+from fuzz_core.campaign.cases import Judged, batch, case, guarded
 from fuzz_core.store.checks import FIXED, KNOWN, REAL
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
+from fuzz_core.triage.assess import goes_alone
 from fuzz_core.triage.recheck import FLAKY, SHOWN
 from nightfuzz.bot.issues import labels
 from nightfuzz.bot.issues.umbrella import mark_items
@@ -39,8 +39,8 @@ class ClusterReport(NamedTuple):
     signatures: texts by fingerprint, of all members on record, known ones too; the first is the simplest's. title,
     body: the report, rendered. seen, seen_at: the newest build that shows it, and when that was noticed. changed_in:
     the build that fixed it, or with which it is back. rank: smaller is more urgent. private: counted alone. known: an
-    entry of the registry matches, or people judged otherwise than real. batched: a line of the umbrella instead of an
-    issue of its own.
+    entry of the registry matches, or people judged otherwise than real. batched: a line of the umbrella, or none,
+    instead of an issue of its own.
     """
 
     library: str
@@ -194,7 +194,7 @@ def _report(
         regression=any(each.severity.regression for each in members),
         private=private,
         known=all(each.row.status == KNOWN or each.row.id in declined for each in members),
-        batched=all(kind_of(each.row.kind).fails and not is_valid(each) for each in members),
+        batched=not any(goes_alone(each.row, each.severity.validity) for each in members),
     )
 
 

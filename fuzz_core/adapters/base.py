@@ -114,6 +114,13 @@ class Adapter:
         array = self.arrays.of(tensor)
         return array if tensor.container == "ndarray" else self.tensor(array, tensor, device)
 
+    def refusal(self, value: Any) -> str:
+        """Why the library's own checker of invariants refuses a value that a call has made.
+
+        Returns an empty text where the checker accepts it, or the library has no checker for such a value.
+        """
+        return ""
+
     def ref(self, ref: Ref, device: str) -> Any:
         """The object behind a dtype or name, a device as a string. Raises BuildError for an unknown one."""
         if ref.kind == "device":

@@ -63,9 +63,10 @@ class ModeSpec(NamedTuple):
     alone ask for it. kind: of the verdict where it disagrees. equivalent: whether it does the same work by other code,
     so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
     refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
-    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`. meaning: for readers of a
-    report who do not know nightfuzz; empty where the name speaks for itself. phrases: how a sentence such as "dtype
-    float32 on the meta device, bfloat16 on the CPU" names it, and the mode that it is compared with.
+    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`. trusted: whether its result
+    is the right one where it differs from that one's. meaning: for readers of a report who do not know nightfuzz; empty
+    where the name speaks for itself. phrases: how a sentence such as "dtype float32 on the meta device, bfloat16 on the
+    CPU" names it, and the mode that it is compared with.
     """
 
     run: str = ""
@@ -79,6 +80,7 @@ class ModeSpec(NamedTuple):
     dear: bool = False
     keeps_nan: bool = True
     noise: float = 0.0
+    trusted: bool = False
     meaning: str = ""
     phrases: tuple[str, str] = ("", "by the plain call")
 
@@ -116,12 +118,12 @@ def derivative(
     against: str = "grad",
     dear: bool = False,
     meaning: str = "gradients against differences in double precision",
+    trusted: bool = True,
     phrases: tuple[str, str] = ("by difference quotient", "by autograd"),
 ) -> ModeSpec:
-    """Derivatives, by another way than backward mode."""
-    return ModeSpec(
-        run, script, against, "gradient", share, "wrong-gradient", dear=dear, meaning=meaning, phrases=phrases
-    )
+    """Derivatives, by another way than backward mode: difference quotients, which are `trusted`, or forward mode."""
+    spec = ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear)
+    return spec._replace(meaning=meaning, trusted=trusted, phrases=phrases)
 
 
 class Around(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from time import perf_counter
 from typing import Any
 
@@ -18,15 +19,15 @@ from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
 
 
-def nudged(array: Any, share: float) -> Any:
+def nudged(array: Any, share: float, turn: int = 0) -> Any:
     """Every element off by this share at most, by an amount that depends on its place: equal ones differ afterwards.
 
-    Zeros too, by as much as the largest element.
+    Zeros too, by as much as the largest element. turn: moves tensors of equal elements by other amounts.
     """
     if not share:
         return array
     places = np.arange(array.size, dtype=np.float64).reshape(array.shape)
-    shares = share * np.cos(1 + 2.4 * places)
+    shares = share * np.cos(1 + 2.4 * places + turn)
     largest = np.nan_to_num(np.abs(array), posinf=0.0).max(initial=0.0)
     return np.where(array == 0, shares * (largest or 1.0), array * (1 + shares))
 
@@ -47,12 +48,18 @@ class Doubled(Mode):
 
     def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock = perf_counter) -> None:
         super().__init__(adapter, spec, clock)
+        self.turns = count()
         prim = self.builder.makers[Prim]
         self.builder.makers[Prim] = lambda value: prim(self._named(value))
 
     def applies(self, test: TestCase) -> bool:
         """Returns whether an argument is a tensor of a floating-point dtype narrower than double."""
         return any(is_narrow(tensor.dtype) for tensor in tensors_of(test.invocation))
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`."""
+        self.turns = count()
+        return super().run(test)
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`."""
@@ -61,7 +68,7 @@ class Doubled(Mode):
         if not (is_narrow(dtype.name) or (self.spec.noise and dtype.floating)):
             return live
         wide = self.numbers(live, described).astype(double_of(dtype.name))
-        array = nudged(wide, self.spec.noise * dtype.epsilon)
+        array = nudged(wide, self.spec.noise * dtype.epsilon, next(self.turns))
         return array if described.container == "ndarray" else self.made(array, live, described)
 
     def ref(self, ref: Ref) -> Ref:

@@ -69,7 +69,7 @@ class Builder:
             Slice: lambda value: slice(*map(self.build, value)),
             Ref: self._ref,
             Tensor: lambda value: adapter.build(value, self.device),
-            Invocation: self.call,
+            Invocation: self.made if change is None else self.call,
         }
         if change is not None:
             self.makers[Tensor] = lambda value: change.tensor(adapter.build(value, self.device), value)
@@ -101,6 +101,17 @@ class Builder:
         """Calls the api, then what is to be done with the instance; returns the last result."""
         function, args, keywords = self.parts(invocation)
         return self.timed(function, args, keywords)
+
+    def made(self, invocation: Invocation) -> Any:
+        """An argument that another call makes. Raises BuildError for one that breaks the library's own invariants.
+
+        Constructors leave the check out by default, and kernels rely on it. Modes with a change are compared with a
+        call that has passed the check.
+        """
+        value = self.call(invocation)
+        if refusal := self.adapter.refusal(value):
+            raise BuildError(f"the library's own check refuses an argument: {refusal}")
+        return value
 
     def parts(self, invocation: Invocation) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
         """The last call of an invocation: what is called, and its live arguments; an instance is made by now."""

@@ -12,9 +12,8 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import EachMode, Example, each
+from fuzz_core.oracles.kinds import ACCEPTS, REFUSES
 
-# How the text of an outcome begins where one of two modes alone refuses the call.
-ACCEPTS, REFUSES = "accepts what ", "refuses what "
 GRAIN = 1 << 20
 
 

@@ -15,6 +15,8 @@ GRADES = (
 )  # fmt: skip
 GRAVE = ("crash", "wrong-result")
 UNPLEASANT = ("internal-error", "wrong-metadata", "hang")
+# How the text of an outcome begins where one of two modes alone refuses the call.
+ACCEPTS, REFUSES = "accepts what ", "refuses what "
 
 
 class Rule(NamedTuple):

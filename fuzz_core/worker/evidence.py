@@ -16,6 +16,10 @@ from fuzz_core.worker.observers import GARBAGE, garbage
 
 NUMERICAL = "grad-numerical"
 REPEATS = 3
+# Repetitions for results of few elements: a toss of a coin is the same in three repetitions one time in four.
+REPEATS_OF_FEW, FEW = 16, 8
+# How far the seeds of repetitions are apart. Modes choose layouts by the lowest bits of a seed, which must stay.
+SEED_STEP = 1 << 16
 
 # Relations of modes, see `adapters.dialect.ModeSpec`.
 SHAPE = "shape"
@@ -71,12 +75,19 @@ class Difference:
         """See `Evidence`: also with other random streams and other garbage in memory."""
         relation = self.relation if self.relation in METADATA else "values"
         results = {self.way.against: self.reference, self.mode: self.result}
-        for seed, (name, result) in itertools.product(range(REPEATS), results.items()):
-            with garbage(GARBAGE[seed]):
-                outcome, again = self.executor.run(self.case._replace(seed=self.case.seed + seed), name)
+        sizes = [array.size for array in self.adapter.comparer.arrays(self.reference) if array is not None]
+        repeats = REPEATS if self.way.dear or sum(sizes) > FEW else REPEATS_OF_FEW
+        for seed, (name, result) in itertools.product(range(repeats), results.items()):
+            with garbage(GARBAGE[seed % len(GARBAGE)]):
+                outcome, again = self.executor.run(self.case._replace(seed=self.case.seed + seed * SEED_STEP), name)
             if outcome.kind != "ok" or self.adapter.differences(result, again, relation):
                 return True
         return False
+
+    @property
+    def plain(self) -> str:
+        """The mode that executes the call as it is."""
+        return self.adapter.modes()[0]
 
     @property
     def is_whole(self) -> bool:
@@ -99,6 +110,11 @@ class Difference:
     def has_reference(self) -> bool:
         """Whether the library has a mode of higher precision."""
         return DOUBLE in self.adapter.ways
+
+    @property
+    def is_widened(self) -> bool:
+        """Whether the precise result exists, and is that of a call in higher precision."""
+        return self.has_reference and self.executor.mode(DOUBLE).applies(self.case) and self.precise is not None
 
     @cached_property
     def precise(self) -> tuple[Any] | None:
@@ -165,7 +181,7 @@ class Refusal:
     def repetition(self) -> str:
         """What repetitions show first: `random`, or `empty` where a mode accepts and computes no element or number."""
         for seed, (mode, outcome) in itertools.product(range(1, REPEATS), self.outcomes.items()):
-            again, result = self.executor.run(self.case._replace(seed=self.case.seed + seed), mode)
+            again, result = self.executor.run(self.case._replace(seed=self.case.seed + seed * SEED_STEP), mode)
             if again.kind != outcome.kind or (again.kind == "exception" and again.name != outcome.name):
                 return "random"
             if again.kind == "ok" and not _is_computed(result):

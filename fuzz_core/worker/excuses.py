@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Callable, Sequence
-from math import inf, isfinite, log
+from collections.abc import Callable, Iterator, Sequence
+from math import inf, isfinite, isnan, log
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.arrays import overlaps
@@ -40,13 +40,18 @@ from fuzz_core.worker.nearby import (
     magnitudes,
     nudged,
     overflows,
+    rounded,
     scales,
     tempered,
+    widened,
     without_ties,
 )
+from fuzz_core.worker.producers import produced
 
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0
+# Inputs that are so many roundings off show how far rounding alone moves a result.
+ROUNDINGS = (1, -1, 2, -2, 3, -3)
 PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 LARGEST_WHOLE = 2.0**31
 # Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
@@ -120,6 +125,37 @@ def _moves_derivative(found: Difference) -> bool:
     return moved is not None and bool(found.adapter.differences(first[0], moved[0], GRADIENT))
 
 
+def _rounds_derivative(found: Difference) -> bool:
+    """Whether rounding the input moves one of two derivatives about as far as they are apart.
+
+    The derivative of a well-conditioned function still cancels where its formula subtracts large or tiny numbers.
+    """
+    wide = widened(found.case)
+    sides = ((found.way.against, found.reference), (found.mode, found.result))
+    moved = [0.0] * len(found.reference)
+    for mode, slopes in sides:
+        for again in _rounded(found, wide, mode):
+            if again is None:
+                return True
+            moved = list(map(max, moved, map(_gap, slopes, again[0])))
+    places = zip(found.reference, found.result, moved, strict=True)
+    real = (found.adapter.differences([a], [b], GRADIENT) and _gap(a, b) > AMPLIFIED * far for a, b, far in places)
+    return not any(real)
+
+
+def _rounded(found: Difference, case: TestCase, mode: str) -> Iterator[tuple[Any] | None]:
+    """The results of a mode for a few roundings of the input."""
+    return (found.run(rounded(case, roundings), mode) for roundings in ROUNDINGS)
+
+
+def _gap(one: float | None, other: float | None) -> float:
+    """How far two derivatives are apart: infinitely where one is no number."""
+    if one is None or other is None or one == other or (isnan(one) and isnan(other)):
+        return 0.0
+    apart = abs(one - other)
+    return inf if isnan(apart) else apart
+
+
 def _steps_too_little(found: Difference) -> bool:
     """Whether a whole number is none of the lengths, and as a power of ten finer than a quotient's smallest step."""
     tiny = found.is_numerical and any(size >= FINEST_EXPONENT for size in _sizes(found.case))
@@ -191,6 +227,13 @@ def _moves_far(found: Difference) -> bool:
     return any(error * AMPLIFIED >= found.errors[0] for error in moved)
 
 
+def _rounds_result(found: Difference) -> bool:
+    """Whether a few roundings of the input move the plain result about as far as the modes are apart."""
+    apart = found.adapter.error(found.reference, found.result)
+    plain = _rounded(found, found.case, found.way.against)
+    return any(each and found.adapter.error(found.reference, each[0]) * AMPLIFIED >= apart for each in plain)
+
+
 def _breaks_ties(found: Difference) -> bool:
     """Whether the sides agree without ties: nobody promises which one of equals is meant."""
     return has_ties(found.case) and found.is_whole and found.agree(without_ties(found.case)) is True
@@ -200,6 +243,12 @@ def _is_rounded_last(found: Difference) -> bool:
     """Whether the modes agree on real numbers: nobody promises how results are made whole."""
     real = _unrounded(found.case)
     return real != found.case and found.is_whole and found.agree(real) is True
+
+
+def _is_not_produced(found: Difference) -> bool:
+    """Whether the modes agree on an argument that the function returns which, by documentation, must have made it."""
+    case = produced(found)
+    return case is not None and case != found.case and found.agree(case) is True
 
 
 def _underflows(found: Difference) -> bool:
@@ -252,6 +301,7 @@ EXCUSES = (
     Excuse("by chance", (BUILD_SPEED,), lambda found: found.is_faster_again),
     Excuse("not smooth here", (GRADIENT,), _has_no_quotient),
     Excuse("ill-conditioned", (GRADIENT,), _moves_derivative),
+    Excuse("rounding", (GRADIENT,), _rounds_derivative),
     Excuse("steps too small to see", (GRADIENT,), _steps_too_little),
     Excuse(
         "not smooth here", (GRADIENT,), lambda found: found.is_numerical and found.agree(aside(found.case)) is not False
@@ -283,6 +333,7 @@ EXCUSES = (
     Excuse("no further from the reference than the plain result", VALUES, _is_as_precise),
     Excuse("overflow", VALUES, _squares_overflow),
     Excuse("ill-conditioned", VALUES, _moves_far),
+    Excuse("rounding", VALUES, _rounds_result),
     Excuse("NaN has no order", (BUILD_VALUES,), lambda found: found.is_whole and has_nan(found.case)),
     Excuse("indices of equals", VALUES, _breaks_ties),
     Excuse(
@@ -292,6 +343,7 @@ EXCUSES = (
     ),
     Excuse("made whole at the end", VALUES, _is_rounded_last),
     Excuse("underflow", VALUES, _underflows),
+    Excuse("not produced as documented", (*VALUES, GRADIENT), _is_not_produced),
     Excuse("ill-conditioned", (BUILD_VALUES,), lambda found: found.nudged_error * AMPLIFIED >= max(found.errors)),
 )
 

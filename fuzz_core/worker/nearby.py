@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from math import inf
 from typing import Any
 
@@ -37,6 +38,28 @@ def aside(test: TestCase) -> TestCase:
 def nudged(test: TestCase) -> TestCase:
     """Every real number, in double precision, off by less than matters to a derivative."""
     return _changed(test, lambda drawn: drawn * (1 + NUDGE * _places(drawn)), "float64")
+
+
+def rounded(test: TestCase, roundings: int) -> TestCase:
+    """Return the call with every real number so many roundings of its dtype off, up or down by its place."""
+    seen = count()
+
+    def of(tensor: Tensor) -> Tensor:
+        dtype = DTYPES[tensor.dtype]
+        if dtype.kind != "float" or not tensor.size:
+            return tensor
+        signs = np.where(np.cos(1 + 2.4 * np.arange(tensor.size) + next(seen)) < 0, -1, 1)
+        with np.errstate(all="ignore"):
+            # One epsilon of a number is a half to one of the distances to its neighbours, so that it always moves.
+            moved = elements(tensor).astype(np.float64) * (1 + roundings * dtype.epsilon * signs)
+            return tensor._replace(fill=Fill("values", data=pack(moved.astype(dtype.storage))))
+
+    return _with(test, of)
+
+
+def widened(test: TestCase) -> TestCase:
+    """Return the call with every real number in double precision."""
+    return _changed(test, lambda drawn: drawn, "float64")
 
 
 def tempered(test: TestCase) -> TestCase:

@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import benign_invalid
+import benign_rounding
 import benign_tensorflow
 import benign_torch
 import pytest
@@ -16,11 +18,14 @@ from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.values import TestCase
 
 PROGRAM = Path(__file__).parent / "judging.py"
-LIBRARIES = {"torch": benign_torch.CASES, "tensorflow": benign_tensorflow.CASES}
+LIBRARIES = {
+    "torch": (*benign_torch.CASES, *benign_rounding.TORCH, *benign_invalid.CASES),
+    "tensorflow": (*benign_tensorflow.CASES, *benign_rounding.TENSORFLOW),
+}
 # PyTorch's layouts follow from the seed: one for each.
 SEEDS = {"torch": (0, 3, 5, 6), "tensorflow": (0,)}
 # Processes per library, so that several can share the work.
-PARTS = 2
+PARTS = 3
 SECONDS = 500
 
 

@@ -7,7 +7,7 @@ import pytest
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.records import BugRow
-from fuzz_core.triage.assess import Ruling, validity
+from fuzz_core.triage.assess import Ruling, Validity, goes_alone, validity
 
 MUTATED = TestCase(Invocation("torch.f"), 0, rules=("Mutate a Value",))
 TRACED = MUTATED._replace(rules=())
@@ -103,3 +103,22 @@ def test_the_librarys_own_words_make_it_invalid(text: str, words: str) -> None:
 )
 def test_anything_else_is_unknown(found: BugRow) -> None:
     assert validity(found).status == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "text", "alone"),
+    [
+        ("wrong-result", "valid", "other values", True),
+        ("wrong-result", "unknown", "other values", True),
+        ("wrong-result", "invalid", "other values", False),
+        ("inconsistent", "valid", "refuses what cpu accepts: no", True),
+        ("inconsistent", "valid", "accepts what cpu refuses: no", False),
+        ("bounds", "valid", "p = 2, documented: at most 1", False),
+        ("crash", "valid", "", True),
+        ("crash", "unknown", "", False),
+        ("hang", "unknown", "", True),
+    ],
+)
+def test_documentation_and_missing_checks_never_go_out_alone(kind: str, status: str, text: str, alone: bool) -> None:
+    found = bug(kind=kind, outcome=Outcome("ok", text=text))
+    assert goes_alone(found, Validity(status, "")) is alone

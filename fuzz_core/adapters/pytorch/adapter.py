@@ -80,6 +80,11 @@ class TorchAdapter(Adapter):
         """A live torch.Tensor, nn.Parameter or numpy array."""
         return self.tensors.build_tensor(tensor, device)
 
+    def refusal(self, value: Any) -> str:
+        """See `Adapter`: of sparse tensors, which constructors check on demand alone."""
+        refused: str = self.tensors.refusal(value)
+        return refused
+
     def ref(self, ref: Ref, device: str) -> Any:
         """See `Adapter`; a device is an object here."""
         found = super().ref(ref, device)

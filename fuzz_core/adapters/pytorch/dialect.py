@@ -183,6 +183,7 @@ MODES: dict[str, ModeSpec] = {
         share=0.01,
         meaning="reverse-mode against forward-mode gradients",
         phrases=("by forward mode", "by backward mode"),
+        trusted=False,
     ),
     "grad-numerical": derivative(f"{_MODES}Gradient", _gradcheck("torch.autograd.gradcheck(f, ({x},))")),
     "grad-grad": REFERENCE._replace(run=f"{_MODES}Second"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache, reduce
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from math import isfinite
 from typing import Any
 
 import torch
@@ -20,9 +21,16 @@ from fuzz_core.adapters.models import switched
 from fuzz_core.adapters.modes import Mode, Trained, of_leaves
 from fuzz_core.adapters.pytorch.checks import THREADS
 from fuzz_core.adapters.pytorch.dialect import NN, inplace, other_layout
+from fuzz_core.adapters.pytorch.documentation import (
+    documentation,
+    hides_from_gradients,
+    is_inplace_twin,
+    wants_whole_numbers,
+)
 from fuzz_core.adapters.pytorch.tensors import numbers
+from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.tree import tensors_of
+from fuzz_core.ir.tree import numbers_of, tensors_of
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
 _STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
@@ -32,41 +40,12 @@ _NO_DERIVATIVE = re.compile(
     r"[Hh]ermitian|symmetric|duplicate|not unique|repeat values|gradients? will be incorrect|respect to autograd"
     r"|obtained (?:with|by|from)\s+:\w+:`[\w.~]*softmax`|quantiz"
 )
-_SEE = re.compile(r":(?:meth|func|class):`~?(?:torch\.)?([\w.]+)(?:\(\))?`")
-# A text that is no longer than this only refers to another one.
-_SHORT = 400
-
-
-@cache
-def documentation(function: Any) -> str:
-    """The text about a function, with the texts that a short one refers to; empty where there is none."""
-    return "\n".join(_texts(function, 2))
-
-
-def _texts(function: Any, depth: int) -> Iterator[str]:
-    text = getattr(function, "__doc__", None) or ""
-    yield text
-    if depth and len(text) < _SHORT:
-        for name in _SEE.findall(text):
-            yield from _texts(_named(name), depth - 1)
-
-
-def _named(name: str) -> Any:
-    found: Any = reduce(lambda owner, part: getattr(owner, part, None), name.split("."), torch)
-    return found if found is not None else getattr(torch.Tensor, name, None)
-
-
-@cache
-def hides_from_gradients(function: Any) -> bool:
-    """Whether a function switches gradients off by itself, as initialisers do."""
-    try:
-        return "no_grad" in inspect.getsource(function)
-    except (TypeError, OSError):
-        return False
 
 
 class Promised(Mode):
-    """A mode that an api's documentation promises: there is any, and it does not say what `unless` has."""
+    """A mode that an api's documentation promises: there is any, it does not say what `unless` has, and it allows the
+    call's numbers.
+    """
 
     unless = NEVER
 
@@ -74,8 +53,18 @@ class Promised(Mode):
         """See `Mode`: where there are tensors."""
         if not super().applies(test):
             return False
-        text = documentation(self.builder.found(test.invocation.api))
-        return bool(text) and self.unless.search(text) is None
+        function = self.builder.found(test.invocation.api)
+        text = documentation(function)
+        if not text or self.unless.search(text) is not None:
+            return False
+        return not (wants_whole_numbers(function) and has_fraction_beside_integers(test))
+
+
+def has_fraction_beside_integers(test: TestCase) -> bool:
+    """Whether a number is not whole, although all tensors are of integers."""
+    if any(DTYPES[tensor.dtype].floating for tensor in tensors_of(test.invocation)):
+        return False
+    return any(number != int(number.real) for number in numbers_of(test.invocation) if isfinite(abs(number)))
 
 
 @cache
@@ -187,7 +176,7 @@ class InPlace(Promised):
         if call is None or not args or not isinstance(first := args[0], Tensor):
             return False
         function = self.builder.found(call.api)
-        named = "inplace" in (parameters(function) or ()) if call.api.startswith(NN) else function is not None
+        named = "inplace" in (parameters(function) or ()) if call.api.startswith(NN) else is_inplace_twin(function)
         writable = first.container == "tensor" and not first.requires_grad and first.strides is None
         return named and writable and super().applies(test)
 

@@ -87,6 +87,23 @@ def _sparse(tensor: torch.Tensor, describe: Describe) -> Value:
     return Invocation("torch.sparse_compressed_tensor", (outer, inner, describe(tensor.values()), size), layout)
 
 
+def refusal(value: Any) -> str:
+    """Return why PyTorch's check of invariants refuses a sparse tensor; empty for any other value."""
+    if not isinstance(value, torch.Tensor) or value.layout is torch.strided:
+        return ""
+    try:
+        if value.layout is torch.sparse_coo:
+            parts = (value._indices(), value._values())
+            torch.sparse_coo_tensor(*parts, value.shape, check_invariants=True, is_coalesced=value.is_coalesced())
+        elif value.layout in _COMPRESSED:
+            parts = tuple(getattr(value, part)() for part in _COMPRESSED[value.layout])
+            made = (*parts, value.values(), value.shape)
+            torch.sparse_compressed_tensor(*made, layout=value.layout, check_invariants=True)
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
 def build_tensor(tensor: Tensor, device: str) -> Any:
     """A live tensor (numpy array for container `ndarray`) with exactly the elements of `fuzz_core.ir.drawing`."""
     if tensor.container == "ndarray":

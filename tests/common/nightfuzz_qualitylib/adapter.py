@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fuzz_core.adapters import base
 from fuzz_core.adapters.arrays import describe_array
 from fuzz_core.adapters.base import Describe, resolve
 from fuzz_core.adapters.listing import Listed, definition
@@ -26,7 +27,7 @@ from nightfuzz_qualitylib.dialect import MODES
 MAX_ELEMENTS = 1 << 13
 
 
-class Adapter:
+class Adapter(base.Adapter):
     """A CPU, what pretends to be a GPU, and a way to call a function for each kernel that it may have."""
 
     library = "qualitylib"
@@ -50,6 +51,10 @@ class Adapter:
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Arrays."""
         return describe_array(value.data, "tensor") if isinstance(value, self.root.Array) else None
+
+    def array(self, value: Any) -> Any:
+        """The data of an array."""
+        return value.data if isinstance(value, self.root.Array) else super().array(value)
 
     def build(self, tensor: Tensor, device: str) -> Any:
         """An array."""

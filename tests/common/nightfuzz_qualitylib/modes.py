@@ -118,7 +118,7 @@ class Slope(_Called):
         if keywords:
             raise BuildError("arguments by name")
         try:
-            return qualitylib.derivative(function, *args)
+            return [qualitylib.derivative(function, *args)]
         except IndexError as error:
             raise BuildError("no derivative") from error
 
@@ -134,7 +134,7 @@ class Quotient(Slope):
         others = [qualitylib.quotient(function, *args, step=8e-6, sides=sides) for sides in ((1, 0), (0, -1))]
         if not np.allclose(others, found, COARSE, COARSE):
             raise BuildError("not smooth here")
-        return found
+        return [found]
 
 
 class Compiled(_Called):

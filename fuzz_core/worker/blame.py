@@ -1,0 +1,112 @@
+"""Which of two results that differ is wrong: by difference quotients, double precision, or NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fuzz_core.adapters.compare import Comparer
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.worker.evidence import GRADIENT, VALUES, Difference
+
+# The last line of a difference begins with this, and names the mode whose result is wrong.
+WRONG = "wrong: "
+_SPACES = (np, np.linalg, np.fft)
+_KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "input": "a"}
+_ARRAYS = Comparer(lambda value: None)
+
+
+class Blame(NamedTuple):
+    """The mode whose result is wrong, and by which evidence."""
+
+    mode: str
+    witness: str
+
+
+def with_blame(text: str, found: Difference) -> str:
+    """Return the text of a real difference with a last line that names the wrong mode, where evidence tells.
+
+    Where the mode that others are compared with is the wrong one, the text has its result as the actual one. The first
+    line identifies the bug and stays as it is.
+    """
+    blame = find_blame(found)
+    if blame is None:
+        return text
+    if blame.mode == found.way.against:
+        other = found.adapter.differences(found.result, found.reference, found.relation)
+        text = other if other.partition("\n")[0] == text.partition("\n")[0] else text
+    return f"{text}\n{WRONG}{blame.mode}, by {blame.witness}"
+
+
+def find_blame(found: Difference) -> Blame | None:
+    """Return which side of a real difference is wrong; None where no evidence tells."""
+    if found.relation == GRADIENT:
+        return Blame(found.way.against, "difference quotients") if found.way.trusted else _by_quotient(found)
+    if found.relation not in VALUES:
+        return None
+    if found.is_widened and found.errors[0] != found.errors[1]:
+        return Blame(found.mode if found.errors[0] > found.errors[1] else found.way.against, "double precision")
+    return _by_numpy(found)
+
+
+def _by_quotient(found: Difference) -> Blame | None:
+    if not found.has_quotients or found.quotient is None:
+        return None
+    near = not found.adapter.differences(found.quotient[0], found.reference, GRADIENT)
+    return Blame(found.mode, "difference quotients") if near else None
+
+
+def _by_numpy(found: Difference) -> Blame | None:
+    answer = _numpy_answer(found)
+    if answer is None:
+        return None
+    errors = {mode: _error(found, answer, result) for mode, result in _sides(found)}
+    right = [mode for mode, error in errors.items() if error <= 1.0]
+    wrong = [mode for mode, error in errors.items() if not error <= 1.0]
+    return Blame(wrong[0], "NumPy") if len(right) == len(wrong) == 1 else None
+
+
+def _sides(found: Difference) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    return (found.way.against, found.reference), (found.mode, found.result)
+
+
+def _error(found: Difference, answer: Any, result: Any) -> float:
+    """How far a result is from NumPy's, in units of the tolerance; infinite where it has other parts."""
+    arrays = found.adapter.comparer.arrays(result)
+    if len(arrays) != 1 or arrays[0] is None:
+        return inf
+    # The dtype of NumPy's answer follows other rules of promotion.
+    return _ARRAYS.error(answer, np.asarray(arrays[0]).astype(np.asarray(answer).dtype, copy=False))
+
+
+def _numpy_answer(found: Difference) -> Any:
+    """What the function of the same name in NumPy returns for the call; None where it returns no array."""
+    call = found.case.invocation
+    name = call.api.rpartition(".")[2]
+    function = next((made for space in _SPACES if callable(made := getattr(space, name, None))), None)
+    if function is None or isinstance(function, type) or call.then is not None:
+        return None
+    try:
+        _, args, keywords = found.executor.mode(found.plain).builder.parts(call)
+        with np.errstate(all="ignore"):
+            answer = function(*(_array(found, each) for each in args), **_named(found, keywords))
+    except BuildError:
+        return None
+    except Exception:  # noqa: BLE001 - NumPy has another signature, or refuses the call
+        return None
+    return answer if isinstance(answer, np.ndarray | np.generic) else None
+
+
+def _named(found: Difference, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    return {_KEYWORDS.get(name, name): _array(found, value) for name, value in keywords.items()}
+
+
+def _array(found: Difference, value: Any) -> Any:
+    """An argument as NumPy takes it: a tensor as the array of its elements."""
+    if isinstance(value, list | tuple):
+        return type(value)([_array(found, each) for each in value])
+    leaf = found.adapter.comparer.leaf(value) if hasattr(value, "dtype") else None
+    return value if leaf is None else leaf.elements()

@@ -1,0 +1,146 @@
+"""Evidence of a difference: random draws, rounding, invalid arguments, and which side is wrong. No real library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from nightfuzz_fakelib.adapter import Adapter
+from nightfuzz_fakelib.dialect import Dialect
+
+from fuzz_core.ir.drawing import pack
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, TestCase
+from fuzz_core.worker.execution import Execution
+
+Function = Callable[..., Any]
+# The lowest bits of a seed, by which real modes choose layouts.
+LAYOUT = 7
+
+
+def tensor(*values: float, dtype: str = "float32") -> Tensor:
+    return Tensor(dtype, (len(values),), Fill("values", data=pack(np.array(values, dtype=dtype))))
+
+
+class TwoDevices(Adapter):
+    """The functions of `lib` by name: each knows the device that it runs on, and the seed of the test."""
+
+    def __init__(self, **functions: Function) -> None:
+        self.functions = functions
+        self.device, self.seed = "cpu", 0
+        self.ran: list[str] = []
+
+    def modes(self) -> tuple[str, ...]:
+        return ("cpu", "cuda")
+
+    def enter(self, mode: str) -> str:
+        self.device = mode
+        return mode
+
+    def reset(self, seed: int) -> None:
+        np.random.seed(seed & 0xFFFFFFFF)
+        self.seed = seed
+
+    def ref(self, ref: Ref, device: str) -> Any:
+        function = self.functions[ref.name.removeprefix("lib.")]
+
+        def call(*args: Any) -> Any:
+            self.ran.append(self.device)
+            return function(self, *args)
+
+        call.__doc__ = function.__doc__
+        return call
+
+    def refusal(self, value: Any) -> str:
+        return "far too small" if isinstance(value, np.ndarray) and (value < -100).any() else ""
+
+
+def compared(adapter: TwoDevices, call: Invocation, seed: int = LAYOUT) -> Outcome:
+    """What the second device comes to beside the first."""
+    execution = Execution(adapter, Dialect(), [])
+    test = TestCase(call, seed)
+    return execution._outcome(test, "cuda", {"cpu": execution.run(test, "cpu")})
+
+
+def toss(adapter: TwoDevices, x: Any) -> Any:
+    return x + (np.random.randint(2) if adapter.device == "cuda" else 0)
+
+
+def test_a_toss_of_a_coin_is_random_even_if_it_is_the_same_three_times() -> None:
+    outcomes = [compared(TwoDevices(f=toss), Invocation("lib.f", (tensor(1.0),)), seed) for seed in range(40)]
+    assert {outcome.name for outcome in outcomes if outcome.text} == {"random"}
+
+
+def test_what_depends_on_the_layout_is_not_random() -> None:
+    def scattered(adapter: TwoDevices, x: Any) -> Any:
+        return x + (adapter.seed & LAYOUT if adapter.device == "cuda" else 0)
+
+    outcome = compared(TwoDevices(f=scattered), Invocation("lib.f", (tensor(1.0, 2.0),)))
+    assert outcome.text and not outcome.name
+
+
+def test_a_difference_within_what_rounding_of_the_input_moves_is_no_fault() -> None:
+    def cancels(adapter: TwoDevices, x: Any) -> Any:
+        return (x - x.dtype.type(16777000.0)) + x.dtype.type(adapter.device == "cuda")
+
+    outcome = compared(TwoDevices(f=cancels), Invocation("lib.f", (tensor(16777001.0, 16777002.0),)))
+    assert outcome.name == "rounding"
+    # The same difference where rounding moves little.
+    small = compared(
+        TwoDevices(f=lambda adapter, x: x + (adapter.device == "cuda")), Invocation("lib.f", (tensor(1.0),))
+    )
+    assert small.text and not small.name
+
+
+def test_an_argument_that_the_library_s_own_check_refuses_reaches_no_mode() -> None:
+    made = Invocation("lib.make", (tensor(-101.0),))
+    adapter = TwoDevices(make=lambda adapter, x: x, f=lambda adapter, x: x / 0)
+    execution = Execution(adapter, Dialect(), ["crash", "differential", "performance"])
+    for oracle in execution.oracles:
+        oracle.share = 1.0
+    plain, verdicts = execution.judge(TestCase(Invocation("lib.f", (made,)), 1))
+    assert (plain.kind, verdicts, adapter.ran) == ("skipped", [], ["cpu"])
+    assert "far too small" in plain.text
+
+
+def test_results_that_the_library_s_own_check_refuses_are_not_compared() -> None:
+    def breaks(adapter: TwoDevices, x: Any) -> Any:
+        return x - (205 if adapter.device == "cuda" else 204)
+
+    assert compared(TwoDevices(f=breaks), Invocation("lib.f", (tensor(1.0),))).kind == "skipped"
+
+
+def solve(adapter: TwoDevices, factor: Any) -> Any:
+    """Solve. The factor is expected to be computed by :func:`lib.factorise`."""
+    return factor + (0 if (factor > 3).all() else adapter.device == "cuda")
+
+
+def test_an_argument_is_replaced_by_what_the_documented_producer_returns() -> None:
+    call = Invocation("lib.solve", (tensor(1.0, 2.0),))
+    valid = TwoDevices(solve=solve, factorise=lambda adapter, x: x + 4)
+    assert compared(valid, call).name == "not produced as documented"
+    broken = TwoDevices(solve=solve, factorise=lambda adapter, x: x + 1)
+    assert compared(broken, call).name == ""
+
+
+@pytest.mark.parametrize("wrong", ["cpu", "cuda"])
+def test_numpy_says_which_side_is_wrong(wrong: str) -> None:
+    def negative(adapter: TwoDevices, x: Any) -> Any:
+        return -x + 9 * (adapter.device == wrong)
+
+    text = compared(TwoDevices(negative=negative), Invocation("lib.negative", (tensor(1, 2, dtype="int32"),))).text
+    first, amount, blame = text.splitlines()
+    assert first == "2 of 2 elements differ"
+    # The right result is the expected one.
+    assert amount == "first at (0,): 8 against -1"
+    assert blame == f"wrong: {wrong}, by NumPy"
+
+
+def test_nobody_is_blamed_without_evidence() -> None:
+    def own(adapter: TwoDevices, x: Any) -> Any:
+        return x + (adapter.device == "cuda")
+
+    text = compared(TwoDevices(own=own), Invocation("lib.own", (tensor(1, dtype="int32"),))).text
+    assert text and "wrong:" not in text
