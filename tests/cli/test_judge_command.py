@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -41,16 +43,12 @@ def test_history_shows_the_share_of_real_causes(cli: Cli, state: Path) -> None:
     assert cli("history", "--state", state, "--json").json[0]["judged"] == {"not-real": 1}
 
 
-def answers(*words: str) -> object:
-    left = iter(words)
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def write(*words: str) -> None:
+        monkeypatch.setattr("sys.stdin", StringIO("".join(f"{word}\n" for word in words)))
 
-    def ask(question: str) -> str:
-        try:
-            return next(left)
-        except StopIteration:
-            raise EOFError from None
-
-    return ask
+    return write
 
 
 @pytest.mark.parametrize(
@@ -65,18 +63,20 @@ def answers(*words: str) -> object:
     ],
 )
 def test_the_walk_asks_for_each_cluster_until_the_answers_end(
-    state: Path, given: tuple[str, ...], verdict: str | None, told: str
+    state: Path, answer: Callable[..., None], given: tuple[str, ...], verdict: str | None, told: str
 ) -> None:
-    report = judge(Settings(state=state), CommandOutput(), None, None, None, None, answers(*given))  # type: ignore[arg-type]
+    answer(*given)
+    report = judge(Settings(state=state), CommandOutput(), None, None, None, None)
     assert told in str(report.text[0])
     with open_store(state / "state.db", read_only=True) as store:
         found = store.judgements().get(1)
     assert (found and found.verdict) == verdict
 
 
-def test_the_walk_leaves_out_what_is_judged(cli: Cli, state: Path) -> None:
+def test_the_walk_leaves_out_what_is_judged(cli: Cli, state: Path, answer: Callable[..., None]) -> None:
     cli("judge", 1, *REAL, "--state", state)
-    report = judge(Settings(state=state), CommandOutput(), None, None, None, None, answers("n", "no"))  # type: ignore[arg-type]
+    answer("n", "no")
+    report = judge(Settings(state=state), CommandOutput(), None, None, None, None)
     assert "nothing; 0 clusters wait" in str(report.text[0])
 
 

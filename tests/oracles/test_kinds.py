@@ -40,11 +40,12 @@ def tables(source: str) -> Iterator[int]:
 
 def test_nobody_keeps_a_second_table() -> None:
     table = ROOT / "fuzz_core" / "oracles" / "kinds.py"
+    # A profile names the labels that the tracker of its library has for kinds.
     found = [
         f"{path.relative_to(ROOT)}:{line}"
         for room in ROOMS
         for path in sorted((ROOT / room).rglob("*.py"))
-        if path != table
+        if path != table and path.name != "profile.py"
         for line in tables(path.read_text(encoding="utf-8"))
     ]
     assert found == []

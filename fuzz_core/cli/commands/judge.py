@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from nightfuzz.reports.contradiction import title
 from nightfuzz.reports.markdown import counted
 from nightfuzz.reports.text import said
 
-Ask = Callable[[str], str]
 WORDS = {"r": "real", "n": "not-real", "d": "duplicate", "w": "wont-fix"}
 SKIP, QUIT = "s", "q"
 _QUESTION = "[r]eal, [n]ot real, [d]uplicate, [w]on't fix, [s]kip, [q]uit: "
@@ -32,21 +31,20 @@ def judge(
     verdict: str | None,
     reason: str | None,
     benign: Path | None,
-    ask: Ask = input,
 ) -> Report:
     """Record what a person says of a cluster, or of one cluster after another.
 
     bug: number of any member; without it all clusters without a judgement are shown, the most urgent first (with
-    JSON they are only listed). benign:
-    file of the labelled set that a false bug is appended to. Raises UserError for a bug that there is not, a word that
-    is no verdict, a judgement without its reason, and a benign case of a bug that is not judged false.
+    JSON they are only listed). Answers are read from standard input. benign: file of the labelled set that a false bug
+    is appended to. Raises UserError for a bug that there is not, a word that is no verdict, a judgement without its
+    reason, and a benign case of a bug that is not judged false.
     """
     with open_state(settings) as store:
         found = _clusters(store, settings.target)
         if bug is None:
             if verdict or reason or benign:
                 raise UserError("a judgement is about one bug", "give its number: nightfuzz judge 7 --as real")
-            return _walk(store, found, output, ask)
+            return _walk(store, found, output)
         store.bug(bug)
         each = next(each for each in found if bug in _numbers(each))
         if verdict is not None:
@@ -80,7 +78,7 @@ def _record(store: Store, each: Judged, verdict: str, reason: str | None) -> Non
     store.save_judgements(_numbers(each), verdict, str(reason).strip())
 
 
-def _walk(store: Store, found: Sequence[Judged], output: CommandOutput, ask: Ask) -> Report:
+def _walk(store: Store, found: Sequence[Judged], output: CommandOutput) -> Report:
     """Show the clusters without a judgement one by one, until the answers end."""
     before = store.judgements()
     waiting = [each for each in found if not before.keys() & set(_numbers(each))]
@@ -90,11 +88,11 @@ def _walk(store: Store, found: Sequence[Judged], output: CommandOutput, ask: Ask
     try:
         for place, each in enumerate(waiting, 1):
             output.show(f"\n{place} of {len(waiting)}\n{_page(each)}")
-            answer = _answer(ask, [*WORDS, SKIP, QUIT])
+            answer = _answer([*WORDS, SKIP, QUIT])
             if answer == QUIT:
                 break
             if answer in WORDS:
-                _record(store, each, WORDS[answer], _reason(ask))
+                _record(store, each, WORDS[answer], _reason())
                 given[WORDS[answer]] += 1
     except EOFError:
         pass
@@ -103,15 +101,15 @@ def _walk(store: Store, found: Sequence[Judged], output: CommandOutput, ask: Ask
     return Report({"judged": dict(given), "left": left}, [f"judged: {told}; {left} clusters wait for a judgement"])
 
 
-def _answer(ask: Ask, letters: Iterable[str]) -> str:
+def _answer(letters: Iterable[str]) -> str:
     allowed = set(letters)
-    while (answer := ask(_QUESTION).strip().lower()[:1]) not in allowed:
+    while (answer := input(_QUESTION).strip().lower()[:1]) not in allowed:
         continue
     return answer
 
 
-def _reason(ask: Ask) -> str:
-    while not (reason := ask("why: ").strip()):
+def _reason() -> str:
+    while not (reason := input("why: ").strip()):
         continue
     return reason
 
