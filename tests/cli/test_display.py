@@ -203,6 +203,11 @@ def test_a_narrow_terminal_has_a_block_a_row() -> None:
     ]
 
 
+def test_a_number_in_a_block_has_the_name_of_its_column() -> None:
+    lines = drawn(40, ["api", "invocations", "valid", "gap"], ["torch.abs", 3, 2, ""])
+    assert lines == ["torch.abs  invocations 3  valid 2"]
+
+
 def test_a_word_that_is_too_long_ends_with_an_ellipsis_and_a_dotted_name_begins_with_one() -> None:
     lines = drawn(60, ["api", "what happened"], [API, "x" * 100])
     assert lines[1].split() == ["…a_function_with_a_long_name", "x" * 28 + "…"]
