@@ -28,7 +28,6 @@ _OTHERS = {
     "cuda-nocudnn": "on a CUDA device without cuDNN",
     "fake": "shapes and dtypes alone, with fake tensors",
     "backward": "the gradients that training asks for",
-    "documented": "what the documentation allows",
 }
 # Oracles that compare modes of one build: the plain call does not show their bugs.
 COMPARED = frozenset(kind.oracle for kind in KINDS.values() if kind.reproduction == "comparison") - {"versions"}

@@ -21,7 +21,7 @@ from nightfuzz.reports.text import TITLE, bounded, call_of
 
 VALUE = 40
 # A list of issues shows about so many characters.
-LONG_TITLE = 150
+LONG_TITLE = 180
 READ = 4000
 _SOURCE_PLACE = re.compile(
     r'\s+at "[^"\n]*"(?::\d+)?,?(?: please report a bug to [\w ]+\.)?|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?'

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.documented import MODE as DOCUMENTED
 from fuzz_core.campaign.history import BAD, GOOD, Standing, came_with, libraries, release, standings
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.values import TestCase
@@ -93,7 +94,9 @@ def case(store: Store, each: Judged, baseline: Baseline | None = None, output: s
     # The plain call first; of what differs between modes, it is the side that is taken to be right.
     modes = {"cpu": DOES_NOT if bug.oracle in COMPARED else NOT_CHECKED}
     modes |= dict.fromkeys(dialect_of(target.library).ways, NOT_CHECKED)
-    modes |= dict.fromkeys(sorted(store.modes_of(bug.id)), SHOWS)
+    # Documentation that rules a call out is no way to make the call: the plain call returns.
+    shown_in = {"cpu" if mode == DOCUMENTED else mode for mode in store.modes_of(bug.id)}
+    modes |= dict.fromkeys(sorted(shown_in), SHOWS)
     environment = environment_from_json(target.info.get(ENVIRONMENT)) or Environment()
     first_bad = came_with(store, each.first).version
     shown, clean = _other_versions(store, each.first, target.version)

@@ -84,6 +84,9 @@ def _reader_notes(cases: Sequence[BugCase], umbrella: bool) -> list[str]:
         f"only {checked} was run: run `nightfuzz recheck {first.bug.id} --target {newest}` before you post": (
             not first.nightly and not first.shown_on
         ),
+        f"{rules.repository} does not want bugs that only {first.bug.api} shows": not any(
+            map(rules.takes, (first.bug.api, *first.also))
+        ),
         f"{rules.repository} takes reports about the newest version alone": rules.newest_only,
         outdated(rules, today()): True,
     }
