@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,26 +20,8 @@ from fuzz_core.triage.signature import signature
 from fuzz_core.worker.plan import Plan
 
 GROWTH_POINTS = 100
-# Fuzzing is worth its start where it has so many times as long.
-LEAST_STARTS = 3
-# The least time that makes sense is told in such steps.
-STEP_SECONDS = 30
 # A fuzz that could end early takes this share of its time all the same.
 LEAST_SHARE = 0.4
-
-
-class OutOfTime(UserError):  # noqa: N818 - named for what is wrong
-    """A time-box is too short for anything to run in it."""
-
-    def __init__(self, problem: str, needed: float) -> None:
-        """Say how many seconds the time-box needs, rounded up."""
-        self.needed = needed
-        least = math.ceil(needed / STEP_SECONDS) * STEP_SECONDS
-        super().__init__(problem, f"give --time at least {least}s on this machine, as busy as it is now")
-
-    def within(self, share: float) -> OutOfTime:
-        """Return the same error about a longer time-box, of which this one is a share."""
-        return OutOfTime(self.problem, self.needed / share)
 
 
 @dataclass
@@ -83,8 +64,8 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
             start_up = session.clock() - began
             if options.seconds is not None and options.seconds <= start_up:
-                over = f"the time for fuzzing, {options.seconds:.0f} s, is over before the first test"
-                raise OutOfTime(f"{over}: starting took {start_up:.0f} s", start_up * LEAST_STARTS)
+                over = f"the time-box of {options.seconds:g} s is over before the first test"
+                raise UserError(f"{over}: starting took {start_up:.1f} s", f"give it at least {start_up * 3:.0f} s")
             backlog = _backlog(session, options, session.clock() - starting, began)
             run = Run(session, options.seed, options.as_json())
             report.run = run.number

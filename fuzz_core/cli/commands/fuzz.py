@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from fuzz_core.campaign.carryover import TraceReport, recheck
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.document import write_report
-from fuzz_core.campaign.engine import TRIAGE_SHARE, CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
+from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageOptions, TriageReport
-from fuzz_core.campaign.fuzzing import FuzzOptions, OutOfTime
+from fuzz_core.campaign.fuzzing import FuzzOptions
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.session import Session
@@ -72,10 +72,7 @@ def fuzz_target(session: Session, settings: Settings, end: float, share: float =
         runs=settings.confirm_runs,
     )
     engine = models if settings.engine == "moco" else CallEngine(session, calls, models, share)
-    try:
-        [triaged] = _worked(engine, settings, seed, end)
-    except OutOfTime as error:
-        raise error.within(1 - TRIAGE_SHARE) from error
+    [triaged] = _worked(engine, settings, seed, end)
     if triaged.bugs and not session.stopped():
         # The machine that reports the bugs may be another than the one that has seen them.
         keep_environment(session.store, session.target)
