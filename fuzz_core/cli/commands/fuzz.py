@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from fuzz_core.campaign.carryover import TraceReport, recheck
+from fuzz_core.campaign.carryover import check_calls
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.document import write_report
 from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
@@ -22,9 +22,6 @@ from fuzz_core.cli.state import today
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.triage.known import load_registry
 
-# Of the time for fuzzing: for checking recorded calls that no trace has checked.
-CHECK_SHARE = 1 / 3
-
 
 def fuzz(settings: Settings, output: CommandOutput) -> Report:
     """Fuzzes and examines within the time-box."""
@@ -36,21 +33,6 @@ def fuzz(settings: Settings, output: CommandOutput) -> Report:
         end = session.clock() + settings.time
         check_calls(session, None if settings.tests_count is not None else end)
         return fuzz_target(session, settings, end)
-
-
-def check_calls(session: Session, end: float | None) -> None:
-    """Run recorded calls again that no trace has checked, in a part of the time until the clock says `end`.
-
-    A trace leaves such calls when it is interrupted, or when its time is over.
-    """
-    waiting = len(session.store.bodies(session.target.key, unchecked=True))
-    if not waiting:
-        return
-    session.watch.note(f"{waiting:,} recorded calls are not checked yet: they are run again before the fuzzing")
-    report, now = TraceReport(), session.clock()
-    recheck(session, report, None if end is None else now + (end - now) * CHECK_SHARE)
-    left = f"; {report.waiting:,} wait for the next run and are not fuzzed in this one" if report.waiting else ""
-    session.watch.note(f"{report.valid:,} of {report.checked:,} recorded calls are valid{left}")
 
 
 def fuzz_target(session: Session, settings: Settings, end: float, share: float = 0.0) -> Report:
