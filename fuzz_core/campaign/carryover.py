@@ -27,6 +27,8 @@ from fuzz_core.store.store import Store
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 _LOOKED_UP = re.compile(r"(?:\.|\bimport\s+)(\w+)")
 VALIDATION_TIMEOUT = 10.0
+# Of the time for fuzzing: for checking recorded calls that no trace has checked.
+CHECK_SHARE = 1 / 3
 # Every api has its first ones re-run before any has all: a time-box may end in between.
 FIRST, THEN = 4, 64
 
@@ -163,6 +165,21 @@ def recheck(session: Session, report: TraceReport, deadline: float | None = None
     ran = [twin.valid for twin in twins() if twin.id in waiting and twin.valid is not None]
     retraced.rechecked += len(ran)
     retraced.lost += ran.count(False)
+
+
+def check_calls(session: Session, end: float | None) -> None:
+    """Run recorded calls again that no trace has checked, in a part of the time until the clock says `end`.
+
+    A trace leaves such calls when it is interrupted, or when its time is over.
+    """
+    waiting = len(session.store.bodies(session.target.key, unchecked=True))
+    if not waiting:
+        return
+    session.watch.note(f"{waiting:,} recorded calls are not checked yet: they are run again before the fuzzing")
+    report, now = TraceReport(), session.clock()
+    recheck(session, report, None if end is None else now + (end - now) * CHECK_SHARE)
+    left = f"; {report.waiting:,} wait for the next run and are not fuzzed in this one" if report.waiting else ""
+    session.watch.note(f"{report.valid:,} of {report.checked:,} recorded calls are valid{left}")
 
 
 def stirred(store: Store, target: str) -> set[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from fuzz_core.campaign.carryover import stirred
@@ -21,26 +21,10 @@ from fuzz_core.triage.signature import signature
 from fuzz_core.worker.plan import Plan
 
 GROWTH_POINTS = 100
-# Fuzzing is worth its start where it has so many times as long.
-LEAST_STARTS = 3
-# The least time that makes sense is told in such steps.
-STEP_SECONDS = 30
 # A fuzz that could end early takes this share of its time all the same.
 LEAST_SHARE = 0.4
-
-
-class OutOfTime(UserError):  # noqa: N818 - named for what is wrong
-    """A time-box is too short for anything to run in it."""
-
-    def __init__(self, problem: str, needed: float) -> None:
-        """Say how many seconds the time-box needs, rounded up."""
-        self.needed = needed
-        least = math.ceil(needed / STEP_SECONDS) * STEP_SECONDS
-        super().__init__(problem, f"give --time at least {least}s on this machine, as busy as it is now")
-
-    def within(self, share: float) -> OutOfTime:
-        """Return the same error about a longer time-box, of which this one is a share."""
-        return OutOfTime(self.problem, self.needed / share)
+# The least sensible time-box in times of the start: tracing and examining have shares of it as well.
+LEAST_BOX = 8
 
 
 @dataclass
@@ -83,14 +67,19 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
             report.start_up = start_up = session.clock() - began
             if options.seconds is not None and options.seconds <= start_up:
-                over = f"the time for fuzzing, {options.seconds:.0f} s, is over before the first test"
-                raise OutOfTime(f"{over}: starting took {start_up:.0f} s", start_up * LEAST_STARTS)
+                raise too_short(f"{options.seconds:.0f} s for fuzzing are over before the first test", start_up)
             backlog = _backlog(session, options, session.clock() - starting, began)
             run = Run(session, options.seed, options.as_json())
             report.run = run.number
             _run(session, options, Plan(path), zygote, run, report, began, backlog)
     run.end(report)
     return report
+
+
+def too_short(problem: str, start_up: float) -> UserError:
+    """The error for a time-box without a test, with the least sensible time. start_up: seconds before a first test."""
+    least = ceil(start_up * LEAST_BOX / 10) * 10
+    return UserError(f"{problem}: starting took {start_up:.1f} s", f"give --time {max(least, 10)}s or more")
 
 
 def _backlog(session: Session, options: FuzzOptions, start_up: float, began: float) -> ExaminationBacklog | None:

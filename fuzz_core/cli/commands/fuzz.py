@@ -6,12 +6,12 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from fuzz_core.campaign.carryover import TraceReport, recheck
+from fuzz_core.campaign.carryover import check_calls
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.document import write_report
-from fuzz_core.campaign.engine import TRIAGE_SHARE, CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
+from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageOptions, TriageReport
-from fuzz_core.campaign.fuzzing import LEAST_STARTS, FuzzOptions, OutOfTime
+from fuzz_core.campaign.fuzzing import FuzzOptions, too_short
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.session import Session
@@ -22,9 +22,6 @@ from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import today
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.triage.known import load_registry
-
-# Of the time for fuzzing: for checking recorded calls that no trace has checked.
-CHECK_SHARE = 1 / 3
 
 
 def fuzz(settings: Settings, output: CommandOutput) -> Report:
@@ -41,21 +38,6 @@ def fuzz(settings: Settings, output: CommandOutput) -> Report:
         return report
 
 
-def check_calls(session: Session, end: float | None) -> None:
-    """Run recorded calls again that no trace has checked, in a part of the time until the clock says `end`.
-
-    A trace leaves such calls when it is interrupted, or when its time is over.
-    """
-    waiting = len(session.store.bodies(session.target.key, unchecked=True))
-    if not waiting:
-        return
-    session.watch.note(f"{waiting:,} recorded calls are not checked yet: they are run again before the fuzzing")
-    report, now = TraceReport(), session.clock()
-    recheck(session, report, None if end is None else now + (end - now) * CHECK_SHARE)
-    left = f"; {report.waiting:,} wait for the next run and are not fuzzed in this one" if report.waiting else ""
-    session.watch.note(f"{report.valid:,} of {report.checked:,} recorded calls are valid{left}")
-
-
 def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -> None:
     """Raise UserError, with the least sensible time, where no engine ran a test and nobody stopped the run."""
     parts = (data, *(data.get(name, {}) for name in ("baseline", "libraries")))
@@ -63,9 +45,7 @@ def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -
     tests += sum(part.get(engine, {}).get("tests", 0) for part in parts for engine in ("fuzz", "models"))
     if not tests and not session.stopped():
         problem = f"no test ran on {session.target.key} in {settings.time:g} s, although there are apis to fuzz"
-        start_up = data.get("fuzz", {}).get("start_up", 0.0)
-        least = max(start_up * LEAST_STARTS, settings.time)
-        raise OutOfTime(f"{problem}: starting took {start_up:.1f} s", least).within(1 - TRIAGE_SHARE)
+        raise too_short(problem, data.get("fuzz", {}).get("start_up", 0.0))
 
 
 def fuzz_target(session: Session, settings: Settings, end: float, share: float = 0.0) -> Report:
@@ -87,10 +67,7 @@ def fuzz_target(session: Session, settings: Settings, end: float, share: float =
         runs=settings.confirm_runs,
     )
     engine = models if settings.engine == "moco" else CallEngine(session, calls, models, share)
-    try:
-        [triaged] = _worked(engine, settings, seed, end)
-    except OutOfTime as error:
-        raise error.within(1 - TRIAGE_SHARE) from error
+    [triaged] = _worked(engine, settings, seed, end)
     if triaged.bugs and not session.stopped():
         # The machine that reports the bugs may be another than the one that has seen them.
         keep_environment(session.store, session.target)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from typing import Any
 
 from fuzz_core.campaign.changed_seeds import ChangedSeeds, trace_changed
-from fuzz_core.campaign.fuzzing import OutOfTime
 from fuzz_core.campaign.planning import parse_shard, portion
 from fuzz_core.campaign.recheck import CLASSES, PRESENT, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
@@ -30,6 +30,8 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from nightfuzz.reports.contradiction import contradiction
 
+# The least time that makes sense is told in such steps.
+STEP_SECONDS = 30
 # Of a run's time-box: for tracing and checking at least, however long the target took to start.
 LEAST_TRACE_SHARE = 0.2
 # Of a run's time-box: for comparing with a baseline, or the models of libraries where some are named.
@@ -65,10 +67,7 @@ def run(settings: Settings, output: CommandOutput) -> Report:
                 )
             settings = settings.model_copy(update={"api": apis})
         compared = BASELINE_SHARE if baseline is not None else LIBRARIES_SHARE if others else 0.0
-        try:
-            fuzzed = fuzz_target(session, settings, end - (end - session.clock()) * compared, share)
-        except OutOfTime as error:
-            raise error.within((1 - TRACE_SHARE) * (1 - compared)) from error
+        fuzzed = fuzz_target(session, settings, end - (end - session.clock()) * compared, share)
         data = {**traced_data(traced), **fuzzed.data, "apis": settings.api}
         output.show(*fuzzed.text)
         if session.stopped():
@@ -101,10 +100,11 @@ def trace_changes(session: Session, settings: Settings, began: float, output: Co
         and not session.stopped()
         and not any(row.valid for row in session.store.bodies(session.target.key))
     ):
-        raise OutOfTime(
+        least = math.ceil((session.clock() - began) / TRACE_SHARE / STEP_SECONDS) * STEP_SECONDS
+        raise UserError(
             f"the time-box of {duration(settings.time)} was over before a recorded call of {session.target.key} was"
             " checked",
-            (session.clock() - began) / TRACE_SHARE,
+            f"give --time {least}s or more",
         )
     return traced
 
