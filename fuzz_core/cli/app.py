@@ -11,7 +11,7 @@ from fuzz_core.cli.streams import open_output
 
 HELP = "A continuous fuzzing bot for deep-learning libraries."
 FIRST = ("doctor", "run --target torch==2.13.0 --time 45m", "bugs", "explain crash")
-SHORT_HELP = {"help_option_names": ["-h", "--help"]}
+SHORT_HELP = {"help_option_names": ["--help", "-h"]}
 GROUPS = {
     "known": "Known findings: reported already, or declared by the library.",
     "moco": "Model programs: what is known of their apis, which can be taken apart, and what has grown of them.",

@@ -12,6 +12,7 @@ from fuzz_core.cli.output import CommandOutput, Report, printable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state, read_state, target_key
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.files import write_whole
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
@@ -58,7 +59,7 @@ def report(
         print(printable(str(issue)))
         return Report()
     try:
-        file.write_text(str(issue), encoding="utf-8")
+        write_whole(file, str(issue))
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}", "choose another file") from error
     output.note(f"written to {file}")
