@@ -12,7 +12,8 @@ from fuzz_core.oracles.kinds import KINDS, Kind, kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.facts import Environment
 from fuzz_core.triage.assess import Severity
-from nightfuzz.reports.text import SPAN, happened, one_line, said
+from nightfuzz.reports.contradiction import contradiction
+from nightfuzz.reports.text import SPAN, one_line, said
 
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
 # Of modes that are no records: devices, and what is done with whole programs.
@@ -72,8 +73,8 @@ class BugCase(NamedTuple):
 
     @property
     def happened(self) -> str:
-        """The outcome in a maintainer's words."""
-        return happened(self.bug.kind, self.bug.outcome)
+        """What the call gives, and what it should give."""
+        return contradiction(self.bug)
 
     @property
     def one_line(self) -> str | None:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from fuzz_core.adapters.dialect import profile_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.ir.errors import UserError
-from fuzz_core.oracles.kinds import KINDS
 from nightfuzz.reports.case import BugCase
+from nightfuzz.reports.contradiction import compares_numbers, title
 from nightfuzz.reports.markdown import render
-from nightfuzz.reports.text import BODY, TITLE, bounded, fitting, title
+from nightfuzz.reports.text import BODY, TITLE, bounded, fitting
 
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
 
@@ -69,7 +69,7 @@ def _alone(case: BugCase, form: str, prefix: str, private: bool) -> Issue:
     if not private:
         _refuse_private(case)
     bug = case.bug
-    name = prefix + title(bug.script, bug.api, bug.kind, bug.outcome)
+    name = prefix + title(bug)
     return Issue(name, fitting(lambda share: _render(form, share, case=case)))
 
 
@@ -138,5 +138,5 @@ def missing_parts(text: str, library: str) -> list[str]:
         missing.append("the full log (--run gives it)")
     compares = re.search(r"Compared by\b", text) is not None
     head = text.partition("\n")[0]
-    judged = any(kind.title in head for kind in KINDS.values() if kind.numeric)
+    judged = compares_numbers(head)
     return missing + (["by which rules results were compared"] if judged and not compares else [])

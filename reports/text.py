@@ -1,4 +1,4 @@
-"""Parts of reports: the call of a script, words for an outcome, and text cut to a length. All of it is untrusted."""
+"""Parts of reports: the call of a script, and text cut to a length. All of it is untrusted."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
-
-from fuzz_core.ir.outcome import Outcome, reason_of
-from fuzz_core.oracles.kinds import kind_of
 
 BODY = 65_536
 TITLE = 200
@@ -28,22 +25,6 @@ ARGUMENTS = (CALL, 50, 35, 20, 10)
 _LEFT_OUT = ast.Name("…", ast.Load())
 # Untrusted text can grow when it is escaped and fenced: then all of it is cut shorter.
 SHARES = (1.0, 0.5, 0.2, 0.05)
-_SOURCE_PLACE = re.compile(r'\s+at "[^"\n]*".*|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?', re.DOTALL)
-# What a dying process says of its reason, the surest form first.
-_CHECKS = [
-    re.compile(pattern)
-    for pattern in (
-        r"(Check failed: .*)",
-        r"(what\(\): .*)",
-        r"(Assertion .* failed.*)",
-        r": F [^\n]*?\] (.*)",
-        r"\] (.*)",
-    )
-]
-_SIGNALS = {
-    "SIGSEGV": "segmentation fault", "SIGFPE": "floating point exception", "SIGABRT": "abort", "SIGBUS": "bus error",
-    "SIGILL": "illegal instruction",
-}  # fmt: skip
 
 
 def clean(text: str) -> str:
@@ -121,30 +102,6 @@ def span(text: str) -> str:
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
-def title(script: str, api: str, kind: str, outcome: Outcome) -> str:
-    """The call, and what it does, in one line."""
-    return bounded(f"{call_of(script, api)}: {happened(kind, outcome)}", TITLE)
-
-
-def happened(kind: str, outcome: Outcome) -> str:
-    """Return the outcome in a maintainer's words."""
-    if words := kind_of(kind).title:
-        return words
-    if outcome.kind == "signal":
-        name = f"{_SIGNALS.get(outcome.name, 'killed')} ({outcome.name})"
-        return ": ".join(part for part in (name, _check(outcome.text)) if part)
-    first = _SOURCE_PLACE.sub(" ", reason_of(outcome.text).strip()[: TITLE * 10].partition("\n")[0]).strip(" .")
-    # Of modes that disagree the text says it all; the name is that of one mode's exception.
-    name = "" if kind_of(kind).oracle == "differential" else outcome.name
-    return ": ".join(part for part in (name, first) if part)
-
-
-def _check(text: str) -> str:
-    """The failed check among a process's last words, without the place in the source."""
-    words = f"{text[: TITLE * 20]}\n{text[TITLE * 20 :][-TITLE * 20 :]}"
-    return next((match.group(1) for match in (check.search(words) for check in _CHECKS) if match), "")
-
-
 def said(script: str, label: str) -> str:
     """Return the text of a script's comment: `expected` or `observed`."""
     found = re.search(rf"^# {label}: (.*)$", script, re.MULTILINE)
@@ -164,7 +121,8 @@ def _call_of(script: str, api: str) -> str:
     if len(script) > LONGEST:
         return f"{api}(…)"
     tree = ast.parse(script)
-    body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Assert)]
+    left_out = ast.Import | ast.ImportFrom | ast.Assert
+    body = [node for node in tree.body if not isinstance(node, left_out) and not _reports(node)]
     names: dict[str, ast.expr] = {}
     last = _walk(body, names)
     if last is None:
@@ -180,6 +138,14 @@ def _printed(call: ast.expr) -> ast.expr:
         case ast.Call(func=ast.Name(id="print"), args=[shown]):
             return shown
     return call
+
+
+def _reports(node: ast.stmt) -> bool:
+    """Whether a statement prints the line of both results, or fails with it."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.NamedExpr()])) | ast.Raise():
+            return True
+    return False
 
 
 def _shortened(call: ast.expr, limit: int) -> ast.expr:
@@ -198,13 +164,11 @@ def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
     last: ast.expr | None = None
     for node in body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            last = _Inline(names).visit(node.value)
+            last = _Inline(names).visit(_plain_object(node.value) if node.targets[0].id == "m" else node.value)
             # What is too long to show is not carried on: names that are used twice would double it each time.
             names[node.targets[0].id] = last if len(ast.unparse(last)) <= CALL else _LEFT_OUT
-        elif isinstance(node, ast.FunctionDef):
+        elif isinstance(node, ast.FunctionDef | ast.For):
             return _walk(node.body, names)
-        elif isinstance(node, ast.For):
-            last = _walk(node.body, names) or last
         elif isinstance(node, ast.Expr | ast.Return) and node.value is not None:
             last = node.value
     return last
@@ -218,6 +182,16 @@ class _Inline(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self.names.get(node.id, node)
+
+
+def _plain_object(made: ast.expr) -> ast.expr:
+    """Return an object's construction without the conversion that a mode of a comparison has put behind it."""
+    match made:
+        case ast.Call(func=ast.Attribute(value=ast.Call() as plain, attr="to" | "double" | "float64")):
+            return plain
+        case ast.Call(func=ast.Call(func=ast.Name(id="getattr"), args=[plain, *_])):
+            return plain
+    return made
 
 
 def one_line(script: str, limit: int) -> str | None:

@@ -11,6 +11,7 @@ from fuzz_core.oracles.kinds import GRADES, GRAVE, UNPLEASANT, Level
 from fuzz_core.triage.assess import STATUSES
 from fuzz_core.triage.signature import normalised
 from nightfuzz.reports.case import SHOWS
+from nightfuzz.reports.contradiction import happened
 from nightfuzz.reports.results import (
     BugEntry,
     BuildEntry,
@@ -21,7 +22,7 @@ from nightfuzz.reports.results import (
     RunResult,
     Site,
 )
-from nightfuzz.reports.text import bounded, call_of, happened
+from nightfuzz.reports.text import bounded, call_of
 
 # With a baseline, these modes ask what a change of the build brings, and nothing else.
 COMPARING = ("pr", "bump")

@@ -20,11 +20,18 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, UserError
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
+# What a script prints of both results, and its assertion says as well; `{told}` stands for it in checks of modes.
+TELL = 'print(told := f"expected {expected}, got {actual}")'
+TOLD = "{told}\n"
+# Of a mode that is right where the plain call is wrong.
+TRUSTED = f"expected = {{actual}}\nactual = {{expected}}\n{TOLD}"
+
 
 class Way(NamedTuple):
     """A mode as text: how the plain call becomes the mode's own, and what must hold of the two results.
 
-    check: statements that raise AssertionError where it does not hold, with `{actual}` and `{expected}`. tensor: an
+    check: statements that raise AssertionError where it does not hold, with `{actual}` and `{expected}` for the two
+    calls, and `{told}` for TELL, once both results have those names. tensor: an
     expression for the changed tensor, from that of the plain one and the test case's seed. actual: the mode's call of a
     function `f` of the tensors, with `{x}` for the changed tensors. instance: an object with state, from its
     construction `{m}` and the name `{x}` of the first tensor, in both calls; `owner` begins the names of the apis
@@ -57,7 +64,8 @@ class ModeSpec(NamedTuple):
     so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
     refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
     do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`. meaning: for readers of a
-    report who do not know nightfuzz; empty where the name speaks for itself.
+    report who do not know nightfuzz; empty where the name speaks for itself. phrases: how a sentence such as "dtype
+    float32 on the meta device, bfloat16 on the CPU" names it, and the mode that it is compared with.
     """
 
     run: str = ""
@@ -72,6 +80,7 @@ class ModeSpec(NamedTuple):
     keeps_nan: bool = True
     noise: float = 0.0
     meaning: str = ""
+    phrases: tuple[str, str] = ("", "by the plain call")
 
 
 # Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
@@ -89,7 +98,11 @@ def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
     plain = REFERENCE._replace(run=run, dear=dear)
     return {
         DOUBLE: plain._replace(
-            script=script, against="cpu", relation="finite", meaning="the same call in double precision"
+            script=script,
+            against="cpu",
+            relation="finite",
+            meaning="the same call in double precision",
+            phrases=("in double precision", "in the call's own precision"),
         ),
         NUDGED[0]: plain._replace(noise=4.0),
         NUDGED[1]: plain._replace(noise=-4.0),
@@ -103,9 +116,12 @@ def derivative(
     against: str = "grad",
     dear: bool = False,
     meaning: str = "gradients against differences in double precision",
+    phrases: tuple[str, str] = ("by difference quotient", "by autograd"),
 ) -> ModeSpec:
     """Derivatives, by another way than backward mode."""
-    return ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear, meaning=meaning)
+    return ModeSpec(
+        run, script, against, "gradient", share, "wrong-gradient", dear=dear, meaning=meaning, phrases=phrases
+    )
 
 
 class Around(NamedTuple):
@@ -336,7 +352,7 @@ if len(sys.argv) < 2:
 def last_use(imports: str, layer: str, check: str, kind: str = "wrong-result") -> Around:
     """A check of the last use of a program's model: `model(*args, **kwargs)`."""
     before, after = (text.replace("{imports}", imports).replace("{layer}", layer) for text in (_LAST_USE, _AGAIN))
-    return Around(before, after + check, kind)
+    return Around(before, after + check.replace(TOLD, f"{TELL}\n"), kind)
 
 
 def twice(imports: str, doubles: str, noting: str = "") -> Around:

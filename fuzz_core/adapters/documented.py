@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import ModeSpec
@@ -15,6 +16,9 @@ from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, TestCase, Value
 
 MODE = "documented"
 MAX_SHOWN = 60
+_SPELLED = re.compile(
+    r'(?P<argument>[^=\n]{1,200}?) = `(?P<value>.{0,200}?)`, documented: "(?P<text>.*)" \([^()]*\)\Z', re.DOTALL
+)
 MAX_TRIED = 4
 
 
@@ -74,6 +78,20 @@ def spelled(said: Said) -> str:
     """`p = ``2.0``, documented: "must be in [0, 1]" (docstring)`."""
     constraint = said.constraint
     return f'{constraint.argument} = `{shown(said.value)}`, documented: "{constraint.text}" ({constraint.source})'
+
+
+class Quoted(NamedTuple):
+    """An argument whose value the documentation forbids, the value as source, and the documentation's words."""
+
+    argument: str
+    value: str
+    text: str
+
+
+def quoted_in(text: str) -> Quoted | None:
+    """Return what `spelled` has written; None for any other text."""
+    found = _SPELLED.match(text)
+    return found and Quoted(found["argument"], found["value"], " ".join(found["text"].split()))
 
 
 def shown(value: Value) -> str:

@@ -24,7 +24,8 @@ from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import FIXED as FIXED_TURN
 from fuzz_core.triage.recheck import REGRESSED
 from nightfuzz.reports import results, summary
-from nightfuzz.reports.text import clean, title
+from nightfuzz.reports.contradiction import title
+from nightfuzz.reports.text import clean
 
 _TURNS: dict[str, results.Way] = {FIXED_TURN: "fixed", REGRESSED: "regression"}
 TEXT, NAME = 20_000, 500
@@ -160,7 +161,7 @@ def _bug(store: Store, each: Judged, ran: Ran) -> results.BugEntry:
         fingerprint=row.signature,
         cluster=each.cluster.first.signature,
         number=row.id,
-        title=title(row.script, row.api, row.kind, row.outcome),
+        title=title(row),
         also=tuple(map(_cut, told.also[:APIS])),
         grade=severity.grade,
         validity=severity.validity.status,

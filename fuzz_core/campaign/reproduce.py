@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect, dialect_of
+from fuzz_core.adapters.documented import quoted_in
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import BuildError, CodecError
-from fuzz_core.ir.outcome import Outcome, Verdict, reason_of
+from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
@@ -28,13 +29,15 @@ from fuzz_core.triage.recheck import (
     CLEAN,
     UNRUNNABLE,
     Sighting,
+    asserted,
     beside_plain,
     by_assertion,
     by_failure,
     by_verdicts,
 )
-from fuzz_core.triage.script import CALL, RAISED, render, render_comparison
+from fuzz_core.triage.script import CALL, RAISED, draws, render, render_comparison
 from fuzz_core.triage.signature import corrupts_heap, signature
+from nightfuzz.reports.contradiction import happened
 
 PLAIN = "cpu"
 IMPORT_SECONDS = 30.0
@@ -76,14 +79,14 @@ class Attempt(NamedTuple):
         """The standalone script. Raises as `triage.script.render` does."""
         verdict, outcome = self.finding.verdict, self.finding.outcome
         kind, mode = verdict.kind, verdict.mode
-        expected = kind_of(kind).expected
-        observed = f"{outcome.name}: {reason_of(outcome.text).strip()}".splitlines()[0]
-        if mode not in (dialect.programs if self.test.program else dialect.ways):
-            return render(self.test, dialect, expected, f"{kind}: {observed}", self.seeded, kind == "leak")
+        compared = mode in (dialect.programs if self.test.program else dialect.ways)
         crash = verdict.oracle == "crash"
-        said = observed if crash else outcome.text.strip().partition("\n")[0]
+        told = kind_of(kind).expected, happened(kind, outcome, mode)
+        if not compared:
+            forbidden = quoted_in(outcome.text) if kind == "bounds" else None
+            return render(self.test, dialect, *told, self.seeded, kind == "leak", forbidden)
         check = CALL if crash else RAISED if kind == "inconsistent" else None
-        return render_comparison(self.test, mode, dialect, expected, f"{kind}: {said}", self.seeded, check)
+        return render_comparison(self.test, mode, dialect, *told, self.seeded, check)
 
 
 @dataclass
@@ -201,7 +204,8 @@ class Reproduction:
         """Yields attempts for a finding that was minimised to `small`: its script, with seeded streams, as it was
         found.
         """
-        tries = [(small, False), (small, True), (finding.test, True)]
+        first = [(small, True)] if draws(small, self.dialect) else [(small, False), (small, True)]
+        tries = [*first, (finding.test, True)]
         yield from (Attempt(finding, *each) for each in dict.fromkeys(tries))
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
@@ -295,7 +299,8 @@ class _Comparison(Reproduction):
             return (outcome.kind, outcome.name) == ("exception", "AssertionError")
 
         seen = self.bench.count(attempt.script(self.dialect), "assertion", asserts, runs)
-        return seen._replace(outcome=attempt.finding.outcome), attempt.finding.verdict
+        # The values are those of the script, whose call may be a simpler one than the finding's.
+        return seen._replace(outcome=asserted(attempt.finding.outcome, seen.outcome)), attempt.finding.verdict
 
     def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[Sighting]) -> Sighting:
         seen = by_assertion(bug, outcome, self.dialect)

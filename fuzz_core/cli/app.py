@@ -99,15 +99,16 @@ COMMANDS = {
         ),
     ),
     "bugs": CommandLine(
-        "List confirmed bugs, the most urgent first.",
+        "List confirmed bugs, a line for each cause, the most urgent first.",
         "bugs:bugs",
         "state",
         {
             "target": option(str, "--target", "Key of a target [default: all]"),
-            "by_cluster": switch("--clusters", "One line per cluster of one cause"),
+            "members": switch("--all", "A line for every bug, not for each cluster of one cause"),
         },
         examples=(
             "bugs",
+            "bugs --all",
             "bugs --json",
         ),
     ),

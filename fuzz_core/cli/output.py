@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -20,8 +23,9 @@ from fuzz_core.cli.streams import discard_output
 PLAIN_SECONDS, VERBOSE_SECONDS = 10.0, 1.0
 # The first phase of every command.
 STARTING = "starting"
-# Cells of a table that are never folded.
+# Cells of a table that are never cut, and the columns of a terminal that is too narrow for any table.
 SHORT = 16
+NARROW = 60
 # Columns of a table in a file or a log, which nobody has made narrower.
 WIDE = 160
 # Variables of machines on which output goes to a log.
@@ -247,13 +251,64 @@ def shorten(names: Sequence[str], most: int = 5) -> str:
 
 
 def draw(console: Console, table: TextTable) -> None:
-    """Prints a table."""
+    """Prints a table: long cells go on below at words, and a word that is too long is cut, a dotted name at its front.
+
+    On a narrow terminal each row is a block of lines.
+    """
+    rows = [[printable(cell) for cell in row] for row in table.rows]
+    if console.width < NARROW:
+        for row in rows:
+            console.print(Text("\n".join(_stacked(_labelled(table.columns, row), console.width))))
+        return
     drawing = Table(box=None, pad_edge=False, header_style="bold")
-    rows = list(table.rows)
-    for place, column in enumerate(table.columns):
-        # Cut off, a key or a number could not be copied; a short word in two is not read.
-        short = max((len(line) for row in rows for line in str(row[place]).splitlines()), default=0) <= SHORT
-        drawing.add_column(column, overflow="fold", no_wrap=short)
+    widths = _widths([table.columns, *rows], console.width)
+    for column, width in zip(table.columns, widths, strict=True):
+        drawing.add_column(column, overflow="ellipsis", width=width)
     for row in rows:
-        drawing.add_row(*(Text(printable(cell)) for cell in row))
+        drawing.add_row(*(Text(_fitted(cell, width)) for cell, width in zip(row, widths, strict=True)))
     console.print(drawing)
+
+
+def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Returns the width of each column: the widest ones give way until all fit, but none below SHORT."""
+    columns = zip(*rows, strict=True)
+    widths = [max(cell_len(line) for cell in column for line in [*cell.splitlines(), ""]) for column in columns]
+    while sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > SHORT:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def _fitted(text: str, width: int) -> str:
+    """Returns the text with each word that is too long cut to the width."""
+    return re.sub(r"\S+", lambda word: _cut(word[0], width), text)
+
+
+def _cut(word: str, width: int) -> str:
+    """Returns a word of at most this width; of a dotted name the last parts say most."""
+    if cell_len(word) <= width:
+        return word
+    parts = word.split(".")
+    if len(parts) > 2 and all(part.isidentifier() for part in parts):
+        ends = (".".join(parts[first:]) for first in range(1, len(parts)))
+        word = f"…{next((end for end in ends if cell_len(end) < width), parts[-1])}"
+    return word if cell_len(word) <= width else f"{set_cell_size(word, width - 1).rstrip()}…"
+
+
+def _labelled(columns: Sequence[str], row: Sequence[str]) -> list[str]:
+    """Returns the cells of a row without a head above it: a number says what it counts."""
+    return [
+        f"{column} {cell}" if place and re.fullmatch(r"[\d,]+(?:[smh]\d*m?)?", cell) else cell
+        for place, (column, cell) in enumerate(zip(columns, row, strict=True))
+    ]
+
+
+def _stacked(row: Sequence[str], width: int) -> list[str]:
+    """Returns the lines of a row: short cells stand side by side, long ones below, each line but the first indented."""
+    lines = [""]
+    for cell in filter(None, row):
+        for line in cell.splitlines():
+            if cell_len(lines[-1]) + 2 + cell_len(line) <= width and len(line) <= SHORT:
+                lines[-1] += f"  {line}" if lines[-1] else line
+            else:
+                lines += textwrap.wrap(_fitted(line, width - 2), width, initial_indent="  ", subsequent_indent="  ")
+    return [line for line in lines if line]

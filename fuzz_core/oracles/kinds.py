@@ -10,9 +10,11 @@ from fuzz_core.ir.errors import CodecError
 
 Level = Literal["error", "warning", "note"]
 # A caller can catch an internal error, and notices it; a wrong result passes for a right one.
-GRADES = ("private", "abort", "wrong-result", "internal-error", "hang", "performance", "documentation")
-GRAVE = ("abort", "wrong-result")
-UNPLEASANT = ("internal-error", "hang")
+GRADES = (
+    "private", "crash", "wrong-result", "internal-error", "wrong-metadata", "hang", "performance", "documentation"
+)  # fmt: skip
+GRAVE = ("crash", "wrong-result")
+UNPLEASANT = ("internal-error", "wrong-metadata", "hang")
 
 
 class Rule(NamedTuple):
@@ -70,7 +72,7 @@ _KINDS = (
         "crash",
         Rule("ProcessDies", "A call ends the process.", _DEATH, "error"),
         "a result or a Python exception",
-        grade="abort",
+        grade="crash",
         search=("crash", r"crash|seg(?:mentation )?fault|abort|core dump|SIG[A-Z]{3}|Check failed"),
         fault="outcome",
         reproduction="script",
@@ -132,6 +134,7 @@ _KINDS = (
         "the shape, dtype and strides of the real result",
         "wrong shape, dtype or strides",
         "the plain call accepts it: shape, dtype or strides disagree",
+        grade="wrong-metadata",
         about="documentation",
         caveat="The documentation leaves strides or dtype open for that mode.",
     ),

@@ -135,7 +135,7 @@ def severity(bug: Bug, judged: Validity | None = None, regression: bool = False)
     """
     suspected = suspicion(bug.kind, bug.outcome)
     died = bug.kind == "internal-error" and bug.outcome.kind == "signal"
-    grade = "private" if suspected else "abort" if died else kind_of(bug.kind).grade
+    grade = "private" if suspected else "crash" if died else kind_of(bug.kind).grade
     return Severity(grade, suspected, judged or validity(bug), regression or bug.kind == "regression")
 
 

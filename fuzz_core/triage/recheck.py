@@ -101,6 +101,13 @@ def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
     return Sighting(SHOWN if ours else CHANGED, outcome, said)
 
 
+def asserted(found: Outcome, ran: Outcome) -> Outcome:
+    """Returns the outcome of a comparison with the values that its script has told, beside how the results differ."""
+    if (ran.kind, ran.name) != ("exception", "AssertionError") or not ran.text:
+        return found
+    return found._replace(text=f"{found.text.partition(chr(10))[0]}\n{ran.text}")
+
+
 def by_assertion(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
     """A script that asserts what should hold: the assertion is the bug, any other failure is another one."""
     if (outcome.kind, outcome.name) == ("exception", "AssertionError"):

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fuzz_core.adapters.dialect import Dialect, Way
+from fuzz_core.adapters.dialect import TELL, TOLD, Dialect, Way
+from fuzz_core.adapters.documented import Quoted
 from fuzz_core.adapters.spelling import literal, prim_literal
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value
@@ -25,6 +26,8 @@ _INSTANCES = ("Tensor", "Variable", "Var")
 _LONG = 16
 NAMES = ("x", "y", "z")
 CALL = "{actual}"
+# A random draw that only the library's own seed makes the same each time.
+_DRAWN = re.compile(r"\.rand\w*\(")
 
 
 class Argument(NamedTuple):
@@ -48,16 +51,18 @@ def render(
     observed: str = "",
     seeded: bool = False,
     repeated: bool = False,
+    forbidden: Quoted | None = None,
 ) -> str:
     """A standalone script that makes the call; `expected` and `observed` become comments of one line each.
 
     `seeded` also seeds the library's random streams from the test case; `repeated` calls again and again and asserts
-    that memory does not grow. A program is its own script. Raises CodecError for a name that is none, and BuildError
-    for a dtype that the library does not have.
+    that memory does not grow. `forbidden`: it fails where the call returns, and quotes this. A program is its own
+    script. Raises CodecError for a name that is none, and BuildError for a dtype that the library does not have.
     """
     if test.program:
         return with_comments(test.program, expected, observed)
-    lines = Writer(dialect).statements(test.invocation, printed=dialect.lazy)
+    lines = Writer(dialect).statements(test.invocation, printed=dialect.lazy and not forbidden)
+    lines = _returned(lines, forbidden) if forbidden else lines
     lines = [dialect.seed(test.seed)] * seeded + (_repeated(lines) if repeated else lines)
     return _written(dialect, [*lines, *_comments(expected, observed)])
 
@@ -74,7 +79,8 @@ def _written(dialect: Dialect, lines: list[str], more: Sequence[str] = ()) -> st
     """A script that imports the library, numpy where the lines name it, and `more`."""
     numpy = "import numpy as np"
     needed = numpy not in dialect.imports and any(map(_NUMPY.search, lines))
-    return "\n".join([*dialect.imports, *[numpy] * needed, *more, "", *lines, ""])
+    text = "\n".join([*dialect.imports, *[numpy] * needed, *more, "", *lines, ""])
+    return text.encode("ascii", "backslashreplace").decode()
 
 
 def with_comments(script: str, expected: str, observed: str) -> str:
@@ -86,6 +92,19 @@ def _comments(expected: str, observed: str) -> list[str]:
     return [comment(f"{label}: {text}") for label, text in (("expected", expected), ("observed", observed)) if text]
 
 
+def _returned(statements: list[str], forbidden: Quoted) -> list[str]:
+    """The last statement's value, and a failure, since the call should not have returned."""
+    *before, last = statements
+    said = f'the documentation forbids {forbidden.argument}={forbidden.value} ("{forbidden.text}"): '
+    told = 'print(told := f"expected an exception, got {actual}")'
+    return [*before, f"actual = {last}", told, f"raise AssertionError({literal(said)} + told)"]
+
+
+def draws(test: TestCase, dialect: Dialect) -> bool:
+    """Whether the script of a call draws elements, so that it needs a seed. Raises as `render` does."""
+    return not test.program and _DRAWN.search(render(test, dialect)) is not None
+
+
 def _repeated(statements: list[str]) -> list[str]:
     """A loop around the statements; from the 500th call on, 2,000 further ones may cost a mebibyte at most.
 
@@ -93,14 +112,20 @@ def _repeated(statements: list[str]) -> list[str]:
     """
     held = 'int(open("/proc/self/statm").read().split()[1])'
     inside = [f"    {line}" for statement in statements for line in statement.splitlines()]
-    looks = ["    if i == 500:", f"        before = {held}", f"assert {held} - before < 256  # pages"]
+    looks = ["    if i == 500:", f"        before = {held}", f"pages = {held} - before"]
+    looks += [
+        'told = f"expected less than 256 new pages of memory, got {pages}"',
+        "print(told)",
+        "assert pages < 256, told",
+    ]
     return ["for i in range(2500):", *inside, *looks]
 
 
 def comment(text: str) -> str:
     """A comment of one line and at most 100 columns."""
     line = " ".join(["#", *"".join(c if c.isprintable() else " " for c in text).split()])
-    return line if len(line) <= COLUMNS else f"{line[: COLUMNS - 1]}…"
+    line = line.replace("…", "...").encode("ascii", "backslashreplace").decode()
+    return line if len(line) <= COLUMNS else f"{line[: COLUMNS - 3]}..."
 
 
 def checked_name(name: str) -> str:
@@ -226,14 +251,17 @@ def _operand(source: str) -> str:
     return source if isinstance(ast.parse(source, mode="eval").body, simple) else f"({source})"
 
 
-RAISED = """def raised(call):
+RAISED = f"""def outcome(call):
     try:
         call()
+        return "a result"
     except Exception as error:
-        return error
+        return repr(error)
 
-other, plain = raised(lambda: {actual}), raised(lambda: {expected})
-assert (plain is None) == (other is None), f"{plain!r} against {other!r}\""""
+actual, expected = outcome(lambda: {{actual}}), outcome(lambda: {{expected}})
+{TOLD}assert (actual == "a result") == (expected == "a result"), told"""
+# A check in which the mode's call alone is one expression.
+_ASSIGNED = re.compile(r"^\w+ = \{actual\}$", re.MULTILINE)
 
 
 def render_comparison(
@@ -268,7 +296,7 @@ def render_comparison(
     own = way.call and way.call(test.invocation)
     if own is not None:
         lines += [*_function("g", names, _Function(dialect, way._replace(more="")).body(own, body[: int(seeded)])), ""]
-    if check is None or (check == CALL and "\n" in way.check):
+    if check is None or (check == CALL and "\n" in way.check and not _ASSIGNED.search(way.check)):
         check = way.check
     lines += _check(check, way.actual.replace("{x}", ", ".join(changed)), f"f({', '.join(names)})")
     return _written(dialect, [*lines, *_comments(expected, observed)], more=way.imports)
@@ -279,7 +307,7 @@ def _function(name: str, parameters: list[str], body: list[str]) -> list[str]:
 
 
 def _check(check: str, actual: str, expected: str) -> list[str]:
-    lines = check.replace("{actual}", actual).replace("{expected}", expected).split("\n")
+    lines = check.replace("{actual}", actual).replace("{expected}", expected).replace("{told}", TELL).split("\n")
     if len(lines) > 1 or len(lines[0]) <= COLUMNS or actual not in lines[0]:
         return lines
     return [f"actual = {actual}", check.replace("{actual}", "actual").replace("{expected}", expected)]

@@ -35,7 +35,7 @@ def change(number: int) -> ChangeEntry:
 
 
 def regression(api: str) -> BugEntry:
-    common = {"kind": "crash", "grade": "abort", "validity": "valid", "oracle": "crash", "hits": 5, "runs": 5}
+    common = {"kind": "crash", "grade": "crash", "validity": "valid", "oracle": "crash", "hits": 5, "runs": 5}
     names = {"fingerprint": "1" * 32, "cluster": "1" * 32, "number": 1, "signature": api, "title": api, "api": api}
     return BugEntry(script="import torch\n", observed=RAISED, new=True, regression=True, **common, **names)
 

@@ -41,7 +41,10 @@ def test_a_whole_report_of_a_public_bug_is_fine() -> None:
         ({"batched": True}, "input"),
         ({"api": "fakelib.raw.a", "apis": ("fakelib.raw.b",)}, "only fakelib.raw.* shows it"),
         ({"body": "see title"}, "lacks a standalone script"),
-        ({"title": "fakelib.a(1): wrong result"}, "by which rules results were compared"),
+        (
+            {"title": "fakelib.a(1): result 1 in place, 2 by the call that returns it"},
+            "by which rules results were compared",
+        ),
     ],
 )
 def test_what_is_refused(more: dict[str, object], said: str) -> None:

@@ -30,7 +30,7 @@ JITTOR_ENV = Environment(
     "jittor version: 1.3.11.0\nOS: Debian", {"version": "1.3.11.0", "os": "Debian", "python": "3.11.7"}
 )
 JITTOR_LOG = "[i 1121 00 compiler.py:955] Jittor(1.3.11.0) src: <env>/jittor\nSegfault, exit\n\nexit status 1"
-UNKNOWN = Severity("abort", "", Validity("unknown", "a mutated call that nothing else accepts or rejects"))
+UNKNOWN = Severity("crash", "", Validity("unknown", "a mutated call that nothing else accepts or rejects"))
 VALID = Severity("wrong-result", "", Validity("valid", "the plain call accepts it"))
 PRIVATE = UNKNOWN._replace(grade="private", reason="the heap is corrupted")
 
@@ -88,8 +88,10 @@ def torch_case(**told: object) -> BugCase:
 
 
 def comparison_case() -> BugCase:
-    differs = Outcome("ok", "", "Tensor-likes are not close!\n\nMismatched elements: 1 / 4")
-    row = bug(4, api="torch.sin", oracle="differential", kind="wrong-result", script=COMPARISON, outcome=differs)
+    differs = Outcome("ok", "", "other values\nTensor-likes are not close! Mismatched elements: 1 / 4 (25.0%)")
+    signed = "torch.sin: wrong-result: strided: other values"
+    head = {"api": "torch.sin", "oracle": "differential", "kind": "wrong-result", "signature_text": signed}
+    row = bug(4, **head, script=COMPARISON, outcome=differs)
     return torch_case(bug=row, severity=VALID, modes={"cpu": DOES_NOT, "strided": SHOWS}, also=())
 
 
@@ -116,7 +118,7 @@ def hostile_case(text: str, target: TargetRecord = TORCH) -> BugCase:
         api=text, kind="crash", signature_text=text, script=f"import torch\n{text}\n# expected: {text}\n",
         outcome=Outcome("exception", text or "E", text, (text, text)), origin=text,
     )  # fmt: skip
-    severity = Severity("abort", "", Validity("unknown", text))
+    severity = Severity("crash", "", Validity("unknown", text))
     place = target._replace(spec=text, version=text, info={"summary": text, "devices": [text]})
     modes = {text: SHOWS, "cpu": text, "strided": NOT_CHECKED}
     return BugCase(

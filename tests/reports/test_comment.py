@@ -213,7 +213,7 @@ def test_a_comment_fits_and_says_how_much_is_left_out(text: str) -> None:
 
 
 def test_the_order_of_the_document_makes_no_difference_among_bugs() -> None:
-    bugs = (bug(1, new=True), bug(2, new=True, grade="abort"), bug(3, new=True, validity="invalid"))
+    bugs = (bug(1, new=True), bug(2, new=True, grade="crash"), bug(3, new=True, validity="invalid"))
     made = {comment(result(baseline=None, bugs=order), MARKER) for order in itertools.permutations(bugs)}
     assert len(made) == 1
     (text,) = made

@@ -217,7 +217,10 @@ def test_a_title_names_the_call_and_what_it_does() -> None:
     )
     died = torch_case(bug=bug(kind="crash", outcome=Outcome("signal", "SIGFPE", "")))
     assert bug_report(died).title.endswith(": floating point exception (SIGFPE)")
-    assert bug_report(comparison_case()).title == "torch.sin(torch.zeros(2, 2)): wrong result"
+    assert bug_report(comparison_case()).title == (
+        "torch.sin(torch.zeros(2, 2)): result with non-contiguous tensors is not the one with contiguous ones: "
+        "1 of 4 elements differ"
+    )
     assert bug_report(torch_case(bug=bug(script=LONG, api="torch.f"))).title.startswith("torch.f(…): ")
     nested = (
         "import torch\n\nx = torch.tensor([" + "1.0, " * 30 + "1.0])\nm = torch.nn.L(0)\nm(x, torch.zeros(2), out=x)\n"

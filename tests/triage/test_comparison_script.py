@@ -12,6 +12,7 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, Then, prim
 from fuzz_core.triage.script import CALL, RAISED, render_comparison
+from nightfuzz.reports.contradiction import ValuePair, values_in
 
 TORCH = dialect_of("torch")
 ONES = Tensor("float32", (2, 3), Fill("constant", 1.0, 1.0))
@@ -33,7 +34,10 @@ def test_a_script_is_one_function_called_in_both_ways() -> None:
         "def f(x, y):",
         "    return torch.matmul(x, y)",
         "",
-        "torch.testing.assert_close(f(x.mT.contiguous().mT, y.mT.contiguous().mT), f(x, y), equal_nan=True)",
+        "actual = f(x.mT.contiguous().mT, y.mT.contiguous().mT)",
+        "expected = f(x, y)",
+        'print(told := f"expected {expected}, got {actual}")',
+        'torch.testing.assert_close(actual, expected, equal_nan=True, msg=lambda m: m + "\\n" + told)',
         "# expected: the same",
         "# observed: another",
     ]
@@ -63,7 +67,7 @@ for name, script in json.load(sys.stdin).items():
         exec(compile(script, name, "exec"), {})
         results[name] = ""
     except Exception as error:
-        results[name] = type(error).__name__ + ": " + str(error) + traceback.format_exc()[-400:]
+        results[name] = type(error).__name__ + ": " + str(error) + "\\n\\f" + traceback.format_exc()[-400:]
 print(json.dumps(results))
 """
 
@@ -105,3 +109,40 @@ def test_what_disagrees_ends_with_an_assertion(torch_python: Path) -> None:
     }
     said = ran(torch_python, scripts)
     assert all(text.startswith("AssertionError") for text in said.values()), said
+    named = {name: values_in(text.partition("\n\f")[0]) for name, text in said.items()}
+    assert named["strided"] == ValuePair("1", "3")
+    assert named["cpu-fp64"] == ValuePair("inf", "inf"), "the numbers themselves are equal"
+    assert named["refused"].expected == "a result"
+
+
+CUBE = """
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x**3
+
+    @staticmethod
+    def backward(ctx, slope):
+        return 64 * slope
+"""
+
+
+@pytest.mark.real
+def test_a_wrong_gradient_is_told_beside_the_difference_quotient(torch_python: Path) -> None:
+    plain = render_comparison(TestCase(Invocation("torch.sin", (ONES,)), 3), "grad-numerical", TORCH)
+    script = plain.replace("import torch\n", f"import torch\n{CUBE}", 1).replace("torch.sin", "Cube.apply")
+    said = ran(torch_python, {"cube": script})["cube"]
+    assert values_in(said.partition("\n\f")[0]) == ValuePair("64", "3")
+
+
+@pytest.mark.parametrize("mode", [mode for mode in TORCH.ways if mode != "backward"])
+@pytest.mark.parametrize("library", ["torch", "tensorflow", "jittor"])
+def test_every_script_is_ascii_and_its_assertion_names_what_was_expected(library: str, mode: str) -> None:
+    dialect, x = dialect_of(library), Tensor("float32", (2, 3))
+    if mode not in dialect.ways:
+        pytest.skip(f"{library} has no mode {mode}")
+    call = Invocation(f"{dialect.imports[0].split()[-1]}.relu", (x,), (("name", prim("\N{GREEK SMALL LETTER ALPHA}")),))
+    script = render_comparison(TestCase(call, 3), mode, dialect, "as it is", "an \N{EN DASH} and so on…")
+    assert script.isascii()
+    assert "told" in script or "{error}" in script
+    compile(script, "repro.py", "exec")

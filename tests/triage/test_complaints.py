@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
 from fuzz_core.triage.signature import signature
-from nightfuzz.reports.text import happened
+from nightfuzz.reports.contradiction import happened
 
 EARLIER = "/a/first_op.cc:3:1: error: 'x' was not declared in this scope\n"
 OUTPUT = (

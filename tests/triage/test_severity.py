@@ -49,15 +49,15 @@ def test_suspects_of_touching_foreign_memory_are_private(found: BugRow) -> None:
 @pytest.mark.parametrize(
     ("found", "grade"),
     [
-        (died("SIGSEGV", "at::native::f", NULL_PAGE), "abort"),
-        (died("SIGSEGV", "at::native::f", OVERFLOW), "abort"),
-        (died("SIGABRT", said="Check failed: index < size (out-of-bounds)"), "abort"),
-        (died("SIGFPE"), "abort"),
+        (died("SIGSEGV", "at::native::f", NULL_PAGE), "crash"),
+        (died("SIGSEGV", "at::native::f", OVERFLOW), "crash"),
+        (died("SIGABRT", said="Check failed: index < size (out-of-bounds)"), "crash"),
+        (died("SIGFPE"), "crash"),
         (bug("internal-error", Outcome("exception", "RuntimeError", "INTERNAL ASSERT FAILED")), "internal-error"),
-        (bug("internal-error", Outcome("signal", "SIGABRT", "INTERNAL ASSERT FAILED")), "abort"),
+        (bug("internal-error", Outcome("signal", "SIGABRT", "INTERNAL ASSERT FAILED")), "crash"),
         (bug("wrong-result", Outcome("ok", text="3 of 4 elements differ")), "wrong-result"),
         (bug("nonfinite", Outcome("ok")), "wrong-result"),
-        (bug("wrong-metadata", Outcome("ok")), "wrong-result"),
+        (bug("wrong-metadata", Outcome("ok")), "wrong-metadata"),
         (bug("hang", Outcome("timeout", "timeout")), "hang"),
         (bug("slow", Outcome("ok")), "performance"),
         (bug("leak", Outcome("ok")), "performance"),
@@ -71,7 +71,7 @@ def test_everything_else_has_a_grade(found: BugRow, grade: str) -> None:
 
 def test_private_then_regressions_then_valid_input_then_the_grade() -> None:
     """From the most urgent to the least."""
-    abort = Severity("abort", "", UNKNOWN)
+    abort = Severity("crash", "", UNKNOWN)
     ranked = [
         Severity("private", "", Validity("invalid", "")),
         Severity("performance", "", Validity("invalid", ""), regression=True),
@@ -80,7 +80,7 @@ def test_private_then_regressions_then_valid_input_then_the_grade() -> None:
         Severity("wrong-result", "", UNKNOWN),
         Severity("internal-error", "", UNKNOWN),
         Severity("hang", "", UNKNOWN),
-        Severity("abort", "", Validity("invalid", "")),
+        Severity("crash", "", Validity("invalid", "")),
     ]
     assert sorted(ranked, key=lambda found: found.rank) == ranked
 

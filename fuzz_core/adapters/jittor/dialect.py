@@ -11,6 +11,8 @@ from fuzz_core.adapters.dialect import (
     INTERNAL,
     OUT_OF_MEMORY,
     REFERENCE,
+    TOLD,
+    TRUSTED,
     Dialect,
     ModeSpec,
     Way,
@@ -25,12 +27,13 @@ from fuzz_core.ir.values import Ref, Tensor
 Reindex = tuple[tuple[int, ...], tuple[str, ...]]
 
 LIST = "(r if isinstance(r, (list, tuple)) else [r])"
-CLOSE = (
-    "for a, b in zip(*({list} for r in ({actual}, {expected}))):\n"
+_COMPARED = (
+    f"{TOLD}for a, b in zip(*({LIST} for r in (actual, expected))):\n"
     "    rtol = 1e-3 if a.dtype == 'float16' else 1.3e-6\n"
-    "    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol, 1e-5)"
-).replace("{list}", LIST)
-FINITE = f"r = {{expected}}\nassert all(np.isfinite(r.numpy()).all() for r in {LIST}), {{actual}}"
+    "    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol, 1e-5, err_msg=told)"
+)
+CLOSE = f"actual = {{actual}}\nexpected = {{expected}}\n{_COMPARED}"
+FINITE = f"{TRUSTED}r = actual\nassert all(np.isfinite(r.numpy()).all() for r in {LIST}), told"
 GRADIENT = (
     "xs = {actual}\n"
     "wave = lambda x, turn: jittor.array(np.cos(turn + 1.7 * np.arange(x.numel())).reshape(x.shape), 'float64')\n"
@@ -42,7 +45,9 @@ GRADIENT = (
     "    if x.dtype == 'float64':\n"
     "        d = wave(x, 0.9)\n"
     "        up, down = (s(*xs[:i], x + step * d, *xs[i + 1 :]).item() for step in (1e-6, -1e-6))\n"
-    "        np.testing.assert_allclose((jittor.grad(s(*xs), x) * d).sum().item(), (up - down) / 2e-6, 1e-3, 1e-5)"
+    "        actual, expected = (jittor.grad(s(*xs), x) * d).sum().item(), (up - down) / 2e-6\n"
+    f"        {TOLD}"
+    "        np.testing.assert_allclose(actual, expected, 1e-3, 1e-5, err_msg=told)"
 )
 _SINGLY = (
     "expected = model(*args, **kwargs)\n"
@@ -50,8 +55,7 @@ _SINGLY = (
     "with jittor.flag_scope(lazy_execution=0):\n"
     "    actual = model(*args, **kwargs)\n"
 )
-_ALIKE = CLOSE.replace("{actual}", "actual").replace("{expected}", "expected")
-PROGRAMS = {**BARE, "compiled": last_use("import jittor\nimport numpy as np", "jittor.Module", _SINGLY + _ALIKE)}
+PROGRAMS = {**BARE, "compiled": last_use("import jittor\nimport numpy as np", "jittor.Module", _SINGLY + _COMPARED)}
 MODULES = "jittor.nn."
 WIDENED = "getattr({m}, 'float64' if {x}.dtype == 'float64' else 'float32')()"
 
@@ -85,6 +89,7 @@ MODES: dict[str, ModeSpec] = {
         dear=True,
         keeps_nan=False,
         meaning="with its arguments computed in the same fused operator",
+        phrases=("in one fused operator", "by itself"),
     ),
     "grad": REFERENCE._replace(run=f"{_MODES}Gradient", dear=True),
     "grad-numerical": derivative(

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from fuzz_core.adapters import spelling
 from fuzz_core.adapters.dialect import (
-    BARE,
     INTERNAL,
     REFERENCE,
     Dialect,
@@ -18,36 +17,28 @@ from fuzz_core.adapters.dialect import (
     Way,
     derivative,
     doubles,
-    last_use,
     told_inside,
-    twice,
 )
+from fuzz_core.adapters.pytorch.checks import (
+    ACTUAL,
+    ALIKE,
+    CLOSE,
+    EXPECTED,
+    FAKE,
+    FINITE,
+    FIRST,
+    NAN,
+    OUT,
+    PROGRAMS,
+    SUMMED,
+    THREADED,
+    THREADS,
+    UNDONE,
+    close,
+)  # fmt: skip
 from fuzz_core.adapters.pytorch.profile import PROFILE
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, prim
-
-
-def close(actual: str, expected: str) -> str:
-    """A statement that fails where two results differ beyond the default tolerances."""
-    return f"torch.testing.assert_close({actual}, {expected}, equal_nan=True)"
-
-
-CLOSE = close("{actual}", "{expected}")
-ALIKE = "torch.testing.assert_close({actual}, {expected}, check_stride=True, check_device=False)"
-FIRST = (
-    "actual = {actual}\nactual = actual[0] if isinstance(actual, torch.Tensor) else [r[0] for r in actual]\n"
-    + close("actual", "{expected}")
-)
-OUT = (
-    "expected = {expected}\n"
-    "out = tuple(map(torch.empty_like, expected)) if isinstance(expected, tuple) else torch.empty_like(expected)\n"
-    "{actual}\n" + close("out", "expected")
-)
-FAKE = (
-    "for fake, real in zip(tree_flatten(actual)[0], tree_flatten({expected})[0]):\n"
-    "    if isinstance(real, torch.Tensor):\n"
-    "        assert fake.stride() == real.stride()"
-)
 
 # The same elements at other places in memory: expressions of `x`, for the worker and for scripts alike.
 TRANSPOSED = "x.mT.contiguous().mT"
@@ -55,39 +46,6 @@ STEPPED = "x.repeat_interleave(2)[::2]"
 EXPANDED = "x.flatten()[0].expand(x.shape)"
 LAYOUTS = (TRANSPOSED, EXPANDED, "torch.stack((x, x), -1)[..., 0]", "torch.stack((x, x))[1]")
 CHANNELS = {4: "channels_last", 5: "channels_last_3d"}
-
-_PLAIN = "import torch"
-_MODULE = "torch.nn.Module"
-_COMPILED = (
-    "with torch.no_grad():\n"
-    "    expected = model(*args, **kwargs)\n"
-    "    actual = torch.compile(lambda: model(*args, **kwargs), backend='aot_eager')()\n"
-)
-_TRAINED = (
-    "model.zero_grad()\n"
-    "with torch.enable_grad():\n"
-    "    model(*args, **kwargs).sum().backward()\n"
-    "missing = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]\n"
-    "assert not missing, missing\n"
-)
-_NOTING = """
-backward = torch.autograd.backward
-
-def noting(loss, *args, **kwargs):
-    if isinstance(loss, torch.Tensor) and loss.numel() == 1:
-        print("trained by", loss.item())
-    return backward(loss, *args, **kwargs)
-
-torch.autograd.backward = noting
-"""
-PROGRAMS = {
-    **BARE,
-    "compiled": last_use(_PLAIN, _MODULE, _COMPILED + close("actual", "expected")),
-    "training": last_use(_PLAIN, _MODULE, _TRAINED, "wrong-gradient"),
-    "cpu-fp64": twice(_PLAIN, "torch.set_default_dtype(getattr(torch, sys.argv[1]))", _NOTING),
-}
-ONE_DNN_OFF = "torch.backends.mkldnn.flags(enabled=False)"
-THREADS = 4
 
 
 def other_layout(tensor: Tensor, seed: int) -> str:
@@ -138,7 +96,15 @@ def _batched(source: str, tensor: Tensor, seed: int) -> str:
 
 
 def _gradcheck(text: str) -> Way:
-    return Way("assert {actual}", _same("", ".double().detach().requires_grad_()"), text, "{m}.double()", NN)
+    check = (
+        "try:\n    {actual}\nexcept GradcheckError as error:\n"
+        '    raise AssertionError(f"a derivative is not the difference quotient: {error}") from None'
+    )
+    wide, imported = (
+        _same("", ".double().detach().requires_grad_()"),
+        "from torch.autograd.gradcheck import GradcheckError",
+    )
+    return Way(check, wide, text, "{m}.double()", NN, imports=(imported,))
 
 
 def _same(text: str, floats: str = "") -> Callable[[str, Tensor, int], str]:
@@ -150,16 +116,6 @@ def _same(text: str, floats: str = "") -> Callable[[str, Tensor, int], str]:
 
 NN = "torch.nn."
 _MODES = "fuzz_core.adapters.pytorch.modes:"
-_FINITE = "assert torch.isfinite({expected}).all(), {actual}"
-_SUMMED = (
-    "results = [r for r in tree_flatten({actual})[0] if isinstance(r, torch.Tensor) and r.requires_grad]\n"
-    "sum((r.abs() if r.is_complex() else r).sum() for r in results).backward()"
-)
-_FLATTEN = "from torch.utils._pytree import tree_flatten"
-_UNDONE = f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{close('actual', '{expected}')}"
-_THREADED = (
-    f"torch.set_num_threads({THREADS})\nactual = {{actual}}\ntorch.set_num_threads(1)\n{close('actual', '{expected}')}"
-)
 MODES: dict[str, ModeSpec] = {
     "strided": ModeSpec(
         f"{_MODES}Strided",
@@ -167,69 +123,75 @@ MODES: dict[str, ModeSpec] = {
         share=0.2,
         equivalent=True,
         meaning="the same values in non-contiguous tensors",
+        phrases=("with non-contiguous tensors", "with contiguous ones"),
     ),
-    **doubles(f"{_MODES}Doubled", Way(_FINITE, _wide, instance="{m}.to({x}.dtype)", owner=NN)),
+    **doubles(f"{_MODES}Doubled", Way(FINITE, _wide, instance="{m}.to({x}.dtype)", owner=NN)),
     "out": ModeSpec(
         f"{_MODES}Out",
-        Way(OUT, actual="f({x}, out=out)", more="out"),
+        Way(OUT, actual="f({x}, out=actual)", more="out"),
         share=0.1,
         equivalent=True,
         meaning="the result written into `out=`",
+        phrases=("written into out=", "returned without it"),
     ),
     "inplace": ModeSpec(
         f"{_MODES}InPlace",
-        Way("expected = {expected}\n{actual}\n" + close("x", "expected"), actual="g({x})", call=inplace),
+        Way(f"{EXPECTED}{{actual}}\nactual = x\n{close(NAN)}", actual="g({x})", call=inplace),
         share=0.3,
         equivalent=True,
         meaning="the in-place form",
+        phrases=("in place", "by the call that returns it"),
     ),
     "meta": ModeSpec(
         f"{_MODES}Meta",
-        Way(ALIKE.replace("check_stride=True, ", ""), _same(".to('meta')"), instance="{m}.to({x}.device)", owner=NN),
+        Way(ALIKE, _same(".to('meta')"), instance="{m}.to({x}.device)", owner=NN),
         relation="shape",
         share=0.2,
         kind="wrong-metadata",
         meaning="shapes and dtypes alone, on the meta device",
+        phrases=("on the meta device", "on the CPU"),
     ),
     "fake": ModeSpec(
         f"{_MODES}Fake",
         Way(
-            f"with FakeTensorMode(allow_non_fake_inputs=True) as mode:\n    actual = {{actual}}\n{FAKE}",
+            FAKE,
             lambda source, tensor, seed: f"mode.from_tensor({source})",
-            imports=("from torch._subclasses.fake_tensor import FakeTensorMode", _FLATTEN),
+            imports=("from torch._subclasses.fake_tensor import FakeTensorMode",),
         ),
         relation="strides",
         share=0.05,
         kind="wrong-metadata",
+        phrases=("on fake tensors", "on real ones"),
     ),
     "vmap": ModeSpec(
         f"{_MODES}VMap",
         Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),
         share=0.1,
         meaning="`torch.vmap` against a loop",
+        phrases=("under torch.vmap", "by the plain call"),
     ),
     "backward": ModeSpec(
         f"{_MODES}Backward",
-        Way(_SUMMED, _same("", ".detach().requires_grad_().clone()"), imports=(_FLATTEN,)),
+        Way(SUMMED, _same("", ".detach().requires_grad_().clone()")),
         relation="",
         share=0.03,
     ),
     "grad": REFERENCE._replace(run=f"{_MODES}Gradient"),
     "grad-forward": derivative(
         f"{_MODES}Forward",
-        _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True, raise_exception=False)"),
+        _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True)"),
         share=0.01,
         meaning="reverse-mode against forward-mode gradients",
+        phrases=("by forward mode", "by backward mode"),
     ),
-    "grad-numerical": derivative(
-        f"{_MODES}Gradient", _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)")
-    ),
+    "grad-numerical": derivative(f"{_MODES}Gradient", _gradcheck("torch.autograd.gradcheck(f, ({x},))")),
     "grad-grad": REFERENCE._replace(run=f"{_MODES}Second"),
     "grad-second": derivative(
         f"{_MODES}Second",
-        _gradcheck("torch.autograd.gradgradcheck(f, ({x},), raise_exception=False)"),
+        _gradcheck("torch.autograd.gradgradcheck(f, ({x},))"),
         against="grad-grad",
         meaning="gradients of gradients",
+        phrases=("by difference quotient of the gradient", "by double backward"),
     ),
     "compile": ModeSpec(
         f"{_MODES}Compiled",
@@ -238,13 +200,30 @@ MODES: dict[str, ModeSpec] = {
         share=0.0005,
         dear=True,
         meaning="`torch.compile` without code generation",
+        phrases=("under torch.compile", "by the plain call"),
     ),
     "onednn-off": ModeSpec(
-        f"{_MODES}OneDnnOff", Way(_UNDONE, _same(".clone()")), share=0.02, equivalent=True, meaning="without oneDNN"
+        f"{_MODES}OneDnnOff",
+        Way(UNDONE, _same(".clone()")),
+        share=0.02,
+        equivalent=True,
+        meaning="without oneDNN",
+        phrases=("without oneDNN", "with it"),
     ),
-    "threads": ModeSpec(f"{_MODES}Threads", Way(_THREADED, _same(".clone()")), share=0.002, meaning="with one thread"),
+    "threads": ModeSpec(
+        f"{_MODES}Threads",
+        Way(THREADED, _same(".clone()")),
+        share=0.002,
+        meaning="with one thread",
+        phrases=(f"with {THREADS} threads", "with one"),
+    ),
 }
-DEVICES = {"cuda": ModeSpec(script=Way(f"{CLOSE[:-1]}, check_device=False)", _same(".cuda()")))}
+DEVICES = {
+    "cuda": ModeSpec(
+        script=Way(ACTUAL + EXPECTED + close(f"{NAN}, check_device=False"), _same(".cuda()")),
+        phrases=("on a CUDA device", "on the CPU"),
+    )
+}
 
 
 _INFERRED = ("bool", "int64", "float32", "complex64")

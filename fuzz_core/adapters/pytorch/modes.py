@@ -18,7 +18,8 @@ from fuzz_core.adapters.dialect import NEVER
 from fuzz_core.adapters.doubles import Points, Scalar, direction
 from fuzz_core.adapters.models import switched
 from fuzz_core.adapters.modes import Mode, Trained, of_leaves
-from fuzz_core.adapters.pytorch.dialect import NN, THREADS, inplace, other_layout
+from fuzz_core.adapters.pytorch.checks import THREADS
+from fuzz_core.adapters.pytorch.dialect import NN, inplace, other_layout
 from fuzz_core.adapters.pytorch.tensors import numbers
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of

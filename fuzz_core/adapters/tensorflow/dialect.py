@@ -12,6 +12,8 @@ from fuzz_core.adapters import spelling
 from fuzz_core.adapters.dialect import (
     BARE,
     REFERENCE,
+    TOLD,
+    TRUSTED,
     Dialect,
     ModeSpec,
     Way,
@@ -29,29 +31,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Sparse results are not compared otherwise, and neither are booleans and strings by tolerances.
-CLOSE = (
-    "case = tf.test.TestCase()\n"
-    "for a, b in zip(*(tf.nest.flatten(r, True) for r in ({actual}, {expected}))):\n"
+COMPARED = (
+    f"{TOLD}case = tf.test.TestCase()\n"
+    "for a, b in zip(*(tf.nest.flatten(r, True) for r in (actual, expected))):\n"
     "    exact = a.dtype in (tf.bool, tf.string)\n"
-    "    (case.assertAllEqual if exact else case.assertAllCloseAccordingToType)(a, b)"
+    "    (case.assertAllEqual if exact else case.assertAllCloseAccordingToType)(a, b, msg=told)"
 )
-
-
-def close(actual: str, expected: str) -> str:
-    """Statements that fail where two results differ beyond the default tolerances."""
-    return CLOSE.replace("{actual}", actual).replace("{expected}", expected)
-
-
+CLOSE = f"actual = {{actual}}\nexpected = {{expected}}\n{COMPARED}"
 FINITE = (
-    "for r in tf.nest.flatten({expected}, True):\n"
-    "    assert not r.dtype.is_floating or tf.reduce_all(tf.math.is_finite(r)), {actual}"
+    f"{TRUSTED}for r in tf.nest.flatten(actual, True):\n"
+    "    assert not r.dtype.is_floating or tf.reduce_all(tf.math.is_finite(r)), told"
 )
 GRADIENT = (
     "xs = {actual}\n"
     "at = [i for i, x in enumerate(xs) if x.dtype == tf.float64]\n"
     "g = lambda *d: f(*(d[at.index(i)] if i in at else x for i, x in enumerate(xs)))\n"
     "for a, b in zip(*tf.test.compute_gradient(g, [xs[i] for i in at], 1e-6)):\n"
-    "    tf.test.TestCase().assertAllClose(a, b, 1e-3, 1e-5)"
+    '    print(told := f"expected {b}, got {a}")\n'
+    "    tf.test.TestCase().assertAllClose(a, b, 1e-3, 1e-5, told)"
 )
 
 BACKWARD = (
@@ -102,7 +99,7 @@ tf.GradientTape.gradient, tf.keras.callbacks.History.on_epoch_end = noting, endi
 """
 PROGRAMS = {
     **BARE,
-    "compiled": last_use(_PLAIN, "tf.keras.layers.Layer", _COMPILED + close("actual", "expected")),
+    "compiled": last_use(_PLAIN, "tf.keras.layers.Layer", _COMPILED + COMPARED),
     "training": last_use(_PLAIN, "tf.keras.layers.Layer", _TRAINED, "wrong-gradient"),
     "cpu-fp64": twice(_PLAIN, _DOUBLES, _NOTING),
 }
@@ -115,6 +112,7 @@ _TRACED = ModeSpec(
     blind="function-known",
     dear=True,
     meaning="inside `tf.function`",
+    phrases=("inside tf.function", "outside of it"),
 )
 MODES: dict[str, ModeSpec] = {
     **doubles(f"{_MODES}Precise", Way(FINITE, _wide)),
@@ -127,6 +125,7 @@ MODES: dict[str, ModeSpec] = {
         share=0.002,
         keeps_nan=False,
         meaning="compiled by XLA (`jit_compile=True`)",
+        phrases=("compiled by XLA", "without XLA"),
     ),
     "backward": ModeSpec(f"{_MODES}Backward", Way(BACKWARD, actual="[{x}]"), relation="", share=0.03),
     "grad": REFERENCE._replace(run=f"{_MODES}Gradient"),

@@ -1,71 +1,104 @@
-"""`nightfuzz bugs` and `nightfuzz show`: what was found, the most urgent first, alone or one line per cluster."""
+"""`nightfuzz bugs` and `nightfuzz show`: what was found, the most urgent first, one line per cluster or bug."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fuzz_core.adapters.documented import quoted_in
 from fuzz_core.campaign.cases import Judged, judged
-from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
+from fuzz_core.campaign.history import came_with
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import read_state, target_key
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.store.checks import OPEN, CheckRow
 from fuzz_core.store.records import BugRow
+from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import Severity
+from nightfuzz.reports.contradiction import contradiction
+from nightfuzz.reports.text import bounded, call_of
 
-SHOWN_APIS = 3
-SHORT = 100
+SHORT = 110
+DOCUMENTATION = "documentation"
 
 
-def bugs(settings: Settings, output: CommandOutput, target: str | None, by_cluster: bool) -> Report:
-    """All bugs on record, or all clusters, each as urgent as its most urgent member.
+def bugs(settings: Settings, output: CommandOutput, target: str | None, members: bool) -> Report:
+    """Lists all clusters on record, each as urgent as its most urgent member, or with `members` all bugs.
 
-    Of all targets together every bug has one line, that of its first row; of one target all its rows are listed.
+    Of all targets together every bug counts once, by its first row; of one target all its rows do. Bugs of the
+    documentation alone share a line for each library. The data has all bugs, each with the numbers of its cluster.
     """
     with read_state(settings) as store:
         wanted = None if target is None else target_key(store, target)
         found = judged(store, store.bugs(wanted))
-    if wanted is None:
-        found = [each for each in found if each.row.id == each.first]
-    urgent = list({each.cluster.first.id: each for each in reversed(found)}.values())[::-1]
-    total = f"{len(found)} bugs in {len(urgent)} clusters"
-    if by_cluster:
-        return Report([_cluster_json(each) for each in urgent], [_table(urgent, _cluster), total])
-    return Report([_bug_json(each) for each in found], [_table(found, _line), total])
+        if wanted is None:
+            found = [each for each in found if each.row.id == each.first]
+        clusters = list({each.cluster.first.id: each for each in reversed(found)}.values())[::-1]
+        shown = found if members else clusters
+        lines = [_line(store, each, each.row if members else each.cluster.first, members) for each in shown]
+        lines = lines if members else _folded(store, clusters, lines)
+        keys = [record.key for record in store.targets() if wanted in (None, record.key)]
+        pending = sum(len(store.pending_findings(key)) for key in keys)
+    lines = _without_equal(lines, {"status": OPEN, "target": lines[0]["target"]} if lines else {})
+    total = f"{_count(len(found), 'bug')} in {_count(len(clusters), 'cluster')}"
+    hint = "; --all lists every bug" if len(lines) < len(found) else ""
+    waiting = f"; {_count(pending, 'finding')} not examined yet" if pending else ""
+    table = [TextTable(list(lines[0]), [list(line.values()) for line in lines])] if lines else []
+    return Report([_bug_json(each) for each in found], [*table, f"{total}{waiting}{hint}"])
 
 
-def _table(rows: list[Judged], line: Callable[[Judged], dict[str, object]]) -> TextTable:
-    """Names the target where there are several, and the status where one is not open."""
-    several = len({each.row.target for each in rows}) > 1
-    settled = any(each.row.status != OPEN for each in rows)
-    more = [*(["status"] if settled else []), *(["target"] if several else [])]
-    lines = [line(each) | {name: getattr(each.row, name) for name in more} for each in rows]
-    return TextTable(list(lines[0]) if lines else ["bug"], [list(each.values()) for each in lines])
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def _line(each: Judged) -> dict[str, object]:
-    row, rate = each.row, f"{each.row.hits}/{each.row.runs}"
-    cells = {"kind": row.kind, "api": row.api, "rate": rate, "findings": row.findings, "what happened": _short(row)}
-    return {"bug": row.id, **_judgement(each), **cells}
+def _line(store: Store, each: Judged, shown: BugRow, alone: bool) -> dict[str, str]:
+    """Returns the cells of a bug, or of a cluster: severity and status are those of its most urgent member."""
+    others = len(each.cluster.members) - 1
+    first = store.target(shown.target)
+    return {
+        "bug": f"{shown.id} +{others}" if others and not alone else str(shown.id),
+        "severity": _severity(each),
+        "api": shown.api,
+        "what happened": bounded(contradiction(shown), SHORT),
+        "rate": f"{shown.hits}/{shown.runs}",
+        "since": came_with(store, each.first).version or f"<={first.version.partition('+')[0]}",
+        "status": each.row.status,
+        "target": shown.target,
+    }
 
 
-def _cluster(each: Judged) -> dict[str, object]:
-    """What happened, and the first number, are those of the simplest member."""
-    members, apis = each.cluster
-    numbers = f"{members[0].id} +{len(members) - 1}" if len(members) > 1 else str(members[0].id)
-    cells = {"kind": members[0].kind, "apis": shorten(apis, SHOWN_APIS), "what happened": _short(members[0])}
-    return {"bugs": numbers, **_judgement(each), **cells}
+def _folded(store: Store, clusters: Sequence[Judged], lines: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Returns the lines of clusters, with one in the place of all that only the documentation of a library forbids."""
+    kept: list[dict[str, str]] = []
+    groups: dict[str, list[tuple[Judged, dict[str, str]]]] = defaultdict(list)
+    for each, line in zip(clusters, lines, strict=True):
+        if each.severity.grade == DOCUMENTATION:
+            groups[store.target(each.row.target).library].append((each, line))
+        else:
+            kept.append(line)
+    for library, group in groups.items():
+        (first, line), bugs = group[0], [bug for each, _ in group for bug in each.cluster.members]
+        if len(group) > 1:
+            quotes = [(bug, quoted_in(bug.outcome.text)) for bug in bugs]
+            calls = [f"{bug.api.rpartition('.')[2]}({q.argument}={q.value})" for bug, q in quotes if q]
+            what = f"values that the documentation forbids are taken: {', '.join(calls)}"
+            apis = _count(len({bug.api for bug in bugs}), "api")
+            line |= {"bug": f"{first.cluster.first.id} +{len(bugs) - 1}", "api": f"{apis} of {library}", "rate": ""}
+            line |= {"what happened": bounded(what, SHORT), "since": ""}
+        kept.append(line)
+    return kept
 
 
-def _judgement(each: Judged) -> dict[str, object]:
-    found = each.severity
-    return {"severity": f"{found.grade}{', regression' * found.regression}", "input": found.validity.status}
+def _without_equal(lines: list[dict[str, str]], usual: Mapping[str, str]) -> list[dict[str, str]]:
+    """Returns the lines without the cells that are the usual ones in all of them."""
+    idle = {name for name, value in usual.items() if all(line[name] == value for line in lines)}
+    return [{name: cell for name, cell in line.items() if name not in idle} for line in lines]
 
 
-def _short(row: BugRow) -> str:
-    first = (row.outcome.text.strip().splitlines() or [""])[0]
-    return f"{row.outcome.name} {first}"[:SHORT]
+def _severity(each: Judged) -> str:
+    return f"{each.severity.grade}{', regression' * each.severity.regression}"
 
 
 def _bug_json(each: Judged) -> dict[str, Any]:
@@ -75,15 +108,9 @@ def _bug_json(each: Judged) -> dict[str, Any]:
     """
     row = {**each.row._asdict(), "test": encode_test(each.row.test)}
     turns = [event._asdict() for event in each.standing.past]
+    row |= {"contradiction": contradiction(each.row)}
     places = {"cluster": [member.id for member in each.cluster.members], "first": each.first, "turns": turns}
     return {**row, **_severity_json(each.severity), **places}
-
-
-def _cluster_json(each: Judged) -> dict[str, Any]:
-    """A cluster as JSON data, with the judgement on its most urgent member."""
-    cluster = each.cluster
-    numbers = {"first": cluster.first.id, "bugs": [member.id for member in cluster.members]}
-    return {**numbers, "apis": list(cluster.apis), **_severity_json(each.severity)}
 
 
 def _severity_json(found: Severity) -> dict[str, Any]:
@@ -103,19 +130,24 @@ def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
 
 def _in_full(each: Judged, checks: Sequence[CheckRow]) -> str:
     row, found = each.row, each.severity
-    frames = "".join(f"\n  {frame}" for frame in row.outcome.frames) or " none"
+    frames = "".join(f"\n  {frame}" for frame in row.outcome.frames)
     others = [f"{member.id} {member.api}" for member in each.cluster.members if member.id != row.id]
+    # Of a bug of the documentation the contradiction says it all.
+    said = "" if row.kind == "bounds" else row.outcome.text.strip()
     return (
-        f"bug {row.id}: {row.kind} in {row.api} ({row.target})\n"
-        f"signature: {row.signature_text}\n"
-        f"severity: {_judgement(each)['severity']}{': ' * bool(found.reason)}{found.reason}\n"
+        f"bug {row.id}: {call_of(row.script, row.api)}\n"
+        f"{contradiction(row)}\n\n"
+        f"kind: {row.kind} of {row.api} ({row.target})\n"
+        f"severity: {_severity(each)}{': ' * bool(found.reason)}{found.reason}\n"
         f"input: {found.validity.status}: {found.validity.reason}\n"
         f"looks like the same cause: {', '.join(others) or 'no other bug'}\n"
         f"reproduced {row.hits} of {row.runs} times in fresh processes; {row.findings} findings; "
         f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
         f"{f'in a model program: {row.origin}{chr(10)}' * bool(row.origin)}"
         f"{_life(each, checks)}"
-        f"outcome: {row.outcome.kind} {row.outcome.name}\n{row.outcome.text.strip()}\nframes:{frames}\n\n{row.script}"
+        f"{f'said: {said}{chr(10)}' * bool(said)}"
+        f"{f'frames:{frames}{chr(10)}' * bool(frames)}"
+        f"\n{row.script}"
     )
 
 

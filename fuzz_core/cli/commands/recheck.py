@@ -12,7 +12,9 @@ from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import session_of
 from fuzz_core.cli.settings import Settings
-from fuzz_core.triage.recheck import SHOWN
+from fuzz_core.triage.recheck import FLAKY, SHOWN, UNRUNNABLE
+from nightfuzz.reports.contradiction import seen_again
+from nightfuzz.reports.text import bounded
 
 SHORT = 100
 
@@ -64,5 +66,7 @@ def _text(report: RecheckReport) -> list[str | TextTable]:
 
 def _what(each: Rechecked) -> str:
     check = each.check
-    words = check.said.strip() or ("returns" if check.outcome.kind == "ok" else check.outcome.name)
-    return (f"as before: {words}" if check.status == SHOWN else words)[:SHORT]
+    if check.status == UNRUNNABLE:
+        return bounded(f"the call cannot be made: {check.said}", SHORT)
+    shown = check.status in (SHOWN, FLAKY)
+    return bounded(f"{'as before: ' * shown}{seen_again(each.bug, check.outcome, shown)}", SHORT)

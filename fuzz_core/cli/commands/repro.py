@@ -15,7 +15,8 @@ from fuzz_core.cli.state import read_state
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.process import Processes
-from fuzz_core.triage.recheck import SHOWN, recognised
+from fuzz_core.triage.recheck import SHOWN, UNRUNNABLE, recognised
+from nightfuzz.reports.contradiction import contradiction, seen_again
 
 
 def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) -> Report:
@@ -32,9 +33,10 @@ def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) ->
         make_replay_plan(session, plan)
         with closing(Bench(target, Processes(), settings.timeout, plan)) as bench:
             seen = bench.sightings(case_of(store, row), 1)
-    outcome = seen[-1].outcome
-    text = f"{outcome.kind} {outcome.name}\n{outcome.text.strip()[-1000:]}"
-    if any(each.status == SHOWN for each in recognised(seen, seen[-1])):
-        return Report(text=[text, "it reproduces"], code=BUGS)
-    before = f"{row.outcome.kind} {row.outcome.name}" if row.outcome.kind != "ok" else "its assertion failed"
-    return Report(text=[text, f"it does not reproduce: {before} before"])
+    known = recognised(seen, seen[-1])
+    shown = next((each for each in known if each.status == SHOWN), None)
+    if shown is not None:
+        return Report(text=[f"reproduces: {seen_again(row, shown.outcome, True)}"], code=BUGS)
+    last = known[-1]
+    now = f"the call cannot be made: {last.said}" if last.status == UNRUNNABLE else seen_again(row, last.outcome, False)
+    return Report(text=[f"does not reproduce: {now}; when it was found: {contradiction(row)}"])

@@ -6,15 +6,14 @@ import re
 from collections.abc import Callable
 
 from fuzz_core.adapters import dialect, spelling
-from fuzz_core.adapters.dialect import NEVER, REFERENCE, ModeSpec, Way, derivative, doubles
+from fuzz_core.adapters.dialect import NEVER, REFERENCE, TOLD, TRUSTED, ModeSpec, Way, derivative, doubles
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
-CLOSE = "np.testing.assert_allclose({actual}.data, {expected}.data, 1e-5, 1e-5)"
-INPLACE = "expected = {expected}\nactual = {actual}\nnp.testing.assert_allclose(actual.data, expected.data, 1e-5, 1e-5)"
-ALIKE = (
-    "assert [getattr({actual}.data, name) for name in ('shape', 'dtype', 'strides')]"
-    " == [getattr({expected}.data, name) for name in ('shape', 'dtype', 'strides')]"
-)
+_COMPARED = f"{TOLD}np.testing.assert_allclose(actual.data, expected.data, 1e-5, 1e-5, err_msg=told)"
+CLOSE = f"actual = {{actual}}\nexpected = {{expected}}\n{_COMPARED}"
+INPLACE = f"expected = {{expected}}\nactual = {{actual}}\n{_COMPARED}"
+_FACTS = "[getattr(r.data, name) for name in ('shape', 'dtype', 'strides')]"
+ALIKE = f"actual, expected = ({_FACTS} for r in ({{actual}}, {{expected}}))\n{TOLD}assert actual == expected, told"
 
 
 def _through(text: str) -> Callable[[str, Tensor, int], str]:
@@ -32,7 +31,7 @@ def _inplace(invocation: Invocation) -> Invocation:
 _HERE = "nightfuzz_qualitylib.modes:"
 MODES: dict[str, ModeSpec] = {
     "strided": ModeSpec(f"{_HERE}Strided", Way(CLOSE, _scattered), share=0.2, equivalent=True),
-    **doubles(f"{_HERE}Precise", Way("assert np.isfinite({expected}.data).all(), {actual}", _through("{}.double()"))),
+    **doubles(f"{_HERE}Precise", Way(f"{TRUSTED}assert np.isfinite(actual.data).all(), told", _through("{}.double()"))),
     "out": ModeSpec(
         f"{_HERE}Out",
         Way(CLOSE, actual="f({x}, out=qualitylib.empty_like(f({x})))", more="out"),
@@ -54,7 +53,8 @@ MODES: dict[str, ModeSpec] = {
     "grad-numerical": derivative(
         f"{_HERE}Quotient",
         Way(
-            "np.testing.assert_allclose({actual}, 1e-3, 1e-3)",
+            f"actual, expected = {{actual}}\n{TOLD}"
+            "np.testing.assert_allclose(actual, expected, 1e-3, 1e-3, err_msg=told)",
             _through("{}.double()"),
             "qualitylib.derivative(f, {x}), qualitylib.quotient(f, {x})",
         ),

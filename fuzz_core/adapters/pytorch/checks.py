@@ -1,0 +1,77 @@
+"""PyTorch as text: how the scripts of each mode compare two results, and the checks around whole programs."""
+
+from __future__ import annotations
+
+from fuzz_core.adapters.dialect import BARE, TOLD, TRUSTED, last_use, twice
+
+ONE_DNN_OFF = "torch.backends.mkldnn.flags(enabled=False)"
+THREADS = 4
+
+
+def close(more: str = "") -> str:
+    """Statements that fail where `actual` and `expected` differ beyond the default tolerances."""
+    checked = f'torch.testing.assert_close(actual, expected{more}, msg=lambda m: m + "\\n" + told)'
+    return TOLD + checked
+
+
+ACTUAL, EXPECTED = "actual = {actual}\n", "expected = {expected}\n"
+NAN = ", equal_nan=True"
+CLOSE = ACTUAL + EXPECTED + close(NAN)
+ALIKE = ACTUAL + EXPECTED + close(", check_device=False")
+FIRST = (
+    f"{ACTUAL}actual = actual[0] if isinstance(actual, torch.Tensor) else [r[0] for r in actual]\n"
+    f"{EXPECTED}{close(NAN)}"
+)
+OUT = (
+    f"{EXPECTED}several = isinstance(expected, tuple)\n"
+    "actual = tuple(map(torch.empty_like, expected)) if several else torch.empty_like(expected)\n"
+    f"{{actual}}\n{close(NAN)}"
+)
+_LEAVES = (
+    "def leaves(result):\n"
+    "    return [r for part in result for r in leaves(part)] if isinstance(result, (tuple, list)) else [result]\n\n"
+)
+FAKE = (
+    f"{_LEAVES}with FakeTensorMode(allow_non_fake_inputs=True) as mode:\n    actual = {{actual}}\n{EXPECTED}"
+    "pairs = [(a, b) for a, b in zip(leaves(actual), leaves(expected)) if isinstance(b, torch.Tensor)]\n"
+    "actual, expected = [a.stride() for a, b in pairs], [b.stride() for a, b in pairs]\n"
+    f"{TOLD}assert actual == expected, told"
+)
+
+FINITE = f"{TRUSTED}assert torch.isfinite(actual).all(), told"
+SUMMED = (
+    f"{_LEAVES}results = [r for r in leaves({{actual}}) if isinstance(r, torch.Tensor) and r.requires_grad]\n"
+    "sum((r.abs() if r.is_complex() else r).sum() for r in results).backward()"
+)
+UNDONE = f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{EXPECTED}{close(NAN)}"
+THREADED = f"torch.set_num_threads({THREADS})\n{ACTUAL}torch.set_num_threads(1)\n{EXPECTED}{close(NAN)}"
+_PLAIN = "import torch"
+_MODULE = "torch.nn.Module"
+_COMPILED = (
+    "with torch.no_grad():\n"
+    "    expected = model(*args, **kwargs)\n"
+    "    actual = torch.compile(lambda: model(*args, **kwargs), backend='aot_eager')()\n"
+)
+_TRAINED = (
+    "model.zero_grad()\n"
+    "with torch.enable_grad():\n"
+    "    model(*args, **kwargs).sum().backward()\n"
+    "missing = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]\n"
+    "assert not missing, missing\n"
+)
+_NOTING = """
+backward = torch.autograd.backward
+
+def noting(loss, *args, **kwargs):
+    if isinstance(loss, torch.Tensor) and loss.numel() == 1:
+        print("trained by", loss.item())
+    return backward(loss, *args, **kwargs)
+
+torch.autograd.backward = noting
+"""
+PROGRAMS = {
+    **BARE,
+    "compiled": last_use(_PLAIN, _MODULE, _COMPILED + close(NAN)),
+    "training": last_use(_PLAIN, _MODULE, _TRAINED, "wrong-gradient"),
+    "cpu-fp64": twice(_PLAIN, "torch.set_default_dtype(getattr(torch, sys.argv[1]))", _NOTING),
+}
