@@ -149,7 +149,6 @@ COMMANDS = {
             "private": switch("--private", "Also what may only be told in a private place"),
             "file": option(Path, "--output", "File to write [default: print]"),
         },
-        speaks_json=False,
         examples=(
             "report 3",
             "report 3 --run --output issue.md",
@@ -178,7 +177,6 @@ COMMANDS = {
             "reason": option(str, "--reason", "Why it is not to be reported"),
             "expires": option(str, "--expires", "The day on which it speaks again: 2027-03-31"),
         },
-        speaks_json=False,
         examples=(
             "known add 3 --issue https://github.com/pytorch/pytorch/issues/1",
             "known add 3 --reason 'documented' --expires 2027-03-31",
@@ -195,7 +193,6 @@ COMMANDS = {
         "known:remove",
         "state",
         {"name": argument(str, "Name of the entry")},
-        speaks_json=False,
         examples=("known remove torch-as-strided",),
     ),
     "changes": CommandLine(

@@ -80,7 +80,7 @@ def _say(text: str, traced: bool = False) -> None:
     trace = f"\n{traceback.format_exc()}" if traced else ""
     with suppress(OSError):
         console = Console(stderr=True, highlight=False)
-        console.print(f"{text}{trace}", markup=False, soft_wrap=True)
+        console.print(f"{text}{trace}", markup=False, emoji=False, soft_wrap=True)
 
 
 def _fault(error: BaseException | None) -> str:

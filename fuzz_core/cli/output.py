@@ -69,7 +69,7 @@ class BarProgress:
 
     def note(self, text: str) -> None:
         """A line above the bar."""
-        self.progress.console.print(printable(text), markup=False, highlight=False)
+        self.progress.console.print(printable(text), markup=False, highlight=False, emoji=False)
 
 
 class LineProgress:
@@ -241,7 +241,7 @@ class CommandOutput:
 
 
 def _write(console: Console, text: str) -> None:
-    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+    console.print(printable(text), markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def shorten(names: Sequence[str], most: int = 5) -> str:

@@ -213,3 +213,8 @@ def test_a_number_on_a_narrow_terminal_says_what_it_counts(capsys: pytest.Captur
     output.console = Console(width=40)
     output.show(TextTable(["build", "fuzzed", "apis", "tests"], [["fakelib-1", "1h05m", 17, "37,142"]]))
     assert capsys.readouterr().out.split("\n")[0] == "fakelib-1  fuzzed 1h05m  apis 17"
+
+
+def test_a_slice_of_python_is_no_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    CommandOutput().show("x[:bug:]")
+    assert capsys.readouterr().out == "x[:bug:]\n"

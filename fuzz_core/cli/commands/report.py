@@ -55,15 +55,17 @@ def report(
     missing = [] if umbrella else missing_parts(str(issue), cases[0].target.library)
     if missing:
         output.note(f"not in it: {', '.join(missing)}")
+    data = {"text": str(issue), "private": any(each.severity.private for each in cases), "missing": missing}
     if file is None:
-        print(printable(str(issue)))
-        return Report()
+        if not output.as_json:
+            print(printable(str(issue)))
+        return Report(data)
     try:
         write_whole(file, str(issue))
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}", "choose another file") from error
     output.note(f"written to {file}")
-    return Report()
+    return Report(data)
 
 
 def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: bool) -> list[Judged]:
