@@ -11,7 +11,7 @@ from fuzz_core.cli.streams import open_output
 
 HELP = "A continuous fuzzing bot for deep-learning libraries."
 FIRST = ("doctor", "run --target torch==2.13.0 --time 45m", "bugs", "explain crash")
-SHORT_HELP = {"help_option_names": ["-h", "--help"]}
+SHORT_HELP = {"help_option_names": ["--help", "-h"]}
 GROUPS = {
     "known": "Known findings: reported already, or declared by the library.",
     "moco": "Model programs: what is known of their apis, which can be taken apart, and what has grown of them.",
@@ -115,6 +115,7 @@ COMMANDS = {
         },
         examples=(
             "bugs",
+            "bugs --all",
             "bugs --json",
         ),
     ),
@@ -155,7 +156,6 @@ COMMANDS = {
             "private": switch("--private", "Also what may only be told in a private place"),
             "file": option(Path, "--output", "File to write [default: print]"),
         },
-        speaks_json=False,
         examples=(
             "report 3",
             "report 3 --run --output issue.md",
@@ -201,7 +201,6 @@ COMMANDS = {
             "reason": option(str, "--reason", "Why it is not to be reported"),
             "expires": option(str, "--expires", "The day on which it speaks again: 2027-03-31"),
         },
-        speaks_json=False,
         examples=(
             "known add 3 --issue https://github.com/pytorch/pytorch/issues/1",
             "known add 3 --reason 'documented' --expires 2027-03-31",
@@ -218,7 +217,6 @@ COMMANDS = {
         "known:remove",
         "state",
         {"name": argument(str, "Name of the entry")},
-        speaks_json=False,
         examples=("known remove torch-as-strided",),
     ),
     "changes": CommandLine(

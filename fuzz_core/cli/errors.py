@@ -80,7 +80,7 @@ def _say(text: str, traced: bool = False) -> None:
     trace = f"\n{traceback.format_exc()}" if traced else ""
     with suppress(OSError):
         console = Console(stderr=True, highlight=False)
-        console.print(f"{text}{trace}", markup=False, soft_wrap=True)
+        console.print(f"{text}{trace}", markup=False, emoji=False, soft_wrap=True)
 
 
 def _fault(error: BaseException | None) -> str:
@@ -94,7 +94,8 @@ def _fault(error: BaseException | None) -> str:
         number = errno.ENOSPC
     if number in _FAULTS:
         problem, remedy = _FAULTS[number]
-        return f"{problem}: {getattr(error, 'filename', None) or error}\n  -> {remedy}"
+        where = getattr(error, "filename", None) or ("" if isinstance(error, OSError) else error)
+        return f"{problem}{f': {where}' if where else ''}\n  -> {remedy}"
     # An error while the first one was handled hides its cause.
     return _fault(error.__cause__ or error.__context__)
 

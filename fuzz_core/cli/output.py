@@ -69,7 +69,7 @@ class BarProgress:
 
     def note(self, text: str) -> None:
         """A line above the bar."""
-        self.progress.console.print(printable(text), markup=False, highlight=False)
+        self.progress.console.print(printable(text), markup=False, highlight=False, emoji=False)
 
 
 class LineProgress:
@@ -241,7 +241,7 @@ class CommandOutput:
 
 
 def _write(console: Console, text: str) -> None:
-    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+    console.print(printable(text), markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def shorten(names: Sequence[str], most: int = 5) -> str:
@@ -258,7 +258,7 @@ def draw(console: Console, table: TextTable) -> None:
     rows = [[printable(cell) for cell in row] for row in table.rows]
     if console.width < NARROW:
         for row in rows:
-            console.print(Text("\n".join(_stacked(table.columns, row, console.width))))
+            console.print(Text("\n".join(_stacked(_labelled(table.columns, row), console.width))))
         return
     drawing = Table(box=None, pad_edge=False, header_style="bold")
     widths = _widths([table.columns, *rows], console.width)
@@ -294,15 +294,19 @@ def _cut(word: str, width: int) -> str:
     return word if cell_len(word) <= width else f"{set_cell_size(word, width - 1).rstrip()}…"
 
 
-def _stacked(columns: Sequence[str], row: Sequence[str], width: int) -> list[str]:
-    """Returns the lines of a row: short cells stand side by side, long ones below, each line but the first indented.
+def _labelled(columns: Sequence[str], row: Sequence[str]) -> list[str]:
+    """Returns the cells of a row without a head above it: a number says what it counts."""
+    return [
+        f"{column} {cell}" if place and re.fullmatch(r"[\d,]+(?:[smh]\d*m?)?", cell) else cell
+        for place, (column, cell) in enumerate(zip(columns, row, strict=True))
+    ]
 
-    A number, which says nothing by itself, follows the name of its column.
-    """
+
+def _stacked(row: Sequence[str], width: int) -> list[str]:
+    """Returns the lines of a row: short cells stand side by side, long ones below, each line but the first indented."""
     lines = [""]
     for place, cell in enumerate(row):
-        told = f"{columns[place]} {cell}" if place and cell.isdigit() else cell
-        for line in told.splitlines():
+        for line in cell.splitlines():
             if cell_len(lines[-1]) + 2 + cell_len(line) <= width and (len(cell) <= SHORT or not place):
                 lines[-1] += f"  {line}" if lines[-1] else line
             else:

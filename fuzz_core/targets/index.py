@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,6 +38,7 @@ from fuzz_core.targets.artifact import Artifact, sha256_of, without_secrets
 # Seconds until the answer begins, and how often a request is repeated. Where others can be asked, one try is enough.
 TIMEOUT_S, HASTY_S = 30.0, 10.0
 RETRIES = 3
+_LOG = logging.getLogger(__name__)
 _CHECK = "check the network and the address of the index"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _YES = ("1", "true", "yes", "on", "t", "y")
@@ -80,7 +82,8 @@ def sources() -> list[PackageSource]:
 def listed(places: Iterable[PackageSource], distribution: str, hasty: bool = False) -> list[Artifact]:
     """The files of a package in all sources, as `listing` gives them.
 
-    Raises as `listing` does, but only if no source has a file.
+    Raises as `listing` does, but only if no source has a file. Else a source that does not answer is told of by a log
+    record, which Python prints on standard error.
     """
     found, errors = [], []
     for address, flat in places:
@@ -90,6 +93,8 @@ def listed(places: Iterable[PackageSource], distribution: str, hasty: bool = Fal
             errors.append(error)
     if errors and not found:
         raise errors[0]
+    for fault in errors:
+        _LOG.warning("note: %s; what only that index has is left out", fault.problem)
     return found
 
 

@@ -211,3 +211,15 @@ def test_a_number_in_a_block_has_the_name_of_its_column() -> None:
 def test_a_word_that_is_too_long_ends_with_an_ellipsis_and_a_dotted_name_begins_with_one() -> None:
     lines = drawn(60, ["api", "what happened"], [API, "x" * 100])
     assert lines[1].split() == ["…a_function_with_a_long_name", "x" * 28 + "…"]
+
+
+def test_a_number_on_a_narrow_terminal_says_what_it_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    output = CommandOutput()
+    output.console = Console(width=40)
+    output.show(TextTable(["build", "fuzzed", "apis", "tests"], [["fakelib-1", "1h05m", 17, "37,142"]]))
+    assert capsys.readouterr().out.split("\n")[0] == "fakelib-1  fuzzed 1h05m  apis 17"
+
+
+def test_a_slice_of_python_is_no_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    CommandOutput().show("x[:bug:]")
+    assert capsys.readouterr().out == "x[:bug:]\n"

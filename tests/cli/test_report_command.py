@@ -159,3 +159,13 @@ def test_results_speak_sarif_junit_markdown_and_json(cli: Cli, state: Path, tmp_
     done = cli("results", "--state", state, "--format", "markdown", "--output", tmp_path / "r.md")
     assert done.out == f"written to {tmp_path / 'r.md'}\n"
     assert "fakelib.scale" in (tmp_path / "r.md").read_text()
+
+
+def test_a_script_can_read_a_report_and_what_is_known(cli: Cli, state: Path, tmp_path: Path) -> None:
+    text = cli("report", 1, "--state", state).out
+    told = cli("report", 1, "--state", state, "--json").json
+    assert (told["text"].strip(), told["private"], told["missing"]) == (text.strip(), False, [])
+    added = cli("known", "add", 1, "--state", state, "--reason", "by design", "--expires", "2100-01-01", "--json").json
+    assert (added["bug"], added["file"]) == (1, "nightfuzz-known.toml")
+    removed = cli("known", "remove", added["name"], "--state", state, "--json").json
+    assert (removed["name"], removed["reported_again"]) == (added["name"], [1])

@@ -136,9 +136,13 @@ def test_a_page_of_links_is_read(served: tuple[str, Faults]) -> None:
     assert index.listing(f"{address}/my-lib/", "other", flat=True) == []
 
 
-def test_an_index_out_of_reach_counts_only_if_no_other_has_the_package(served: tuple[str, Faults]) -> None:
+def test_an_index_out_of_reach_counts_only_if_no_other_has_the_package(
+    served: tuple[str, Faults], caplog: pytest.LogCaptureFixture
+) -> None:
     places = [index.PackageSource("http://127.0.0.1:9/simple"), index.PackageSource(served[0])]
     assert [each.version for each in index.listed(places, "my-lib", hasty=True)] == ["1.0", "1.1"]
+    unreachable = "the index http://127.0.0.1:9/simple can't be reached: Connection refused"
+    assert caplog.messages == [f"note: {unreachable}; what only that index has is left out"]
     with pytest.raises(IndexUnreachable, match="Connection refused"):
         index.listed(places, "other", hasty=True)
 

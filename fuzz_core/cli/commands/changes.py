@@ -75,7 +75,7 @@ def changes_report(
     table = TextTable(["kind", "api", "what differs", "reached from"], [_line(store, cause) for cause in causes])
     text: list[str | TextTable] = [
         *([table] if causes else []),
-        f"changes from {new} to {old}: {len(found)}, causes: {len(causes)}",
+        f"changes from {old} to {new}: {len(found)}, causes: {len(causes)}",
     ]
     unlike = flavours_differ(*builds)
     text += [f"note: {unlike}"] if unlike else []

@@ -36,7 +36,8 @@ def add(
         entry = _entry_for(row, store.target(row.target), registry, given)
         add_entry(file, entry)
         review(store, load_registry(file, today()))
-    return Report(text=[f"{entry.name}: added to {file}; bug {bug} is counted from now on"])
+    text = f"{entry.name}: added to {file}; bug {bug} is counted from now on"
+    return Report({"name": entry.name, "file": str(file), "bug": bug}, [text])
 
 
 def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, given: dict[str, Any]) -> Known:
@@ -116,4 +117,5 @@ def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
             remove_entry(settings.known, name)
             speaking = review(store, load_registry(settings.known, today()))
     again = f"; reported again: bug {', '.join(map(str, speaking))}" if speaking else ""
-    return Report(text=[f"{name}: removed from {settings.known}{again}"])
+    text = f"{name}: removed from {settings.known}{again}"
+    return Report({"name": name, "file": str(settings.known), "reported_again": list(speaking)}, [text])

@@ -16,6 +16,7 @@ from fuzz_core.cli.session import session_of
 from fuzz_core.cli.settings import Settings, check
 from fuzz_core.cli.state import read_state
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.files import write_whole
 from fuzz_core.modelgen.moco.drawing import svg
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.kinds import kind_of
@@ -96,7 +97,7 @@ def tree(settings: Settings, output: CommandOutput, number: int | None, draw: Pa
         if number is None:
             raise UserError("which tree is to be drawn?", "name its number: `nightfuzz moco tree` lists them")
         try:
-            draw.write_text(svg(nodes, f"{trees[0].program} on {trees[0].target}"), encoding="utf-8")
+            write_whole(draw, svg(nodes, f"{trees[0].program} on {trees[0].target}"))
         except OSError as error:
             raise UserError(f"{draw} cannot be written: {error.strerror}", "name another file") from error
         return Report([row._asdict() for row in trees])

@@ -14,6 +14,7 @@ from fuzz_core.cli.output import CommandOutput, Report, printable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state, read_state, target_key, today
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.files import write_whole
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
@@ -58,15 +59,17 @@ def report(
     missing = [] if umbrella else missing_parts(str(issue), cases[0].target.library)
     if missing:
         output.note(f"not in it: {', '.join(missing)}")
+    data = {"text": str(issue), "private": any(each.severity.private for each in cases), "missing": missing}
     if file is None:
-        print(printable(str(issue)))
-        return Report()
+        if not output.as_json:
+            print(printable(str(issue)))
+        return Report(data)
     try:
-        file.write_text(str(issue), encoding="utf-8")
+        write_whole(file, str(issue))
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}", "choose another file") from error
     output.note(f"written to {file}")
-    return Report()
+    return Report(data)
 
 
 def _reader_notes(cases: Sequence[BugCase], umbrella: bool) -> list[str]:
