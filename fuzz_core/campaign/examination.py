@@ -12,19 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import LIBRARIES
+from fuzz_core.campaign.bench import CRASH, HANG_FACTOR, HANG_IMPORT_SECONDS, PLAIN, Bench, Benches
 from fuzz_core.campaign.cases import consult, review
 from fuzz_core.campaign.history import review_standings
 from fuzz_core.campaign.planning import make_replay_plan
-from fuzz_core.campaign.reproduce import (
-    CRASH,
-    HANG_FACTOR,
-    HANG_IMPORT_SECONDS,
-    PLAIN,
-    Attempt,
-    Bench,
-    Benches,
-    strategy,
-)
+from fuzz_core.campaign.reproduce import Attempt, is_replayed, strategy
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import CodecError
@@ -96,6 +88,8 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
             for group, found in run_parallel(session, threads, groups, work, options.deadline, reserve):
                 if found is not None:
                     _settle(session, options.known, group, found, report)
+                    if found.bug is not None and found.bug.minimised:
+                        examiner.known.add(found.bug.signature)
                     session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
             for bug in _unfinished(session):
                 # Bugs of this run count too if a deadline has cut them short; otherwise they have had the most that one
@@ -160,7 +154,7 @@ class Examination:
 class Examiner:
     """Does a finding reproduce, how small can it be, is it the same each time.
 
-    plan: for benches that replay. waiting: how many groups have not begun.
+    plan: for benches that replay. waiting: how many groups have not begun. known: signatures of minimised bugs.
     """
 
     def __init__(self, session: Session, options: TriageOptions, plan: Path | None = None, waiting: int = 0) -> None:
@@ -169,6 +163,8 @@ class Examiner:
         self.options = options
         self.waiting = waiting
         self.lock = threading.Lock()
+        bugs = session.store.bugs(session.target.key)
+        self.known = {bug.signature_text for bug in bugs if bug.minimised}
         self.benches = Benches(session, options.timeout, {session.target.key: plan})
         self.close = self.benches.close
 
@@ -220,8 +216,15 @@ class Examiner:
         """Confirms a finding in fresh processes that was minimised to `small`; smallest: whether it was minimised to
         the end.
         """
-        way = strategy(self.bench, finding.verdict)
-        tried = ((each, *way.confirm(each, self.options.runs)) for each in way.attempts(finding, small))
+        way = strategy(self.bench, finding.verdict, self.known)
+        attempts = list(way.attempts(finding, small))
+        replayed = is_replayed(finding.verdict, self.dialect)
+        # Forks are quick. If no attempt shows itself in a fork, each has an interpreter.
+        tried = (
+            (attempt, *way.confirm(attempt, self.options.runs, alone))
+            for alone in ((False,) if replayed else (False, True))
+            for attempt in attempts
+        )
         found = _decisive(self._decided(*each, smallest and each[0].test == small) for each in tried)
         assert found is not None
         return found
@@ -284,7 +287,12 @@ class Examiner:
         script = attempt._replace(finding=finding._replace(outcome=outcome)).script(self.dialect)
         head = (text, api, verdict.oracle, verdict.kind)
         bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, smallest)
-        return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
+        return Examination(finding, "confirmed", self._means(seen), seen.hits, seen.runs, bug)
+
+    def _means(self, seen: Confirmation) -> str:
+        """Says which runs were which."""
+        interpreters = f"{seen.runs - seen.forks} in fresh interpreters"
+        return f"{interpreters}, {seen.forks} in forks of a process that had only imported {self.dialect.library}"
 
 
 def _decisive(examinations: Iterable[Examination]) -> Examination | None:

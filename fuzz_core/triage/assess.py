@@ -14,7 +14,7 @@ from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.oracles.kinds import GRADES, kind_of
 from fuzz_core.triage.cluster import Bug, clusters, spoke
 from fuzz_core.triage.signature import corrupts_heap
-from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW
+from fuzz_core.worker.stack import NULL_PAGE, OVERFLOW
 
 STATUSES = ("valid", "unknown", "invalid")
 

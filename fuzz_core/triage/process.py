@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,9 +18,10 @@ from typing import IO, NamedTuple
 from fuzz_core.adapters.dialect import Dialect, compiled_folders, surroundings
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, with_complaint
-from fuzz_core.triage import stack
 from fuzz_core.triage.signature import heard, inside, parse, stack_trace
+from fuzz_core.worker import stack
 from fuzz_core.worker.confinement import confined
+from fuzz_core.worker.scripts import SCRIPT_NAME
 
 KEPT_OUTPUT = 64 * 1024
 _HALF = KEPT_OUTPUT // 2
@@ -37,7 +38,6 @@ _MACHINE_BYTES = os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES
 # The bound on processor time is for a hang that outlives a killed controller.
 _LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -v "$1"; ulimit -t "$2"; shift 2; exec "$@"'
 
-SCRIPT_NAME = "repro.py"
 KEPT_TEXT = 2000
 KEPT_FRAMES = 20
 _TRACEBACK = "Traceback (most recent call last):"
@@ -205,11 +205,16 @@ def _held(pid: int) -> int:
 
 
 class Confirmation(NamedTuple):
-    """How often a script did what was wanted; `outcome` is the first wanted one, or the last where none was."""
+    """How often a script did what was wanted; `outcome` is the first wanted one, or the last where none was.
+
+    forks: how many of the runs were forks of a process that had only imported the library; the other runs had a fresh
+    interpreter each.
+    """
 
     hits: int
     runs: int
     outcome: Outcome
+    forks: int = 0
 
 
 def run_python(
@@ -241,21 +246,6 @@ def run_script(
 ) -> Outcome:
     """What a script does in a fresh, limited process. Raises UserError for a missing interpreter."""
     return classify(run_python(python, {SCRIPT_NAME: script}, dialect, timeout, memory_bytes, processes), dialect)
-
-
-def confirm(
-    python: str,
-    script: str,
-    wanted: Callable[[Outcome], bool],
-    dialect: Dialect,
-    runs: int = 3,
-    timeout: float = 60.0,
-    processes: Processes | None = None,
-) -> Confirmation:
-    """Runs a script `runs` times, each in a process of its own, and counts the wanted outcomes."""
-    outcomes = [run_script(python, script, dialect, timeout, processes=processes) for _ in range(runs)]
-    hits = [outcome for outcome in outcomes if wanted(outcome)]
-    return Confirmation(len(hits), runs, (hits or outcomes[-1:])[0])
 
 
 def printed(python: str, script: str, dialect: Dialect, timeout: float, processes: Processes) -> Outcome:
