@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ IMPORT_SECONDS = 30.0
 GDB_SECONDS = 120.0
 HANG_IMPORT_SECONDS = 5.0
 HANG_FACTOR = 5.0
+HANGS_AT_A_TIME = 2
 CORRUPTION_FACTOR = 3
 # Looks that a finding has in fresh interpreters before it counts as not reproduced, where a fork has shown it.
 LOOKS = 2
@@ -70,24 +72,35 @@ class Bench:
         limits = (self.seconds(kind) if seconds is None else seconds, memory_bytes)
         return run_script(self.target.python, script, self.dialect, *limits, processes=self.processes)
 
-    def fork(self, script: str, kind: str, number: int = 0, traced: bool = False) -> Outcome:
+    def fork(
+        self, script: str, kind: str, number: int = 0, traced: bool = False, seconds: float | None = None
+    ) -> Outcome:
         """Returns the outcome of a script in a fork of a process that has imported the library and executed nothing.
 
-        number: which run it is. traced: whether to look for the native frames of a death.
+        number: which run it is. traced: whether to look for the native frames of a death. seconds: its time limit; for
+        a hang, which has been looked at for longer before, that of a test.
         """
         began = time.monotonic()
-        end = self.shared.run(script, self.seconds(kind), number, traced)
+        seconds = seconds or (self.timeout if kind == "hang" else self.seconds(kind))
+        end = self.shared.run(script, seconds, number, traced)
         outcome = classify(Finished(end.status, "", end.stderr, time.monotonic() - began), self.dialect)
         if outcome.kind != "signal" or outcome.frames or end.frames is None:
             return outcome
         return outcome._replace(frames=inside(end.frames, self.dialect))
+
+    def _shows(self, script: str, kind: str, forks: int, wanted: Callable[[Outcome], bool]) -> bool:
+        """Whether all forks but the first show it. Forks that hang do so side by side, in the usual limit."""
+        if kind != "hang":
+            return all(wanted(self.fork(script, kind, number)) for number in range(1, forks))
+        with ThreadPoolExecutor(HANGS_AT_A_TIME) as threads:
+            return all(map(wanted, threads.map(lambda number: self.fork(script, kind, number), range(1, forks))))
 
     def look(self, script: str, kind: str, alone: bool) -> Outcome:
         """Returns the outcome of a first run: in a fresh interpreter (`alone`), or in a fork.
 
         The interpreter has no limit of address space: some scripts die of what the limit has denied them.
         """
-        return self.run(script, kind, memory_bytes=0) if alone else self.fork(script, kind, traced=True)
+        return self.run(script, kind, memory_bytes=0) if alone else self.fork(script, kind, traced=kind != "hang")
 
     def confirm(
         self,
@@ -110,7 +123,7 @@ class Bench:
         if not alone:
             interpreters = 0 if known else (runs + 1) // 2 if suspected_death(first) else 1
             forks = max(wanted_runs - interpreters, 0)
-            if all(wanted(self.fork(script, kind, number)) for number in range(1, forks)):
+            if self._shows(script, kind, forks, wanted):
                 if known:
                     return Confirmation(wanted_runs, wanted_runs, first, forks)
                 fresh = [self.look(script, kind, alone=True)]
@@ -130,8 +143,11 @@ class Bench:
         return Confirmation(len(hits), len(outcomes), (hits or outcomes[-1:])[0])
 
     def with_frames(self, outcome: Outcome, script: str) -> Outcome:
-        """A death with the native frames where it happened, unless it says by itself what it died of."""
-        if outcome.kind != "signal" or outcome.frames or speaks(outcome):
+        """A death with the native frames where it happened, unless it says by itself what it died of.
+
+        Where the allocator noticed a corrupted heap is not where the fault was.
+        """
+        if outcome.kind != "signal" or outcome.frames or speaks(outcome) or corrupts_heap(outcome):
             return outcome
         found = frames(self.target.python, script, GDB_SECONDS, self.dialect, self.processes)
         return outcome._replace(frames=found)

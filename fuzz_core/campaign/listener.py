@@ -338,8 +338,8 @@ class FuzzListener:
         report.members = feedback.members.total()
         report.growth.append((round(report.seconds, 2), report.tests, report.classes, report.operators, report.kept))
 
-    def show(self, done: float) -> None:
-        """Shows progress."""
+    def show(self, done: float, triage: Mapping[str, int]) -> None:
+        """Shows progress. triage: figures of the examinations beside the fuzz."""
         report = self.report
         self.session.watch.advance(
             done,
@@ -351,6 +351,7 @@ class FuzzListener:
             operators=len(self.feedback.operators),
             findings=report.kept,
             deaths=report.deaths,
+            **triage,
         )
 
 

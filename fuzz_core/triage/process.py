@@ -21,6 +21,7 @@ from fuzz_core.ir.outcome import Outcome, with_complaint
 from fuzz_core.triage.signature import heard, inside, parse, stack_trace
 from fuzz_core.worker import stack
 from fuzz_core.worker.confinement import confined
+from fuzz_core.worker.limits import delayed
 from fuzz_core.worker.scripts import SCRIPT_NAME
 
 KEPT_OUTPUT = 64 * 1024
@@ -30,6 +31,8 @@ DEFAULT_MEMORY = 8 << 30
 # that is looked at, in seconds.
 HELD_SHARE = 1 / 3
 _LOOK_SECONDS = 0.05
+# How many times its time limit a process may have waited for a processor.
+_MOST_WAITED = 9.0
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "TZ")
 _CHUNK = 16 * 1024
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -188,10 +191,15 @@ def run(
 
 
 def _ended(process: subprocess.Popen[bytes], end: float, held: int) -> int | None:
-    """Its exit status, that of SIGKILL where it holds more bytes than it may (0: any), None where its time is over."""
-    while (left := end - time.monotonic()) > 0:
+    """Its exit status, that of SIGKILL where it holds more bytes than it may (0: any), None where its time is over.
+
+    The seconds in which it had no processor are not counted, a few times its own time at most.
+    """
+    began = time.monotonic()
+    last = end + (end - began) * _MOST_WAITED
+    while (now := time.monotonic()) < min(end + delayed(process.pid), last):
         try:
-            return process.wait(min(left, _LOOK_SECONDS) if held else left)
+            return process.wait(_LOOK_SECONDS if held else max(end - now, _LOOK_SECONDS))
         except subprocess.TimeoutExpired:
             if held and _held(process.pid) > held:
                 return -signal.SIGKILL

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
-from fuzz_core.campaign.examination import Examiner, TriageOptions
+from fuzz_core.campaign.examiner import Examiner, TriageOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
