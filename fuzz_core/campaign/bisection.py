@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzz_core.adapters.library import library_of
+from fuzz_core.campaign.bench import Bench, speaks
 from fuzz_core.campaign.planning import make_replay_plan
-from fuzz_core.campaign.reproduce import Bench, case_of, is_replayed, speaks
+from fuzz_core.campaign.reproduce import case_of, is_replayed, sightings
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import Interrupted, UserError
@@ -213,7 +214,7 @@ class _Bisector:
         other = ""
         with closing(Bench(record, self.processes, self.options.timeout, self.plan, session.stopped)) as bench:
             while done < runs and (rate or not hits):
-                check = summed(bench.sightings(self.case, 1))
+                check = summed(sightings(bench, self.case, 1))
                 changed = check.status == CHANGED
                 if changed and own:
                     self.said = self.said or check.said

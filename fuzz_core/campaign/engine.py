@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from fuzz_core.campaign.examination import TriageOptions, TriageReport, examine
+from fuzz_core.campaign.examination import Desk, TriageOptions, TriageReport, examine
 from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
@@ -26,6 +27,8 @@ from fuzz_core.modelgen.moco.facts import Knowledge
 
 # Share of the time that is left of a time-box as a round begins.
 TRIAGE_SHARE = 0.4
+# The same where findings are examined beside the fuzz.
+LATE_TRIAGE_SHARE = 0.15
 # A further round shorter than this share of the time-box is not worth its start.
 LEAST_SHARE = 0.1
 # A further round has to be so many times as long as it takes until the first test.
@@ -57,11 +60,13 @@ class FuzzEngine(Protocol):
         """Fuzzes for one round."""
 
 
-def rounds(session: Session, seed: int, seconds: float, end: float | None) -> Iterator[Round]:
+def rounds(
+    session: Session, seed: int, seconds: float, end: float | None, share: float = TRIAGE_SHARE
+) -> Iterator[Round]:
     """Rounds of a time-box of so many seconds until the clock says `end`; the caller examines between them.
 
     A further round has a seed of its own, made of the first. A counted run (`end` is None) has one round and no limit.
-    After the user has asked to stop there is no further round.
+    After the user has asked to stop there is no further round. share: of what is left, for examining alone.
     """
     if end is None:
         yield Round(seed)
@@ -70,7 +75,7 @@ def rounds(session: Session, seed: int, seconds: float, end: float | None) -> It
         left = end - session.clock()
         if number > 1 and (session.stopped() or left < LEAST_SHARE * seconds):
             return
-        fuzzing = max(left * (1 - TRIAGE_SHARE), 1.0)
+        fuzzing = max(left * (1 - share), 1.0)
         yield Round(seed if number == 1 else derive(seed, "round", number) % 2**31, fuzzing, left - fuzzing)
 
 
@@ -79,23 +84,35 @@ def fuzz_and_examine(
 ) -> list[TriageReport]:
     """Fuzzes for the larger share of the time left and examines in the rest, in rounds. Returns a report by session.
 
-    Arguments as in `rounds`. The rounds end early when findings have to wait for the next time.
+    Single calls are examined beside the fuzz as well, where there is a worker to spare and a time limit: a counted run
+    is the same each time. Arguments as in `rounds`. The rounds end early when findings have to wait for the next time.
     """
     reports = [TriageReport() for _ in engine.sessions]
-    for turn in rounds(engine.sessions[0], seed, seconds, end):
-        if turn.seconds is not None and turn.seconds < engine.least:
-            break
-        engine.fuzz(turn)
-        for report, later in zip(reports, _examined(engine.sessions, options, end), strict=True):
-            report.add(later)
-        if left := sum(report.left for report in reports):
-            engine.sessions[0].watch.note(f"no further round of fuzzing: {left} findings wait to be examined")
-            break
+    with ExitStack() as opened:
+        desk = None
+        if isinstance(engine, CallEngine) and end is not None and engine.sessions[0].workers > 1:
+            desk = opened.enter_context(Desk(engine.sessions[0], replace(options, deadline=end)))
+            engine.desk = desk
+        share = TRIAGE_SHARE if desk is None else LATE_TRIAGE_SHARE
+        for turn in rounds(engine.sessions[0], seed, seconds, end, share):
+            if turn.seconds is not None and turn.seconds < engine.least:
+                break
+            engine.fuzz(turn)
+            for report, later in zip(reports, _examined(engine.sessions, options, end, desk), strict=True):
+                report.add(later)
+            if left := sum(report.left for report in reports):
+                engine.sessions[0].watch.note(f"no further round of fuzzing: {left} findings wait to be examined")
+                break
     return reports
 
 
-def _examined(sessions: Sequence[Session], options: TriageOptions, end: float | None) -> list[TriageReport]:
-    """Examines each session, the fewest pending findings first: the others have the time that one leaves."""
+def _examined(
+    sessions: Sequence[Session], options: TriageOptions, end: float | None, desk: Desk | None
+) -> list[TriageReport]:
+    """Examines each session, the fewest pending findings first: the others have the time that one leaves.
+
+    desk: of the only session.
+    """
     left = [len(session.store.pending_findings(session.target.key)) for session in sessions]
     reports = [TriageReport(left=each) for each in left]
     for done, place in enumerate(sorted(range(len(left)), key=left.__getitem__)):
@@ -103,7 +120,7 @@ def _examined(sessions: Sequence[Session], options: TriageOptions, end: float | 
         if not session.stopped():
             now = session.clock()
             deadline = None if end is None else now + max(end - now, 0.0) / (len(left) - done)
-            reports[place] = examine(session, replace(options, deadline=deadline))
+            reports[place] = examine(session, replace(options, deadline=deadline), desk)
     return reports
 
 
@@ -147,7 +164,7 @@ class MocoEngine:
 class CallEngine:
     """Fuzzes single calls. In a share of each round with a time limit, another engine grows models.
 
-    left_out: why no models grow any more; empty as long as they do.
+    left_out: why no models grow any more; empty as long as they do. desk: examines findings beside the fuzz.
     """
 
     def __init__(
@@ -160,6 +177,7 @@ class CallEngine:
         self.report = FuzzReport()
         self.left_out = ""
         self.least = 0.0
+        self.desk: Desk | None = None
 
     @property
     def grown(self) -> MocoReport | None:
@@ -173,7 +191,7 @@ class CallEngine:
         models = self._models_seconds(turn.seconds)
         seconds = None if turn.seconds is None else turn.seconds - models
         options = replace(self.options, seed=turn.seed, seconds=seconds, examining=turn.examining)
-        tested = fuzz(session, options)
+        tested = fuzz(session, options, self.desk)
         self.least = LEAST_STARTS * (session.clock() - began - tested.seconds)
         self.report.add(tested)
         if self.models is not None and models and not session.stopped():

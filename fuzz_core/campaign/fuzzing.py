@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any
 
 from fuzz_core.campaign.carryover import stirred
+from fuzz_core.campaign.examination import Desk
 from fuzz_core.campaign.listener import Feedback, FuzzListener, FuzzReport
 from fuzz_core.campaign.planning import chosen, make_plan
 from fuzz_core.campaign.scheduler import ExaminationBacklog, Scheduler, Timeouts, slice_for
@@ -32,8 +33,7 @@ class FuzzOptions:
     """seconds or tests bound the run (tests alone makes it independent of the clock). disabled: mutator kinds.
 
     schedule: a ranking's name. grow: whether test cases that show something new are mutated further. examining: seconds
-    that are kept for examining what is found, after `seconds`; the fuzz ends early where they will not do. runs: of the
-    script of each finding then.
+    that are kept for examining what is found, after `seconds`; the fuzz ends early where they will not do.
     """
 
     seconds: float | None = 60.0
@@ -46,15 +46,17 @@ class FuzzOptions:
     schedule: str = "bandit"
     grow: bool = True
     examining: float | None = None
-    runs: int = 5
 
     def as_json(self) -> dict[str, Any]:
         """Returns the options as the run's record keeps them."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
 
-def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
-    """Fuzzes within the bounds and returns the figures; findings are pending in the store."""
+def fuzz(session: Session, options: FuzzOptions, desk: Desk | None = None) -> FuzzReport:
+    """Fuzzes within the bounds and returns the figures; findings are pending in the store.
+
+    desk: examines findings beside the fuzz, in the places of some of its workers.
+    """
     rows = chosen(session, options.patterns)
     report = FuzzReport()
     began = session.clock()
@@ -68,10 +70,10 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
             report.start_up = start_up = session.clock() - began
             if options.seconds is not None and options.seconds <= start_up:
                 raise too_short(f"{options.seconds:.0f} s for fuzzing are over before the first test", start_up)
-            backlog = _backlog(session, options, session.clock() - starting, began)
+            backlog = None if desk is not None else _backlog(session, options, session.clock() - starting, began)
             run = Run(session, options.seed, options.as_json())
             report.run = run.number
-            _run(session, options, Plan(path), zygote, run, report, began, backlog)
+            _run(session, options, Plan(path), zygote, run, report, began, backlog, desk)
     run.end(report)
     return report
 
@@ -87,7 +89,7 @@ def _backlog(session: Session, options: FuzzOptions, start_up: float, began: flo
     if options.seconds is None or options.examining is None:
         return None
     end = began + options.seconds + options.examining
-    backlog = ExaminationBacklog(start_up, options.runs, session.workers, end)
+    backlog = ExaminationBacklog(start_up, session.workers, end)
     pending = session.store.pending_findings(session.target.key)
     backlog.add({signature(each.api, each.verdict, each.outcome).text: each.verdict.kind for each in pending}.values())
     return backlog
@@ -102,6 +104,7 @@ def _run(
     report: FuzzReport,
     began: float,
     backlog: ExaminationBacklog | None,
+    desk: Desk | None,
 ) -> None:
     counts = {api: plan.count(api) for api in plan.places}
     report.apis = len(counts)
@@ -128,10 +131,15 @@ def _run(
     def over() -> bool:
         now = session.clock()
         spent = 0.0 if seconds is None else (now - began) / seconds
-        full = backlog is not None and spent >= LEAST_SHARE and backlog.fills(now)
-        return session.stopped() or spent >= 1.0 or full
+        full = desk.is_full if desk is not None else backlog is not None and backlog.fills(now)
+        return session.stopped() or spent >= 1.0 or (full and spent >= LEAST_SHARE)
+
+    def width() -> int:
+        return max(session.workers - (desk.running if desk is not None else 0), 1)
 
     def tick() -> None:
+        if desk is not None:
+            desk.step(fuzzing=True)
         report.seconds = session.clock() - started
         report.deaths = pool.deaths
         feedback.save()
@@ -139,10 +147,10 @@ def _run(
         done = report.seconds if seconds is not None else report.tests
         if done * GROWTH_POINTS >= total * len(report.growth):
             listener.point()
-        listener.show(done)
+        listener.show(done, desk.figures if desk is not None else {})
 
     try:
-        pool.run(listener, over, tick)
+        pool.run(listener, over, tick, width)
     finally:
         feedback.save(at_once=True)
     tick()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
-from fuzz_core.campaign.reproduce import CRASH, PLAIN
+from fuzz_core.campaign.bench import CRASH, PLAIN
 from fuzz_core.campaign.scheduler import FINDING_REWARD, ExaminationBacklog, Scheduler
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease
@@ -352,8 +352,8 @@ class FuzzListener:
         report.members = feedback.members.total()
         report.growth.append((round(report.seconds, 2), report.tests, report.classes, report.operators, report.kept))
 
-    def show(self, done: float) -> None:
-        """Shows progress."""
+    def show(self, done: float, triage: Mapping[str, int]) -> None:
+        """Shows progress. triage: figures of the examinations beside the fuzz."""
         report = self.report
         self.session.watch.advance(
             done,
@@ -365,6 +365,7 @@ class FuzzListener:
             operators=len(self.feedback.operators),
             findings=report.kept,
             deaths=report.deaths,
+            **triage,
         )
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import inf
 
 from fuzz_core.adapters.dialect import DOUBLE, NUDGED
-from fuzz_core.campaign.reproduce import PLAIN, Bench
+from fuzz_core.campaign.bench import PLAIN, Bench
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.tree import walk

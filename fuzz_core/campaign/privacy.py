@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fuzz_core.campaign.reproduce import Attempt, Bench
+from fuzz_core.campaign.bench import Bench
+from fuzz_core.campaign.reproduce import Attempt
 from fuzz_core.ir.errors import BuildError, CodecError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.triage.assess import filled, is_told_openly, suspicion
-from fuzz_core.triage.stack import NULL_PAGE
+from fuzz_core.worker.stack import NULL_PAGE
 
 
 def worst_suspicion(bench: Bench, attempt: Attempt, outcome: Outcome) -> str:

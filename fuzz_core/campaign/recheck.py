@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from fuzz_core.campaign.bench import Benches
 from fuzz_core.campaign.history import Lives, Standing, libraries, ordered, review_standings
 from fuzz_core.campaign.planning import make_replay_plan
-from fuzz_core.campaign.reproduce import Benches, Case, case_of, is_replayed
+from fuzz_core.campaign.reproduce import Case, case_of, is_replayed, sightings
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
@@ -134,14 +135,14 @@ class _Work:
         fixed.
         """
         runs, origin = self.options.runs, self.builds.get(case.bug.target)
-        seen = self.benches.on(self.target).sightings(case, runs)
+        seen = sightings(self.benches.on(self.target), case, runs)
         if origin is not None and summed(seen).status == CHANGED:
-            own = seen if origin is self.target else self.benches.on(origin).sightings(case, 1)
+            own = seen if origin is self.target else sightings(self.benches.on(origin), case, 1)
             seen = recognised(seen, own[0])
         check = {self.target.key: summed(seen)}
         if summed(seen).status != CLEAN or case.bug.id not in self.closing or origin is None:
             return check
-        return {origin.key: summed(self.benches.on(origin).sightings(case, runs)), **check}
+        return {origin.key: summed(sightings(self.benches.on(origin), case, runs)), **check}
 
 
 def _plan(session: Session, folder: Path, cases: Sequence[Case]) -> Path | None:

@@ -28,6 +28,8 @@ PRIOR = 0.1
 FAIR_PERIOD = 4
 MOST_SHARE = 0.05
 UNCAPPED_SLICES = 40.0
+# An examination takes about as long as so many starts of the library: one interpreter, and forks that take little.
+STARTS_PER_EXAMINATION = 2
 
 
 class Ranking:
@@ -158,13 +160,12 @@ class ExaminationBacklog:
 
     Args:
         start_up: seconds until a script of the library is at its call.
-        runs: runs of a script that confirm a finding.
         workers: examinations at a time.
         end: clock time by which every examination is to be done.
     """
 
-    def __init__(self, start_up: float, runs: int, workers: int, end: float) -> None:
-        self.unit = start_up * runs / workers
+    def __init__(self, start_up: float, workers: int, end: float) -> None:
+        self.unit = start_up * STARTS_PER_EXAMINATION / workers
         self.end = end
         self.seconds = 0.0
 

@@ -19,12 +19,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.journal import Entry, Journal
-from fuzz_core.worker.limits import children
+from fuzz_core.worker.limits import children, delayed
 
 # Beyond it nobody can say what a process has done between two looks.
 GLANCE_SECONDS = 0.25
 # A compiler that takes longer for one operator hangs.
 MOST_SECONDS = 300.0
+# Share of its time that a process may have waited for a processor, whatever the kernel says.
+MOST_WAITED = 0.9
 _LOCKS = Path("/proc/locks")
 _WAITING = re.compile(r"^\d+: -> \w+ +\w+ +\w+ +(\d+) ", re.MULTILINE)
 KEPT_BYTES = 1 << 20
@@ -63,7 +65,10 @@ class Compiling:
 
 
 class Stopwatch:
-    """The seconds that a process has spent since a moment, without those that it compiled."""
+    """The seconds that a process has spent since a moment, without those that it compiled or had no processor in.
+
+    So a busy machine makes no time-outs: a process that is ready to run and has to wait loses none of its time.
+    """
 
     def __init__(self, compiling: Compiling, pid: int, began: float) -> None:
         self.compiling = compiling
@@ -71,10 +76,19 @@ class Stopwatch:
         self.began = began
         # Since the look before: what it did then is likely to be what it does now.
         self.before = compiling.before[pid]
+        self.delay = delayed(pid)
 
     def seconds(self, now: float) -> float:
         """What it has spent by now."""
-        return now - self.began - min(self.compiling.seconds[self.pid] - self.before, MOST_SECONDS)
+        taken = now - self.began - min(self.compiling.seconds[self.pid] - self.before, MOST_SECONDS)
+        if taken < GLANCE_SECONDS:
+            return taken
+        return taken - waited(self.pid, self.delay, taken)
+
+
+def waited(pid: int, before: float, taken: float) -> float:
+    """Seconds without a processor of those that a process has taken, since it had waited for `before` seconds."""
+    return min(max(delayed(pid) - before, 0.0), taken * MOST_WAITED)
 
 
 def waiting() -> set[int]:

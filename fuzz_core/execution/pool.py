@@ -165,16 +165,23 @@ class Pool:
         self.futile = 0.0
         self.looked = 0.0
 
-    def run(self, listener: Listener, stop: Callable[[], bool], tick: Callable[[], None]) -> None:
+    def run(
+        self,
+        listener: Listener,
+        stop: Callable[[], bool],
+        tick: Callable[[], None],
+        width: Callable[[], int] | None = None,
+    ) -> None:
         """Works until the listener has no more leases and none is under way, or `stop` says so.
 
+        width: how many leases may be under way at a time; None: as many as there are workers.
         Raises ZygoteError where workers cannot be had, UserError where the disk is full.
         """
         self.listener = listener
         try:
             while not stop():
-                for slot in self.slots:
-                    if slot.lease is None and (lease := self.listener.next_lease()) is not None:
+                for slot in self._free(len(self.slots) if width is None else width()):
+                    if (lease := self.listener.next_lease()) is not None:
                         self._hand(slot, lease, lease)
                 if all(slot.lease is None for slot in self.slots):
                     return
@@ -192,6 +199,11 @@ class Pool:
         finally:
             self.recruits.close()
             self.links.close()
+
+    def _free(self, width: int) -> list[Slot]:
+        """Slots for further leases, so that no more than `width` are under way."""
+        free = [slot for slot in self.slots if slot.lease is None]
+        return free[: max(width - (len(self.slots) - len(free)), 0)]
 
     def _hand(self, slot: Slot, lease: Lease, rest: Lease) -> None:
         """Gives a slot a lease, or the rest of it that a worker who was killed had not come to."""

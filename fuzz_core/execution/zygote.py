@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,6 +34,9 @@ from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import ORDERLY
 
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ", "KERAS_BACKEND")
+# Workers run beside each other, and their logs are read by nobody. A bug's script has the library's own defaults.
+WORKER_VARIABLES = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "1"}
+SCRIPT_VARIABLES = {"TF_CPP_MIN_LOG_LEVEL": "0"}
 START_SECONDS = 180.0
 ANSWER_SECONDS = 30.0
 END_SECONDS = 10.0
@@ -54,9 +58,7 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
         "PYTHONPATH": os.pathsep.join(filter(None, [str(_code()), outside])),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "TF_CPP_MIN_LOG_LEVEL": "1",
+        **WORKER_VARIABLES,
         "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     }
     return {**kept, **fixed, **(extra or {})}
@@ -83,7 +85,7 @@ class ZygoteError(NightfuzzError):
 
 
 class Zygote:
-    """A running zygote of one target. `role` is `list`, `trace` or `fuzz` (which needs a plan file)."""
+    """A running zygote of one target. `role` is `list`, `trace`, `script` or `fuzz` (which needs a plan file)."""
 
     def __init__(
         self,
@@ -109,6 +111,12 @@ class Zygote:
             wanted = surroundings(dialect, python)
             writable += compiled_folders(dialect, python)
         self.environment = environment(self.root, wanted)
+        if role == "script":
+            for name in WORKER_VARIABLES.keys() - wanted.keys():
+                del self.environment[name]
+            self.environment |= SCRIPT_VARIABLES
+        # Threads may share a zygote: one asks at a time.
+        self.lock = threading.RLock()
         self.writable = writable
         self.plan = plan
         self.children = 0
@@ -180,18 +188,19 @@ class Zygote:
 
     def fork(self, job: str, memory: int, **request: Any) -> Link:
         """A new child in an empty directory. Raises ZygoteError, NoSpace; a dead zygote is started again once."""
-        try:
-            child = self.order(job, memory, **request)
-            self.deliver()
-        except (ZygoteError, OSError):
-            if self.closed:
-                raise
-            self._stop()
-            self.generation += 1
-            self._start()
-            child = self.order(job, memory, **request)
-            self.deliver()
-        return child
+        with self.lock:
+            try:
+                child = self.order(job, memory, **request)
+                self.deliver()
+            except (ZygoteError, OSError):
+                if self.closed:
+                    raise
+                self._stop()
+                self.generation += 1
+                self._start()
+                child = self.order(job, memory, **request)
+                self.deliver()
+            return child
 
     def order(self, job: str, memory: int, **request: Any) -> Link:
         """Asks for a child without waiting for it: it can be written to, but has no pid before `deliver`."""
@@ -254,15 +263,16 @@ class Zygote:
         With the zygote gone (a library may kill its parent) nobody knows it: the child is killed and counts as that.
         """
         request = {"reap": child.pid, "seconds": seconds}
-        try:
-            self.deliver()
-            self.control.settimeout(ANSWER_SECONDS)
-            self.control.send(json.dumps(request).encode())
-            return int(self._answer(ANSWER_SECONDS + seconds)["status"])
-        except (OSError, ZygoteError):
-            self.generation += child.generation == self.generation
-            child.kill()
-            return signal.SIGKILL
+        with self.lock:
+            try:
+                self.deliver()
+                self.control.settimeout(ANSWER_SECONDS)
+                self.control.send(json.dumps(request).encode())
+                return int(self._answer(ANSWER_SECONDS + seconds)["status"])
+            except (OSError, ZygoteError):
+                self.generation += child.generation == self.generation
+                child.kill()
+                return signal.SIGKILL
 
     def _stop(self) -> None:
         """Ends the zygote and all its descendants, through the process that guards it."""

@@ -16,7 +16,7 @@ from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase
 from fuzz_core.oracles.kinds import ACCEPTS, GRADES, kind_of
 from fuzz_core.triage.cluster import MEMORY, Bug, clusters, place_of, spoke
 from fuzz_core.triage.signature import corrupts_heap
-from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW
+from fuzz_core.worker.stack import NULL_PAGE, OVERFLOW
 
 STATUSES = ("valid", "unknown", "invalid")
 
@@ -260,6 +260,8 @@ NOISE = 0.002
 GROWTH, STEP = 4.0, 1.5
 # What grows may turn out to take so many times as long as it promises: what is larger fits no cache.
 SLACK = 4.0
+# How many times the limit a call has that is so near to it.
+NEAR = 2.0
 # The largest numbers are looked at one by one as well: all together may be no legal call.
 ALONE = 3
 # The logarithm of how many times longer than the last that ended: what is more is no number to reckon with.
@@ -269,15 +271,19 @@ MOST = 50.0
 def excuse(test: TestCase, seconds: Seconds, hangs: Callable[[float], bool], limit: float) -> str:
     """Why a call that timed out is no bug; empty where it is one.
 
-    seconds: until a test case ends, however it does; None where it does not in time. hangs: whether the call does not
-    end in so many seconds, alone. limit: those within which a call ends.
+    Smaller numbers in its arguments are tried first: they cost least, and tell effort that grows from a call that is
+    stuck. seconds: until a test case ends, however it does; None where it does not in time. hangs: whether the call
+    does not end in so many seconds, alone. limit: those within which a call ends.
     """
-    if not hangs(limit):
-        return f"ends within {limit:g} s"
     asked = seconds_asked_for(test, seconds)
-    if asked >= limit or (asked * SLACK >= limit and not hangs(limit * SLACK)):
+    if asked >= limit:
         return "takes as long as its numbers ask for"
-    return ""
+    # What is near the limit may need more than the power of its numbers says.
+    near = asked * SLACK >= limit
+    longest = limit * (NEAR if near else 1.0)
+    if hangs(longest):
+        return ""
+    return "takes as long as its numbers ask for" if near else f"ends within {longest:g} s"
 
 
 def seconds_asked_for(test: TestCase, seconds: Seconds) -> float:

@@ -18,7 +18,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.signature import corrupts_heap, normalised
-from fuzz_core.triage.stack import FAULTS
+from fuzz_core.worker.stack import FAULTS
 
 TOP = 3
 IN_COMMON = 2

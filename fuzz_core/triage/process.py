@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,9 +18,11 @@ from typing import IO, NamedTuple
 from fuzz_core.adapters.dialect import Dialect, compiled_folders, surroundings
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, with_complaint
-from fuzz_core.triage import stack
 from fuzz_core.triage.signature import heard, inside, parse, stack_trace
+from fuzz_core.worker import stack
 from fuzz_core.worker.confinement import confined
+from fuzz_core.worker.limits import delayed
+from fuzz_core.worker.scripts import SCRIPT_NAME
 
 KEPT_OUTPUT = 64 * 1024
 _HALF = KEPT_OUTPUT // 2
@@ -29,6 +31,8 @@ DEFAULT_MEMORY = 8 << 30
 # that is looked at, in seconds.
 HELD_SHARE = 1 / 3
 _LOOK_SECONDS = 0.05
+# How many times its time limit a process may have waited for a processor.
+_MOST_WAITED = 9.0
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "TZ")
 _CHUNK = 16 * 1024
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -37,7 +41,6 @@ _MACHINE_BYTES = os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES
 # The bound on processor time is for a hang that outlives a killed controller.
 _LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -v "$1"; ulimit -t "$2"; shift 2; exec "$@"'
 
-SCRIPT_NAME = "repro.py"
 KEPT_TEXT = 2000
 KEPT_FRAMES = 20
 _TRACEBACK = "Traceback (most recent call last):"
@@ -188,10 +191,15 @@ def run(
 
 
 def _ended(process: subprocess.Popen[bytes], end: float, held: int) -> int | None:
-    """Its exit status, that of SIGKILL where it holds more bytes than it may (0: any), None where its time is over."""
-    while (left := end - time.monotonic()) > 0:
+    """Its exit status, that of SIGKILL where it holds more bytes than it may (0: any), None where its time is over.
+
+    The seconds in which it had no processor are not counted, a few times its own time at most.
+    """
+    began = time.monotonic()
+    last = end + (end - began) * _MOST_WAITED
+    while (now := time.monotonic()) < min(end + delayed(process.pid), last):
         try:
-            return process.wait(min(left, _LOOK_SECONDS) if held else left)
+            return process.wait(_LOOK_SECONDS if held else max(end - now, _LOOK_SECONDS))
         except subprocess.TimeoutExpired:
             if held and _held(process.pid) > held:
                 return -signal.SIGKILL
@@ -205,11 +213,16 @@ def _held(pid: int) -> int:
 
 
 class Confirmation(NamedTuple):
-    """How often a script did what was wanted; `outcome` is the first wanted one, or the last where none was."""
+    """How often a script did what was wanted; `outcome` is the first wanted one, or the last where none was.
+
+    forks: how many of the runs were forks of a process that had only imported the library; the other runs had a fresh
+    interpreter each.
+    """
 
     hits: int
     runs: int
     outcome: Outcome
+    forks: int = 0
 
 
 def run_python(
@@ -241,21 +254,6 @@ def run_script(
 ) -> Outcome:
     """What a script does in a fresh, limited process. Raises UserError for a missing interpreter."""
     return classify(run_python(python, {SCRIPT_NAME: script}, dialect, timeout, memory_bytes, processes), dialect)
-
-
-def confirm(
-    python: str,
-    script: str,
-    wanted: Callable[[Outcome], bool],
-    dialect: Dialect,
-    runs: int = 3,
-    timeout: float = 60.0,
-    processes: Processes | None = None,
-) -> Confirmation:
-    """Runs a script `runs` times, each in a process of its own, and counts the wanted outcomes."""
-    outcomes = [run_script(python, script, dialect, timeout, processes=processes) for _ in range(runs)]
-    hits = [outcome for outcome in outcomes if wanted(outcome)]
-    return Confirmation(len(hits), runs, (hits or outcomes[-1:])[0])
 
 
 def printed(python: str, script: str, dialect: Dialect, timeout: float, processes: Processes) -> Outcome:

@@ -19,7 +19,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict, reason_of
 from fuzz_core.ir.wire import decode
 from fuzz_core.oracles.crash import CORRUPTION
 from fuzz_core.oracles.kinds import kind_of
-from fuzz_core.triage.stack import FAULTS
+from fuzz_core.worker.stack import FAULTS
 
 TOP_FRAMES = 3
 MAX_TEXT = 200

@@ -132,6 +132,20 @@ def children(pid: int | str = "self") -> list[int]:
     return found
 
 
+def delayed(pid: int, depth: int = 3) -> float:
+    """Seconds for which a process, or what it has started, was ready to run and had no processor.
+
+    Of all their threads the one that has waited longest counts: the others wait for it, or beside it.
+    """
+    longest = 0
+    with suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - names alone
+            with suppress(OSError, ValueError, IndexError):
+                longest = max(longest, int(Path(f"/proc/{pid}/task/{task}/schedstat").read_bytes().split()[1]))
+    below = (delayed(child, depth - 1) for child in children(pid)) if depth > 1 else ()
+    return float(max([longest / 1e9, *below]))
+
+
 def wait_for(pid: int, seconds: float) -> bool:
     """Whether a child has ended, within `seconds`; its status stays to be read."""
     descriptor = os.pidfd_open(pid)

@@ -2,7 +2,7 @@
 
 It speaks JSON datagrams over a Unix socket: `{"fork": job, …}` with the child's descriptors attached is answered by
 `{"pid": n}`, `{"reap": pid, "seconds": s}` by `{"status": wait status}` once that child is gone with all it started.
-Requests are answered in order. A job lists apis, runs a seed, fuzzes the leases it is handed, or weighs an oracle.
+Requests are answered in order. A job lists apis, runs a seed or a bug's script, or fuzzes the leases it is handed.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from fuzz_core.worker.observers import GARBAGE, garbage, resident
 from fuzz_core.worker.plan import Plan
 from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
 from fuzz_core.worker.programs_raised import PROGRAM
+from fuzz_core.worker.scripts import run_script
 
 # What elements of each kind are told as: exact for all that programs compute with.
 TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
@@ -161,17 +162,27 @@ def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
             channel.send({"replayed": lease["lease"], **told})
 
 
+def script(world: World, channel: Channel, job: dict[str, Any]) -> None:
+    """Runs a bug's script as a program of its own, and sends how it ended."""
+    channel.send({**run_script(job["script"], job["byte"], job["traced"]), "end": True})
+
+
 JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
     "inventory": inventory,
     "seed": seed,
     "fuzz": fuzz,
+    "script": script,
 }
 
 
 def load_world(library: str, role: str, plan: str) -> World:
-    """Imports the library; by role, lists its apis (`list`), wraps them too (`trace`) or reads the plan (`fuzz`)."""
+    """Imports the library; by role, lists its apis (`list`), wraps them too (`trace`), reads the plan (`fuzz`), or does
+    no more (`script`).
+    """
     adapter, dialect = adapter_of(library), dialect_of(library)
     adapter.load()
+    if role == "script":
+        return World(adapter, dialect, [], None, None)
     if role == "fuzz":
         # Drawn once here rather than in every child: with numpy's generators that costs more than the fork.
         unit_pool()

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from fuzz_core.campaign.examination import _in_turn
+from fuzz_core.campaign.examination import Group, in_turn
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.records import FindingRow
 
 
-def group(number: int, kind: str, fault: str) -> tuple[str, list[FindingRow]]:
+def group(number: int, kind: str, fault: str) -> Group:
     api = f"a.f{number}"
     verdict = Verdict("crash", kind, "cpu: it")
     row = FindingRow(number, "t", 1, api, TestCase(Invocation(api, ()), 0), verdict, Outcome("signal"), "pending", "",
                      0, 0, None, "2026-01-01")  # fmt: skip
-    return f"{api}: {fault}", [row]
+    return Group(f"{api}: {fault}", (row,))
 
 
-def order(*groups: tuple[str, list[FindingRow]]) -> list[int]:
-    return [rows[0].id for rows in _in_turn(dict(groups))]
+def order(*groups: Group) -> list[int]:
+    return [each.findings[0].id for each in in_turn(groups)]
 
 
 def test_no_kind_waits_for_all_of_another() -> None:
@@ -35,3 +35,12 @@ def test_a_fault_that_was_there_before_waits_for_those_that_were_not() -> None:
 def test_the_order_does_not_depend_on_how_findings_came() -> None:
     groups = [group(1, "hang", "h"), group(2, "crash", "x"), group(3, "internal-error", "e")]
     assert order(*groups) == order(*reversed(groups)) == [3, 2, 1]
+
+
+def test_a_fault_that_is_on_record_waits_for_new_ones() -> None:
+    groups = [group(1, "crash", "x"), group(2, "crash", "y")]
+    assert [each.findings[0].id for each in in_turn(groups, [("crash", "x")])] == [2, 1]
+
+
+def test_the_gravest_of_a_kind_comes_first() -> None:
+    assert order(group(1, "bounds", "b"), group(2, "internal-error", "e"), group(3, "wrong-result", "w")) == [3, 2, 1]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+
 import pytest
 
 from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
-from fuzz_core.campaign.examination import Examiner, TriageOptions
+from fuzz_core.campaign.examiner import Examiner, TriageOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
@@ -20,10 +23,11 @@ CALL = Invocation("fakelib.row_sum", (Tensor("float32", (2, 3), Fill("constant",
 
 
 @pytest.fixture
-def examiner(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Examiner:
+def examiner(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[Examiner]:
     """One that is asked for scripts alone: nothing is replayed."""
     monkeypatch.setattr(type(fakelib_session.dialect), "modes", {"strided": EMPTY})
-    return Examiner(fakelib_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=20.0))
+    with closing(Examiner(fakelib_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=20.0))) as examiner:
+        yield examiner
 
 
 def finding(seed: int, outcome: Outcome) -> FindingRow:

@@ -31,7 +31,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, SeedRecord, Store, open_store
 from fuzz_core.store.checks import Change, NewCheck, Probe
 from fuzz_core.store.findings import News
-from fuzz_core.triage.stack import NULL_PAGE
+from fuzz_core.worker.stack import NULL_PAGE
 
 CRASH = Verdict("crash", "crash")
 

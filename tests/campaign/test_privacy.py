@@ -12,7 +12,7 @@ from fuzz_core.campaign.reproduce import Attempt, Bench
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
 from fuzz_core.store.records import FindingRow
-from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW, WILD
+from fuzz_core.worker.stack import NULL_PAGE, OVERFLOW, WILD
 
 DIALECT = dialect_of("tensorflow")
 NULL = Outcome("signal", "SIGSEGV", "", ("tf::Kernel", NULL_PAGE))

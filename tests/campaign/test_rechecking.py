@@ -13,10 +13,11 @@ from fakebuilds import BROKEN, FAILED, FLAKY, IMPORTS, JUDGED, NONE, OTHER, REFU
 from fakelib_plans import call
 
 from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
+from fuzz_core.campaign.bench import Bench
 from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.history import history, review_standings, standings
 from fuzz_core.campaign.recheck import Rechecked, RecheckOptions, newest_targets, recheck
-from fuzz_core.campaign.reproduce import Bench, Case
+from fuzz_core.campaign.reproduce import Case, sightings
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
@@ -292,6 +293,6 @@ def test_where_it_dies_is_asked_once(lab: Lab, place: str, status: str) -> None:
     )
     dying = Dying(lab.session.target, Processes(), 10.0)
     dying.place = place
-    check = summed(dying.sightings(Case(lab.store.bug(number), crash), 3))
+    check = summed(sightings(dying, Case(lab.store.bug(number), crash), 3))
     assert (check.status, check.runs, dying.asked) == (status, 3, 1)
     assert check.said == f"fakelib.scale: SIGSEGV in {place} < caller"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.campaign.reproduce import Bench, Reproduction, is_replayed, strategy
+from fuzz_core.campaign.bench import Bench
+from fuzz_core.campaign.reproduce import Reproduction, is_replayed, strategy
 from fuzz_core.ir.outcome import Verdict
 from fuzz_core.oracles.kinds import KINDS
 from fuzz_core.store.records import TargetRecord

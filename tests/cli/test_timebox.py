@@ -48,7 +48,7 @@ def box(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Box:
     ) -> tuple[CallEngine, list[Phase]]:
         now, phases = [0.0], []
 
-        def fuzzed(_: Session, options: FuzzOptions) -> FuzzReport:
+        def fuzzed(_: Session, options: FuzzOptions, __: object) -> FuzzReport:
             assert options.seconds is not None and options.examining is not None
             phases.append((f"fuzz {options.seed}", now[0], options.seconds))
             now[0] += options.seconds

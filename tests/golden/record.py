@@ -54,7 +54,8 @@ def findings(store: Store, key: str) -> list[dict[str, Any]]:
             "test": case(each.test),
             "verdict": [steady(part) for part in each.verdict],
             "outcome": outcome(each.outcome),
-            "status": [each.status, steady(each.reason)],
+            # The reason of a confirmed one says which of its runs were forks: that follows from the rest.
+            "status": [each.status, "" if each.status == "confirmed" else steady(each.reason)],
             "origin": each.origin,
         }
         for each in store.findings(key)

@@ -8,7 +8,7 @@ from fuzz_core.adapters.dialect import DIALECTS, dialect_of
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import cause
-from fuzz_core.triage.stack import FAULTS, NULL_PAGE, OVERFLOW, WILD
+from fuzz_core.worker.stack import FAULTS, NULL_PAGE, OVERFLOW, WILD
 
 DEATHS = [
     ("SIGSEGV", "", (), "segmentation fault (SIGSEGV)"),

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.triage import process, stack
+from fuzz_core.triage import process
 from fuzz_core.triage.process import frames, run_script
 from fuzz_core.triage.signature import MAX_FRAMES, MAX_NAME, clean, heard, parse, stack_trace
+from fuzz_core.worker import stack
 
 TORCH, JITTOR = dialect_of("torch"), dialect_of("jittor")
 TRACE = """

@@ -12,7 +12,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.store.records import BugRow
 from fuzz_core.triage.assess import GRADES, STATUSES, Severity, Validity, filled, order, severity, withheld
-from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW, WILD
+from fuzz_core.worker.stack import NULL_PAGE, OVERFLOW, WILD
 
 UNKNOWN = Validity("unknown", "")
 

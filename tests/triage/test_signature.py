@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.triage.signature import MAX_TEXT, corrupts_heap, normalised, signature
-from fuzz_core.triage.stack import NULL_PAGE, WILD
+from fuzz_core.worker.stack import NULL_PAGE, WILD
 
 CRASH = Verdict("crash", "crash")
 GRAPH = (

@@ -124,11 +124,13 @@ def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
         target = store.bug(bug).target
         each = next(each for each in judged(store, store.bugs(target)) if each.row.id == bug)
         checks = store.checks(each.first)
-    data = {**_bug_json(each), "checks": [check._asdict() for check in checks]}
-    return Report(data, [_in_full(each, checks)])
+        which = next((row.reason for row in store.findings(target, "confirmed", bug) if row.reason), "")
+    data = {**_bug_json(each), "checks": [check._asdict() for check in checks], "which": which}
+    return Report(data, [_in_full(each, checks, which)])
 
 
-def _in_full(each: Judged, checks: Sequence[CheckRow]) -> str:
+def _in_full(each: Judged, checks: Sequence[CheckRow], which: str) -> str:
+    """All that is known of a bug. which: of its runs were of which kind."""
     row, found = each.row, each.severity
     frames = "".join(f"\n  {frame}" for frame in row.outcome.frames)
     others = [f"{member.id} {member.api}" for member in each.cluster.members if member.id != row.id]
@@ -141,7 +143,8 @@ def _in_full(each: Judged, checks: Sequence[CheckRow]) -> str:
         f"severity: {_severity(each)}{': ' * bool(found.reason)}{found.reason}\n"
         f"input: {found.validity.status}: {found.validity.reason}\n"
         f"looks like the same cause: {', '.join(others) or 'no other bug'}\n"
-        f"reproduced {row.hits} of {row.runs} times in fresh processes; {row.findings} findings; "
+        f"reproduced {row.hits} of {row.runs} times in fresh processes{f' ({which})' * bool(which)}; "
+        f"{row.findings} findings; "
         f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
         f"{f'in a model program: {row.origin}{chr(10)}' * bool(row.origin)}"
         f"{_life(each, checks)}"

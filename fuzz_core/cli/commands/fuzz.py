@@ -64,7 +64,6 @@ def fuzz_target(session: Session, settings: Settings, end: float, share: float =
         timeout=settings.timeout,
         schedule=settings.schedule,
         grow=settings.grow,
-        runs=settings.confirm_runs,
     )
     engine = models if settings.engine == "moco" else CallEngine(session, calls, models, share)
     [triaged] = _worked(engine, settings, seed, end)

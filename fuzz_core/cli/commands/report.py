@@ -18,7 +18,8 @@ from fuzz_core.ir.files import write_whole
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
-from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script, signal_name
+from fuzz_core.triage.process import run_python, run_script, signal_name
+from fuzz_core.worker.scripts import SCRIPT_NAME
 from nightfuzz.reports.case import Baseline, BugCase
 from nightfuzz.reports.issues import bug_report, missing_parts, regression_report, umbrella_report
 

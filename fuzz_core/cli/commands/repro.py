@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from fuzz_core.campaign.bench import Bench
 from fuzz_core.campaign.planning import make_replay_plan
-from fuzz_core.campaign.reproduce import Bench, case_of
+from fuzz_core.campaign.reproduce import case_of, sightings
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.errors import BUGS
 from fuzz_core.cli.output import CommandOutput, Report
@@ -32,7 +33,7 @@ def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) ->
             raise UserError(f"the target {target.key} is gone", f"make it again: nightfuzz pull {target.spec}")
         make_replay_plan(session, plan)
         with closing(Bench(target, Processes(), settings.timeout, plan)) as bench:
-            seen = bench.sightings(case_of(store, row), 1)
+            seen = sightings(bench, case_of(store, row), 1)
     known = recognised(seen, seen[-1])
     shown = next((each for each in known if each.status == SHOWN), None)
     if shown is not None:

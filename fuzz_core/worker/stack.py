@@ -98,6 +98,11 @@ class Watch:
         found = [address for address in struct.unpack_from(f"<{DEPTH}Q", self.shared) if address][_OWN_FRAMES:]
         return [address - (place > 0) for place, address in enumerate(found)]
 
+    def signal(self) -> int:
+        """The number of the signal that the handler has taken; 0 where it has taken none."""
+        (number,) = struct.unpack_from("<i", self.shared, DEPTH * 8)
+        return int(number)
+
     def fault(self) -> str:
         """Where memory was missed: NULL_PAGE, OVERFLOW or WILD; empty where the process died of something else."""
         number, code, address, stack = struct.unpack_from("<i4xi4xQQ", self.shared, DEPTH * 8)
@@ -267,14 +272,23 @@ def watched(script: str) -> list[Frame] | None:
     if not os.WIFSTOPPED(status):
         return None if os.WIFSIGNALED(status) else []
     try:
-        told = frames(watch.addresses(), mappings(Path(f"/proc/{pid}/maps").read_text()))
-        fault = watch.fault()
-        return [*told, (fault, "")] if told is not None and fault else told
+        return stack_of(watch, pid)
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
 
+def stack_of(watch: Watch, pid: int) -> list[Frame] | None:
+    """Return the frames of a process that the handler has stopped, and last where it missed memory, if it did."""
+    told = frames(watch.addresses(), mappings(Path(f"/proc/{pid}/maps").read_text()))
+    fault = watch.fault()
+    return [*told, (fault, "")] if told is not None and fault else told
+
+
+def is_supported() -> bool:
+    """Return whether this system can follow a stack: the handler is machine code."""
+    return sys.platform == "linux" and platform.machine() == "x86_64"
+
+
 if __name__ == "__main__":
-    supported = sys.platform == "linux" and platform.machine() == "x86_64"
-    print(json.dumps(watched(sys.argv[1]) if supported else None))
+    print(json.dumps(watched(sys.argv[1]) if is_supported() else None))

@@ -1,0 +1,250 @@
+"""Examination of one finding: replay, minimise, confirm by script, sign."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzz_core.adapters.dialect import LIBRARIES
+from fuzz_core.campaign.bench import CRASH, HANG_FACTOR, PLAIN, Bench, Benches
+from fuzz_core.campaign.privacy import worst_suspicion
+from fuzz_core.campaign.reproduce import Attempt, is_replayed, strategy
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Verdict
+from fuzz_core.ir.values import TestCase
+from fuzz_core.modelgen.gandalf.scripts import is_of_shape
+from fuzz_core.store.records import BugRow, FindingRow, NewBug
+from fuzz_core.triage.assess import excuse
+from fuzz_core.triage.known import Registry
+from fuzz_core.triage.process import Confirmation
+from fuzz_core.triage.reduce import minimise, slice_of
+from fuzz_core.triage.signature import signature
+
+TRIED_PER_GROUP = 3
+RESERVE_SECONDS = 10.0
+# Share of each group's time that goes to minimising its findings; the remaining time is for confirming.
+MINIMISING_SHARE = 0.5
+# No hang holds an examiner for longer: after each turn others come first.
+HANG_SECONDS = 25.0
+# Of those, for arguments smaller than the ones that hang.
+SHRINKING_SECONDS = 6.0
+
+
+@dataclass
+class TriageOptions:
+    """Options of an examination.
+
+    deadline: clock time after which no new work begins. bug_seconds: for minimising one, at most. runs: fresh
+    processes.
+    """
+
+    deadline: float | None = None
+    bug_seconds: float = 60.0
+    runs: int = 5
+    timeout: float = 3.0
+    known: Registry = field(default_factory=Registry)
+
+
+class Paused(Exception):  # noqa: N818 - no error
+    """A hang has had its turn, and needs another one."""
+
+
+@dataclass
+class Examination:
+    """Result of examining a group: the finding that was decided on, its status and, when confirmed, its bug."""
+
+    finding: FindingRow
+    status: str = "rejected"
+    reason: str = ""
+    hits: int = 0
+    runs: int = 0
+    bug: NewBug | None = None
+
+
+class Examiner:
+    """Does a finding reproduce, how small can it be, is it the same each time.
+
+    plan: for benches that replay. waiting: how many groups have not begun, this one among them. known: signatures of
+    minimised bugs. hangs: what is known of hangs by the number of the finding: that it is none, its smallest test case,
+    or None before that.
+    """
+
+    def __init__(self, session: Session, options: TriageOptions, plan: Path | None = None) -> None:
+        self.session = session
+        self.dialect = session.dialect
+        self.options = options
+        self.waiting = 1
+        self.hangs: dict[int, Examination | tuple[TestCase, bool] | None] = {}
+        # Seconds that hangs take with smaller numbers, by the number of the finding.
+        self.timed: dict[int, dict[TestCase, float | None]] = {}
+        bugs = session.store.bugs(session.target.key)
+        self.known = {bug.signature_text for bug in bugs if bug.minimised}
+        self.benches = Benches(session, options.timeout, {session.target.key: plan})
+        self.close = self.benches.close
+
+    @property
+    def bench(self) -> Bench:
+        """Bench that belongs to the calling thread."""
+        return self.benches.on(self.session.target)
+
+    def examine(self, group: Sequence[FindingRow]) -> Examination | None:
+        """The first confirmed finding decides; else the one that reproduced most often.
+
+        None: no time for any, or a hang that needs a further turn.
+        """
+        options, seconds = self.options, self.options.bug_seconds
+        if options.deadline is not None:
+            # All waiting findings are to be confirmed before any is minimised to the end.
+            left = (options.deadline - self.session.clock()) * self.session.workers
+            seconds = min(seconds, MINIMISING_SHARE * left / max(self.waiting, 1))
+        timely = itertools.takewhile(lambda _: not self._over(), group[:TRIED_PER_GROUP])
+        try:
+            return _decisive(self._one(finding, seconds) for finding in timely)
+        except Paused:
+            return None
+
+    def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
+        """Minimises a bug further whose minimising was cut short; None where it does not become smaller."""
+        start = finding._replace(api=bug.api, test=bug.test)
+        found = self._one(start, self.options.bug_seconds, known=True).bug
+        return found if found is not None and found.signature == bug.signature_text else None
+
+    def reserve(self, group: Sequence[FindingRow]) -> float:
+        """About what an examination takes, in seconds: begun later, it would outlast the time-box."""
+        return RESERVE_SECONDS + self.hanging(group[0])
+
+    def hanging(self, finding: FindingRow) -> float:
+        """Seconds that a turn of a finding may hang for."""
+        return HANG_SECONDS if finding.verdict.kind == "hang" else 0.0
+
+    def _over(self) -> bool:
+        return self.session.is_over(self.options.deadline)
+
+    def _one(self, finding: FindingRow, seconds: float, known: bool = False) -> Examination:
+        """seconds: for minimising, at most."""
+        try:
+            if finding.verdict.kind == "hang" and not known:
+                return self._hang(finding, seconds)
+            return self.confirm(finding, *self._minimised(finding, seconds))
+        except CodecError as error:
+            return Examination(finding, reason=f"cannot be written as a script: {error}")
+
+    def _hang(self, finding: FindingRow, seconds: float) -> Examination:
+        """Examines a hang in turns of about HANG_SECONDS: is it one, how small can it be, is it the same each time.
+
+        Raises Paused after each but the last.
+        """
+        if finding.id not in self.hangs:
+            why = self._excuse(finding)
+            self.hangs[finding.id] = Examination(finding, reason=why, runs=1) if why else None
+            raise Paused
+        known = self.hangs[finding.id]
+        if known is None:
+            self.hangs[finding.id] = self._minimised(finding, min(seconds, HANG_SECONDS - self.options.timeout))
+            raise Paused
+        return known if isinstance(known, Examination) else self.confirm(finding, *known)
+
+    def confirm(self, finding: FindingRow, small: TestCase, smallest: bool = False) -> Examination:
+        """Confirms a finding in fresh processes that was minimised to `small`; smallest: whether it was minimised to
+        the end.
+        """
+        way = strategy(self.bench, finding.verdict, self.known)
+        attempts = list(way.attempts(finding, small))
+        replayed = is_replayed(finding.verdict, self.dialect)
+        # Forks are quick. If no attempt shows itself in a fork, each has an interpreter.
+        tried = (
+            (attempt, *way.confirm(attempt, self.options.runs, alone))
+            for alone in ((False,) if replayed else (False, True))
+            for attempt in attempts
+        )
+        found = _decisive(self._decided(*each, smallest and each[0].test == small) for each in tried)
+        assert found is not None
+        return found
+
+    def _excuse(self, finding: FindingRow) -> str:
+        """Most time-outs are long work: one look at five times the limit before any minimising."""
+        usual, end = self.options.timeout * HANG_FACTOR, self.session.clock() + SHRINKING_SECONDS
+        before = self.timed.get(finding.id)
+        timed = self.timed.setdefault(finding.id, {})
+
+        def seconds(test: TestCase) -> float | None:
+            if test not in timed and self.session.clock() < end:
+                told = self.bench.replayer.tell(test).get(PLAIN, ())
+                well = told and told[0].outcome.kind in ("ok", "exception")
+                timed[test] = told[0].outcome.seconds if well else None
+            return timed.get(test)
+
+        def hangs(limit: float) -> bool:
+            if limit > usual and before is None:
+                # The longer look has a turn of its own.
+                raise Paused
+            # A script that dies fails, too.
+            script = Attempt(finding, finding.test, True).script(self.dialect)
+            return not CRASH.judge({PLAIN: self.bench.fork(script, "hang", seconds=limit)}, self.dialect).clean
+
+        return excuse(finding.test, seconds, hangs, usual)
+
+    def _minimised(self, finding: FindingRow, seconds: float) -> tuple[TestCase, bool]:
+        """The smallest test case with the finding's signature, and whether it is; the original if none replays."""
+        first = self.bench.evidence(finding.test, finding)
+        if first is None:
+            return finding.test, False
+        end, late = self.session.clock() + seconds, False
+        if (deadline := self.options.deadline) is not None:
+            # Time is kept so that a found bug can be confirmed before the deadline.
+            end = min(end, deadline - max(self.options.runs, self.hanging(finding)))
+        stated, program = finding.verdict.mode == LIBRARIES, finding.test.program
+        depends = () if not stated or is_of_shape(program) else slice_of(program)
+
+        def over() -> bool:
+            nonlocal late
+            late = late or self.session.clock() >= end or self._over()
+            return late
+
+        def reproduces(test: TestCase) -> bool:
+            # The program contains the reference that it is compared with: a program that computes another value is no
+            # evidence.
+            if depends and slice_of(test.program) != depends:
+                return False
+            seen = self.bench.evidence(test, finding)
+            return seen is not None and (not stated or seen.text == first.text)
+
+        small = minimise(finding.test, reproduces, over)
+        return small, not late
+
+    def _decided(self, attempt: Attempt, seen: Confirmation, verdict: Verdict, smallest: bool) -> Examination:
+        finding, test = attempt.finding._replace(verdict=verdict), attempt.test
+        if not seen.hits or seen.hits < seen.runs:
+            status = "flaky" if seen.hits else "rejected"
+            reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
+            return Examination(finding, status, reason, seen.hits, seen.runs)
+        decided = attempt._replace(finding=finding)
+        outcome = self.bench.with_frames(seen.outcome, decided.script(self.dialect))
+        # If the smallest call is one that was an argument, the finding takes its api.
+        api = test.invocation.api
+        text = signature(api, verdict, outcome).text
+        # Written again with what happened in the fresh process, which may say more than the first sight did.
+        script = attempt._replace(finding=finding._replace(outcome=outcome)).script(self.dialect)
+        head = (text, api, verdict.oracle, verdict.kind)
+        suspicion = worst_suspicion(self.bench, decided, outcome)
+        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, smallest, suspicion)
+        return Examination(finding, "confirmed", self._means(seen), seen.hits, seen.runs, bug)
+
+    def _means(self, seen: Confirmation) -> str:
+        """Says which runs were which."""
+        interpreters = f"{seen.runs - seen.forks} by a fresh interpreter"
+        return f"{interpreters}, {seen.forks} in forks of a process that had only imported {self.dialect.library}"
+
+
+def _decisive(examinations: Iterable[Examination]) -> Examination | None:
+    """The first confirmed one, after which none is asked for; else the one with most hits; None out of none."""
+    best: Examination | None = None
+    for found in examinations:
+        if found.status == "confirmed":
+            return found
+        if best is None or found.hits > best.hits:
+            best = found
+    return best
