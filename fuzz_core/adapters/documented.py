@@ -16,6 +16,7 @@ from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, TestCase, Value
 
 MODE = "documented"
 MAX_SHOWN = 60
+_TENSOR = re.compile(r"\btensor<(\d+),(\w+)>")
 _SPELLED = re.compile(
     r'(?P<argument>[^=\n]{1,200}?) = `(?P<value>.{0,200}?)`, documented: "(?P<text>.*)" \([^()]*\)\Z', re.DOTALL
 )
@@ -91,7 +92,8 @@ class Quoted(NamedTuple):
 def quoted_in(text: str) -> Quoted | None:
     """Return what `spelled` has written; None for any other text."""
     found = _SPELLED.match(text)
-    return found and Quoted(found["argument"], found["value"], " ".join(found["text"].split()))
+    value = _TENSOR.sub(r"<\1-D \2 tensor>", found["value"]) if found else ""
+    return found and Quoted(found["argument"], value, " ".join(found["text"].split()))
 
 
 def shown(value: Value) -> str:

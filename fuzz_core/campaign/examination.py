@@ -41,6 +41,7 @@ from fuzz_core.triage.known import Registry
 from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.reduce import minimise, slice_of
 from fuzz_core.triage.signature import signature
+from nightfuzz.reports.contradiction import contradiction
 
 TRIED_PER_GROUP = 3
 RESERVE_SECONDS = 10.0
@@ -326,6 +327,7 @@ def _settle(
     back = new and first in review_standings(store)
     if consult(store, registry, number, len(group), new and (first == number or back)):
         report.bugs.append(first)
-        session.watch.note(f"bug {first}{' is back' * back}: {store.bug(first).signature_text}")
+        bug = store.bug(first)
+        session.watch.note(f"bug {first}{' is back' * back}: {bug.api}: {contradiction(bug)}")
     elif store.bug(number).status == KNOWN:
         report.known += len(group)

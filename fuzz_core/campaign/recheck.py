@@ -20,6 +20,7 @@ from fuzz_core.store.checks import FIXED, OPEN, NewCheck
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import CHANGED, CLEAN, FLAKY, SHOWN, UNRUNNABLE, Check, Mark, recognised, summed
+from nightfuzz.reports.contradiction import contradiction
 
 REGRESSION, NEW_API, PRESENT, REMOVED = "regression", "new api", "pre-existing", "removed api"
 # Worst first.
@@ -87,7 +88,7 @@ def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
                 report.left -= 1
                 session.watch.advance(len(report.checked))
                 if done.turn:
-                    session.watch.note(f"bug {done.bug.id}: {done.turn}: {done.bug.signature_text}")
+                    session.watch.note(f"bug {done.bug.id}: {done.turn}: {done.bug.api}: {contradiction(done.bug)}")
     return report
 
 

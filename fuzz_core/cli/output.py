@@ -188,7 +188,7 @@ def draw(console: Console, table: TextTable) -> None:
     rows = [[printable(cell) for cell in row] for row in table.rows]
     if console.width < NARROW:
         for row in rows:
-            console.print(Text("\n".join(_stacked(row, console.width))))
+            console.print(Text("\n".join(_stacked(table.columns, row, console.width))))
         return
     drawing = Table(box=None, pad_edge=False, header_style="bold")
     widths = _widths([table.columns, *rows], console.width)
@@ -224,12 +224,16 @@ def _cut(word: str, width: int) -> str:
     return word if cell_len(word) <= width else f"{set_cell_size(word, width - 1).rstrip()}…"
 
 
-def _stacked(row: Sequence[str], width: int) -> list[str]:
-    """Returns the lines of a row: short cells stand side by side, long ones below, each line but the first indented."""
+def _stacked(columns: Sequence[str], row: Sequence[str], width: int) -> list[str]:
+    """Returns the lines of a row: short cells stand side by side, long ones below, each line but the first indented.
+
+    A number, which says nothing by itself, follows the name of its column.
+    """
     lines = [""]
-    for cell in filter(None, row):
-        for line in cell.splitlines():
-            if cell_len(lines[-1]) + 2 + cell_len(line) <= width and len(line) <= SHORT:
+    for place, cell in enumerate(row):
+        told = f"{columns[place]} {cell}" if place and cell.isdigit() else cell
+        for line in told.splitlines():
+            if cell_len(lines[-1]) + 2 + cell_len(line) <= width and (len(cell) <= SHORT or not place):
                 lines[-1] += f"  {line}" if lines[-1] else line
             else:
                 lines += textwrap.wrap(_fitted(line, width - 2), width, initial_indent="  ", subsequent_indent="  ")

@@ -103,7 +103,7 @@ def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
 
 def asserted(found: Outcome, ran: Outcome) -> Outcome:
     """Returns the outcome of a comparison with the values that its script has told, beside how the results differ."""
-    if (ran.kind, ran.name) != ("exception", "AssertionError"):
+    if (ran.kind, ran.name) != ("exception", "AssertionError") or not ran.text:
         return found
     return found._replace(text=f"{found.text.partition(chr(10))[0]}\n{ran.text}")
 

@@ -46,7 +46,7 @@ def test_a_whole_report_of_a_public_bug_is_fine() -> None:
         ({"api": "fakelib.raw.a", "apis": ("fakelib.raw.b",)}, "only fakelib.raw.* shows it"),
         ({"body": "see title"}, "lacks a standalone script"),
         (
-            {"title": "fakelib.a(1): result 1 with non-contiguous tensors, 2 with contiguous ones"},
+            {"title": "fakelib.a(1): result 1 in place, 2 by the call that returns it"},
             "by which rules results were compared",
         ),
     ],

@@ -94,7 +94,7 @@ def test_a_finding_of_a_program_is_confirmed_as_it_is_and_says_where_it_comes_fr
     assert (bug.api, bug.kind, bug.hits, bug.runs) == ("fakelib.nn.Gate", "internal-error", 2, 2)
     assert bug.signature_text == "fakelib.nn.Gate: IndexError: tuple index out of range"
     assert bug.minimised and "np.flip" in bug.script and "outputs" not in bug.script
-    assert bug.script.endswith("# observed: internal-error: IndexError: tuple index out of range\n")
+    assert bug.script.endswith("# observed: IndexError: tuple index out of range\n")
     assert bug.origin == (
         "own.py, line 8, block 1: AR put fakelib.nn.Gate() in the place of fakelib.nn.Window (implementation)"
     )

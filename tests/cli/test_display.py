@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
-from fuzz_core.cli.output import LOGS, PLAIN_SECONDS, BarProgress, CommandOutput, LineProgress, Report, TextTable
+from fuzz_core.cli.output import LOGS, PLAIN_SECONDS, BarProgress, CommandOutput, LineProgress, Report, TextTable, draw
 
 
 class Clock:
@@ -116,3 +117,40 @@ def test_a_report_is_text_or_json_alone(as_json: bool, capsys: pytest.CaptureFix
     else:
         words = [line.strip() for line in printed.out.splitlines()]
         assert words == ["so far", "beside", "[red]one", "bug", "\N{REPLACEMENT CHARACTER}[2J"] and not printed.err
+
+
+def drawn(width: int, columns: Sequence[str], *rows: Sequence[object]) -> list[str]:
+    console = Console(file=StringIO(), width=width)
+    draw(console, TextTable(columns, rows))
+    return console.file.getvalue().splitlines()
+
+
+API = "library.functional.a_function_with_a_long_name"
+SAID = "gradient -0.304 by autograd, -1.87 by difference quotient"
+
+
+@pytest.mark.parametrize("width", [40, 59, 60, 80, 120, 200])
+def test_no_width_breaks_a_word_or_leaves_the_screen(width: int) -> None:
+    lines = drawn(width, ["bug", "severity", "api", "what happened"], [12, "wrong-result", API, SAID])
+    assert all(len(line) <= width for line in lines)
+    known = {"bug", "severity", "api", "what", "happened", "12", "wrong-result", API, *SAID.split()}
+    assert [word for word in " ".join(lines).split() if word not in known and "…" not in word] == []
+
+
+def test_a_narrow_terminal_has_a_block_a_row() -> None:
+    assert drawn(40, ["bug", "severity", "api", "what happened"], [12, "wrong-result", API, SAID]) == [
+        "12  wrong-result",
+        "  …a_function_with_a_long_name",
+        "  gradient -0.304 by autograd, -1.87 by",
+        "  difference quotient",
+    ]
+
+
+def test_a_number_in_a_block_has_the_name_of_its_column() -> None:
+    lines = drawn(40, ["api", "invocations", "valid", "gap"], ["torch.abs", 3, 2, ""])
+    assert lines == ["torch.abs  invocations 3  valid 2"]
+
+
+def test_a_word_that_is_too_long_ends_with_an_ellipsis_and_a_dotted_name_begins_with_one() -> None:
+    lines = drawn(60, ["api", "what happened"], [API, "x" * 100])
+    assert lines[1].split() == ["…a_function_with_a_long_name", "x" * 28 + "…"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agreement import disagreements
 from golden_file import check_golden
 from record import digest, recorded, steady, streams
 
@@ -50,6 +51,10 @@ def test_the_same_reports(campaign: Session) -> None:
         "annotations": commands(result),
     }
     check_golden(f"{campaign.target.library}_reports.json", {name: _shortened(form) for name, form in forms.items()})
+
+
+def test_every_command_says_the_same_of_a_bug(campaign: Session) -> None:
+    assert disagreements(campaign) == []
 
 
 def _undated(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import qualitylib
+from agreement import disagreements
 from nightfuzz_qualitylib.dialect import DEVICES, MODES
 from planted import PLANTED, SOUND, Fault
 
@@ -66,6 +67,7 @@ def test_planted_faults_are_found_confirmed_and_minimised_and_nothing_else(
     bugs = quality_session.store.bugs()
     assert {shown(bug, quality_session) for bug in bugs} == {fault[:4] for fault in faults}
     assert [bug.script for bug in bugs if code_lines(bug) > LINES] == []
+    assert disagreements(quality_session, TRIAGE.timeout) == []
 
 
 def code_lines(bug: BugRow) -> int:

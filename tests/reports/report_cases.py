@@ -44,7 +44,7 @@ import torch
 x = torch.zeros(2)
 x.index_put((), torch.zeros(2))
 # expected: a result, or an exception that says what is wrong with the arguments
-# observed: internal-error: RuntimeError: n >= 3 INTERNAL ASSERT FAILED
+# observed: RuntimeError: n >= 3 INTERNAL ASSERT FAILED
 """
 COMPARISON = """\
 import torch
@@ -56,14 +56,14 @@ def f(x):
 
 torch.testing.assert_close(f(x.mT.contiguous().mT), f(x), equal_nan=True)
 # expected: the same result either way
-# observed: wrong-result: Tensor-likes are not close!
+# observed: result with non-contiguous tensors is not the one with contiguous ones
 """
 TENSORFLOW_SCRIPT = """\
 import tensorflow as tf
 
 tf.raw_ops.EncodePng(image=tf.zeros([0, 1, 1], tf.uint8))
 # expected: a result or a Python exception
-# observed: crash: SIGABRT: Check failed: image
+# observed: abort (SIGABRT): Check failed: image
 """
 
 
@@ -72,7 +72,7 @@ import jittor
 
 jittor.random((2,), 'float32', 'strange').sync()
 # expected: a result or a Python exception
-# observed: crash: SIGSEGV
+# observed: segmentation fault (SIGSEGV)
 """
 
 

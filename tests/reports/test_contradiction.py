@@ -41,6 +41,12 @@ SAYS = [
         Outcome("exception", "RuledOut", 'tau = `-1`, documented: "non-negative" (docstring)'),
         'returns, though the documentation forbids tau=-1: "non-negative"',
     ),
+    (
+        "bounds",
+        "documented",
+        Outcome("exception", "RuledOut", 'features = `tensor<2,int8>`, documented: "must be float16" (op definition)'),
+        'returns, though the documentation forbids features=<2-D int8 tensor>: "must be float16"',
+    ),
     ("leak", "cpu", Outcome("ok", text="every call leaves 4096 bytes"), "memory leak: every call leaves 4096 bytes"),
     (
         "wrong-metadata",

@@ -22,6 +22,7 @@ from fuzz_core.triage.recheck import (
     Event,
     Mark,
     Sighting,
+    asserted,
     beside_plain,
     by_assertion,
     by_failure,
@@ -267,3 +268,11 @@ def test_turns_alternate_and_every_fix_has_two_clean_builds_before_it(checks: li
         else:
             assert ORDER.index(turn.build) > ORDER.index("b")
     assert all(isinstance(turn, Event) for turn in turns)
+
+
+def test_the_values_of_a_comparison_are_those_that_its_script_names() -> None:
+    found = Outcome("ok", text="192 of 192 elements differ\nfirst at (0, 2): 4.0 against 1.0")
+    ran = Outcome("exception", "AssertionError", "expected 1.0, got 2.0")
+    assert asserted(found, ran).text == "192 of 192 elements differ\nexpected 1.0, got 2.0"
+    assert asserted(found, ran._replace(text="")) == found, "an older script names nothing"
+    assert asserted(found, Outcome("exception", "ValueError", "no")) == found

@@ -28,6 +28,7 @@ from fuzz_core.cli.session import (
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
+from nightfuzz.reports.contradiction import contradiction
 
 # Of a run's time-box: for comparing with a baseline, or the models of libraries where some are named.
 BASELINE_SHARE, LIBRARIES_SHARE = 0.6, 0.2
@@ -130,11 +131,7 @@ def compare_baseline(
     middle = session.clock() + (end - session.clock()) * BUGS_SHARE
     found = cross(session, baseline, RecheckOptions((), settings.confirm_runs, settings.timeout, middle))
     data = {"bugs": [{"bug": each.bug.id, "api": each.bug.api, "is": each.what} for each in found]}
-    rows = [
-        [each.bug.id, each.what, each.bug.api, each.bug.signature_text.partition(": ")[2]]
-        for each in found
-        if each.what != PRESENT
-    ]
+    rows = [[each.bug.id, each.what, each.bug.api, contradiction(each.bug)] for each in found if each.what != PRESENT]
     counts = Counter(each.what for each in found)
     classes = ", ".join(f"{counts[what]} {what}" for what in CLASSES if counts[what])
     if rows:
