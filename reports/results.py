@@ -42,6 +42,8 @@ Kind = Literal["regression", "changed", "fixed"]
 Way = Literal["fixed", "regression", "reopened"]
 Fingerprint = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Path_ = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_is_inside)]
+# Documents of earlier versions call a crash an abort.
+Grade = Annotated[Name, AfterValidator(lambda grade: "crash" if grade == "abort" else grade)]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 
 
@@ -97,7 +99,7 @@ class BugEntry(Part):
     also: Names = ()
     oracle: Name
     kind: Name
-    grade: Name
+    grade: Grade
     validity: Name
     reason: Line = ""
     status: Status = "open"
