@@ -15,6 +15,7 @@ from fuzz_core.campaign.examiner import TriageOptions as TriageOptions
 from fuzz_core.campaign.history import review_standings
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
+from fuzz_core.execution.forks import ROLES
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.oracles.kinds import GRADES, kind_of
 from fuzz_core.store.checks import KNOWN
@@ -96,6 +97,9 @@ class Desk:
             self.examiner = Examiner(session, options, plan)
             # Before the threads are waited for: what they still do ends.
             opened.callback(self.examiner.close)
+            # The library is imported while the fuzz prepares, and not when the first finding waits for it.
+            for role in ROLES:
+                self.threads.submit(self.examiner.start, role)
             self.close = opened.pop_all().close
 
     def __enter__(self) -> Desk:

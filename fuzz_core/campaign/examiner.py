@@ -90,6 +90,10 @@ class Examiner:
         """Bench that belongs to the calling thread."""
         return self.benches.on(self.session.target)
 
+    def start(self, role: str) -> None:
+        """Starts a zygote that all threads share, see `Zygotes.of`."""
+        self.bench.shared.of(role)
+
     def examine(self, group: Sequence[FindingRow]) -> Examination | None:
         """The first confirmed finding decides; else the one that reproduced most often.
 

@@ -13,6 +13,8 @@ from fuzz_core.ir.errors import CodecError, Interrupted
 from fuzz_core.ir.wire import decode
 from fuzz_core.worker.observers import GARBAGE
 
+FUZZ, SCRIPT = ROLES = ("fuzz", "script")
+
 
 class ForkEnd(NamedTuple):
     """How a script ended in a fork.
@@ -35,8 +37,8 @@ class Zygotes:
     def __init__(self, python: str, library: str, plan: Path | None, stopped: Callable[[], bool]) -> None:
         start = partial(Zygote, python, library)
         self._start = {
-            "fuzz": partial(start, role="fuzz", plan=plan, stopped=stopped),
-            "script": partial(start, role="script", stopped=stopped),
+            FUZZ: partial(start, role=FUZZ, plan=plan, stopped=stopped),
+            SCRIPT: partial(start, role=SCRIPT, stopped=stopped),
         }
         self._locks = {role: threading.Lock() for role in self._start}
         self._made: dict[str, Zygote] = {}
@@ -61,7 +63,7 @@ class Zygotes:
             traced: whether its native stack is wanted.
         """
         request = {"script": script, "byte": GARBAGE[number % len(GARBAGE)], "traced": traced}
-        [result] = run_jobs(self.of("script"), [Job("script", request, seconds)], memory=2 * MEMORY_BYTES)
+        [result] = run_jobs(self.of(SCRIPT), [Job("script", request, seconds)], memory=2 * MEMORY_BYTES)
         return _read(result)
 
     def close(self) -> None:
