@@ -14,9 +14,9 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.documented import quoted_in
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.outcome import Outcome, reason_of
-from fuzz_core.oracles.kinds import ACCEPTS, REFUSES, kind_of
+from fuzz_core.oracles.kinds import ACCEPTS, REFUSES, WRONG, kind_of
 from fuzz_core.triage.cluster import Bug
-from fuzz_core.triage.recheck import asserted
+from fuzz_core.triage.recheck import asserted, blame_in
 from nightfuzz.reports.text import TITLE, bounded, call_of
 
 VALUE = 40
@@ -158,14 +158,17 @@ def _difference(kind: str, text: str, mode: str) -> str:
         # A model program says itself how its results differ.
         return ": ".join(part for part in (kind_of(kind).title, first) if part)
     how, reference = _phrases()[mode]
+    at_fault, _, witness = blame_in(text).removeprefix(WRONG).partition(", by ")
+    wrong = f"; by {witness}, the one {how if at_fault == mode else reference} is wrong" if witness else ""
     for word, here, there in ((ACCEPTS, "accepted", "refused"), (REFUSES, "refused", "accepted")):
         if text.startswith(word):
             said = text.partition(": ")[2].partition("\n")[0]
             refusal = bounded(said, 2 * VALUE)
             parts = [f"{here} {how}", f"{there} {reference}"]
             return ", ".join(f"{part} ({refusal})" if part.startswith("refused") else part for part in parts)
+    text = text.removesuffix(blame_in(text)).rstrip()
     if _is_trusted(mode):
-        how, reference = reference, how
+        how, reference, wrong = reference, how, ""
     found, shown = values_in(text, mode, kind != "wrong-metadata"), text.partition("\n")[2]
     if "analytical:" in text:
         how, reference = "by forward mode" if "with forward mode" in text else how, "by difference quotient"
@@ -177,14 +180,14 @@ def _difference(kind: str, text: str, mode: str) -> str:
     several = count if count and int(count[2]) > 1 else None
     many = f" ({several[1]} of {several[2]} elements)" if several else ""
     if found and max(len(found.actual), len(found.expected)) <= VALUE:
-        return f"{what} {found.actual} {how}, {found.expected} {reference}{many}"
+        return f"{what} {found.actual} {how}, {found.expected} {reference}{many}{wrong}"
     if kind == "nonfinite":
         return f"NaN or infinity {how}{many}, finite {reference}"
     if several:
         largest = _LARGEST.search(text)
         by = f", by up to {_short(largest[1])[0]}" if largest else ""
-        return f"{what} {how} is not the one {reference}: {several[1]} of {several[2]} elements differ{by}"
-    return f"{what} {how} is not the one {reference}"
+        return f"{what} {how} is not the one {reference}: {several[1]} of {several[2]} elements differ{by}{wrong}"
+    return f"{what} {how} is not the one {reference}{wrong}"
 
 
 def values_in(text: str, mode: str = "", numeric: bool = True) -> ValuePair | None:
@@ -192,6 +195,7 @@ def values_in(text: str, mode: str = "", numeric: bool = True) -> ValuePair | No
 
     numeric: whether of two tensors the numbers at the worst place are wanted.
     """
+    text = text.removesuffix(blame_in(text)).rstrip()
     if found := _asserted(text):
         return _shown(found, numeric)
     match = next((match for match in (pattern.search(text) for pattern in _COMPARED) if match), None)

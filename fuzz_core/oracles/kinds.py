@@ -17,6 +17,8 @@ GRAVE = ("crash", "wrong-result")
 UNPLEASANT = ("internal-error", "wrong-metadata", "hang")
 # How the text of an outcome begins where one of two modes alone refuses the call.
 ACCEPTS, REFUSES = "accepts what ", "refuses what "
+# How the last line of a difference begins where evidence tells which mode is wrong: `wrong: MODE, by WITNESS`.
+WRONG = "wrong: "
 
 
 class Rule(NamedTuple):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.oracles.kinds import WRONG
 from fuzz_core.triage.cluster import Bug
 from fuzz_core.triage.script import parsed
 from fuzz_core.triage.signature import normalised, signature
@@ -102,10 +103,20 @@ def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
 
 
 def asserted(found: Outcome, ran: Outcome) -> Outcome:
-    """Returns the outcome of a comparison with the values that its script has told, beside how the results differ."""
+    """Returns the outcome of a comparison with the values that its script has told.
+
+    How the results differ, and which of them is wrong, it says as before.
+    """
     if (ran.kind, ran.name) != ("exception", "AssertionError") or not ran.text:
         return found
-    return found._replace(text=f"{found.text.partition(chr(10))[0]}\n{ran.text}")
+    lines = (found.text.partition("\n")[0], ran.text, blame_in(found.text))
+    return found._replace(text="\n".join(filter(None, lines)))
+
+
+def blame_in(text: str) -> str:
+    """Return the line of a difference that says which mode is wrong; empty where no evidence tells."""
+    last = text.rpartition("\n")[2]
+    return last if last.startswith(WRONG) else ""
 
 
 def by_assertion(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:

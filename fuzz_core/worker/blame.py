@@ -10,10 +10,9 @@ import numpy as np
 
 from fuzz_core.adapters.compare import Comparer
 from fuzz_core.ir.errors import BuildError
+from fuzz_core.oracles.kinds import WRONG
 from fuzz_core.worker.evidence import GRADIENT, VALUES, Difference
 
-# The last line of a difference begins with this, and names the mode whose result is wrong.
-WRONG = "wrong: "
 _SPACES = (np, np.linalg, np.fft)
 _KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "input": "a"}
 _ARRAYS = Comparer(lambda value: None)

@@ -174,6 +174,15 @@ def test_a_bug_says_what_the_call_gives_and_what_it_should_give(kind, mode, outc
     assert happened(kind, outcome, mode) == line
 
 
+def test_a_line_names_the_side_that_evidence_calls_wrong():
+    text = "5 of 5 elements differ\nexpected 0.5, got 0.25\nwrong: {}, by NumPy"
+    told = [happened("wrong-result", Outcome("ok", "", text.format(mode)), "vmap") for mode in ("vmap", "cpu")]
+    assert told == [
+        "result 0.25 under torch.vmap, 0.5 by the plain call; by NumPy, the one under torch.vmap is wrong",
+        "result 0.25 under torch.vmap, 0.5 by the plain call; by NumPy, the one by the plain call is wrong",
+    ]
+
+
 def test_numbers_have_as_many_digits_as_tell_them_apart():
     assert values_in("expected 1.0000001, got 1.0000002") == ValuePair("1.0000002", "1.0000001")
 

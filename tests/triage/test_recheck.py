@@ -274,5 +274,7 @@ def test_the_values_of_a_comparison_are_those_that_its_script_names() -> None:
     found = Outcome("ok", text="192 of 192 elements differ\nfirst at (0, 2): 4.0 against 1.0")
     ran = Outcome("exception", "AssertionError", "expected 1.0, got 2.0")
     assert asserted(found, ran).text == "192 of 192 elements differ\nexpected 1.0, got 2.0"
+    blamed = found._replace(text=f"{found.text}\nwrong: vmap, by NumPy")
+    assert asserted(blamed, ran).text == "192 of 192 elements differ\nexpected 1.0, got 2.0\nwrong: vmap, by NumPy"
     assert asserted(found, ran._replace(text="")) == found, "an older script names nothing"
     assert asserted(found, Outcome("exception", "ValueError", "no")) == found
