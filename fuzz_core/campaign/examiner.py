@@ -27,6 +27,8 @@ TRIED_PER_GROUP = 3
 RESERVE_SECONDS = 10.0
 # Share of each group's time that goes to minimising its findings; the remaining time is for confirming.
 MINIMISING_SHARE = 0.5
+# Most seconds of minimising before the next finding has its turn: bugs that were cut short are made smaller at the end.
+QUICK_SECONDS = 8.0
 # No hang holds an examiner for longer: after each turn others come first.
 HANG_SECONDS = 25.0
 # Of those, for arguments smaller than the ones that hang.
@@ -103,7 +105,7 @@ class Examiner:
         if options.deadline is not None:
             # All waiting findings are to be confirmed before any is minimised to the end.
             left = (options.deadline - self.session.clock()) * self.session.workers
-            seconds = min(seconds, MINIMISING_SHARE * left / max(self.waiting, 1))
+            seconds = min(seconds, QUICK_SECONDS, MINIMISING_SHARE * left / max(self.waiting, 1))
         timely = itertools.takewhile(lambda _: not self._over(), group[:TRIED_PER_GROUP])
         try:
             return _decisive(self._one(finding, seconds) for finding in timely)
