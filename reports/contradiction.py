@@ -106,8 +106,18 @@ def compares_numbers(title: str) -> bool:
 
 
 def contradiction(bug: Bug) -> str:
-    """Return in one line what the call of a bug gives, and what it should give."""
-    return happened(bug.kind, bug.outcome, mode_of(bug))
+    """Return in one line what the call of a bug gives, what it should give, and which side evidence calls wrong."""
+    mode = mode_of(bug)
+    return _line(f"{happened(bug.kind, bug.outcome, mode)}{_fault(bug.outcome.text, mode)}")
+
+
+def _fault(text: str, mode: str) -> str:
+    """Return which of two results is wrong; empty where no evidence tells, and where the sentence says it already."""
+    wrong, _, witness = blame_in(text).removeprefix(WRONG).partition(", by ")
+    if not witness or mode not in _phrases() or _is_trusted(mode):
+        return ""
+    how, reference = _phrases()[mode]
+    return f"; by {witness}, the one {how if wrong == mode else reference} is wrong"
 
 
 def mode_of(bug: Bug) -> str:
@@ -158,8 +168,6 @@ def _difference(kind: str, text: str, mode: str) -> str:
         # A model program says itself how its results differ.
         return ": ".join(part for part in (kind_of(kind).title, first) if part)
     how, reference = _phrases()[mode]
-    at_fault, _, witness = blame_in(text).removeprefix(WRONG).partition(", by ")
-    wrong = f"; by {witness}, the one {how if at_fault == mode else reference} is wrong" if witness else ""
     for word, here, there in ((ACCEPTS, "accepted", "refused"), (REFUSES, "refused", "accepted")):
         if text.startswith(word):
             said = text.partition(": ")[2].partition("\n")[0]
@@ -168,7 +176,7 @@ def _difference(kind: str, text: str, mode: str) -> str:
             return ", ".join(f"{part} ({refusal})" if part.startswith("refused") else part for part in parts)
     text = text.removesuffix(blame_in(text)).rstrip()
     if _is_trusted(mode):
-        how, reference, wrong = reference, how, ""
+        how, reference = reference, how
     found, shown = values_in(text, mode, kind != "wrong-metadata"), text.partition("\n")[2]
     if "analytical:" in text:
         how, reference = "by forward mode" if "with forward mode" in text else how, "by difference quotient"
@@ -180,14 +188,14 @@ def _difference(kind: str, text: str, mode: str) -> str:
     several = count if count and int(count[2]) > 1 else None
     many = f" ({several[1]} of {several[2]} elements)" if several else ""
     if found and max(len(found.actual), len(found.expected)) <= VALUE:
-        return f"{what} {found.actual} {how}, {found.expected} {reference}{many}{wrong}"
+        return f"{what} {found.actual} {how}, {found.expected} {reference}{many}"
     if kind == "nonfinite":
         return f"NaN or infinity {how}{many}, finite {reference}"
     if several:
         largest = _LARGEST.search(text)
         by = f", by up to {_short(largest[1])[0]}" if largest else ""
-        return f"{what} {how} is not the one {reference}: {several[1]} of {several[2]} elements differ{by}{wrong}"
-    return f"{what} {how} is not the one {reference}{wrong}"
+        return f"{what} {how} is not the one {reference}: {several[1]} of {several[2]} elements differ{by}"
+    return f"{what} {how} is not the one {reference}"
 
 
 def values_in(text: str, mode: str = "", numeric: bool = True) -> ValuePair | None:

@@ -291,7 +291,9 @@ def render_comparison(
     names = list(writer.tensors)
     changed = [way.tensor(name, tensor, test.seed) for name, tensor in writer.tensors.items()]
     lines = [f"{name} = {dialect.tensor(tensor)}" for name, tensor in writer.tensors.items()]
-    lines += [*(seeding if writer.made else ()), *writer.made]
+    lines += writer.made
+    if writer.made or any(map(_DRAWN.search, lines)):
+        lines = [*seeding, *lines]
     lines += ["", *_function("f", [*names, f"**{way.more}"] if way.more else names, body), ""]
     own = way.call and way.call(test.invocation)
     if own is not None:

@@ -1,9 +1,11 @@
 """A bug in one line: what the call gives, and what it should give."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from fuzz_core.ir.outcome import Outcome
-from nightfuzz.reports.contradiction import ValuePair, happened, values_in
+from nightfuzz.reports.contradiction import ValuePair, contradiction, happened, values_in
 
 FAR = "Tensor-likes are not close! Mismatched elements: 3 / 4 (75.0%) Greatest absolute difference: 2.5 at index (0, 1)"
 ASSERTED = 'a INTERNAL ASSERT FAILED at "/b/c.cpp":1, please report a bug to PyTorch.'
@@ -176,8 +178,12 @@ def test_a_bug_says_what_the_call_gives_and_what_it_should_give(kind, mode, outc
 
 def test_a_line_names_the_side_that_evidence_calls_wrong():
     text = "5 of 5 elements differ\nexpected 0.5, got 0.25\nwrong: {}, by NumPy"
-    told = [happened("wrong-result", Outcome("ok", "", text.format(mode)), "vmap") for mode in ("vmap", "cpu")]
-    assert told == [
+    signature = "torch.sin: wrong-result: vmap: other values"
+    bugs = [
+        SimpleNamespace(api="torch.sin", kind="wrong-result", signature_text=signature, outcome=Outcome("ok", "", told))
+        for told in map(text.format, ("vmap", "cpu"))
+    ]
+    assert [contradiction(bug) for bug in bugs] == [
         "result 0.25 under torch.vmap, 0.5 by the plain call; by NumPy, the one under torch.vmap is wrong",
         "result 0.25 under torch.vmap, 0.5 by the plain call; by NumPy, the one by the plain call is wrong",
     ]

@@ -53,6 +53,12 @@ def test_an_object_with_state_is_made_inside_with_the_streams_seeded() -> None:
     ]
 
 
+def test_elements_that_a_script_draws_are_the_same_in_each_run() -> None:
+    drawn = Invocation("torch.nn.functional.relu", (Tensor("int64", (302,), Fill("uniform", 0.0, 64.0, 7)),))
+    lines = render_comparison(TestCase(drawn, 3), "vmap", TORCH, seeded=True).splitlines()
+    assert lines[2:4] == ["torch.manual_seed(3)", "x = torch.randint(65, (302,))"]
+
+
 def test_a_mode_without_a_text_is_refused() -> None:
     with pytest.raises(CodecError, match="mode upside-down"):
         render_comparison(TestCase(MATMUL, 3), "upside-down", TORCH)
