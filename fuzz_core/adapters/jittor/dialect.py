@@ -11,6 +11,7 @@ from fuzz_core.adapters.dialect import (
     INTERNAL,
     OUT_OF_MEMORY,
     REFERENCE,
+    TELL,
     TOLD,
     TRUSTED,
     Dialect,
@@ -27,13 +28,15 @@ from fuzz_core.ir.values import Ref, Tensor
 Reindex = tuple[tuple[int, ...], tuple[str, ...]]
 
 LIST = "(r if isinstance(r, (list, tuple)) else [r])"
+# A variable of several elements has no format of its own.
+_TELL = TELL.replace("{expected}", "{expected!s}").replace("{actual}", "{actual!s}") + "\n"
 _COMPARED = (
-    f"{TOLD}for a, b in zip(*({LIST} for r in (actual, expected))):\n"
+    f"{_TELL}for a, b in zip(*({LIST} for r in (actual, expected))):\n"
     "    rtol = 1e-3 if a.dtype == 'float16' else 1.3e-6\n"
     "    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol, 1e-5, err_msg=told)"
 )
 CLOSE = f"actual = {{actual}}\nexpected = {{expected}}\n{_COMPARED}"
-FINITE = f"{TRUSTED}r = actual\nassert all(np.isfinite(r.numpy()).all() for r in {LIST}), told"
+FINITE = f"{TRUSTED.replace(TOLD, _TELL)}r = actual\nassert all(np.isfinite(r.numpy()).all() for r in {LIST}), told"
 GRADIENT = (
     "xs = {actual}\n"
     "wave = lambda x, turn: jittor.array(np.cos(turn + 1.7 * np.arange(x.numel())).reshape(x.shape), 'float64')\n"
@@ -46,7 +49,7 @@ GRADIENT = (
     "        d = wave(x, 0.9)\n"
     "        up, down = (s(*xs[:i], x + step * d, *xs[i + 1 :]).item() for step in (1e-6, -1e-6))\n"
     "        actual, expected = (jittor.grad(s(*xs), x) * d).sum().item(), (up - down) / 2e-6\n"
-    f"        {TOLD}"
+    f"        {_TELL}"
     "        np.testing.assert_allclose(actual, expected, 1e-3, 1e-5, err_msg=told)"
 )
 _SINGLY = (
