@@ -11,8 +11,8 @@ from math import isnan
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.documented import quoted_in
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.adapters.quotes import quoted_in
 from fuzz_core.ir.outcome import Outcome, reason_of
 from fuzz_core.oracles.kinds import ACCEPTS, REFUSES, WRONG, kind_of
 from fuzz_core.triage.cluster import Bug

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.documented import MODE as DOCUMENTED
+from fuzz_core.adapters.quotes import MODE as DOCUMENTED
 from fuzz_core.campaign.history import BAD, GOOD, Standing, came_with, libraries, release, standings
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.values import TestCase

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.adapters.documented import quoted_in
+from fuzz_core.adapters.quotes import quoted_in
 from fuzz_core.campaign.bench import CORRUPTION_FACTOR, CRASH, PLAIN, Bench
 from fuzz_core.ir.errors import BuildError, CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict

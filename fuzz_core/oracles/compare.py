@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from zlib import crc32
 
-from fuzz_core.adapters import documented
+from fuzz_core.adapters import quotes
 from fuzz_core.adapters.dialect import DEVICE, DOUBLE, Dialect
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.rng import derive
@@ -100,15 +100,15 @@ class Bounds(EachMode):
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """The documentation, where there is any."""
-        return [documented.MODE] if documented.MODE in modes else ()
+        return [quotes.MODE] if quotes.MODE in modes else ()
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
         """The text names the argument, its value and the documentation's words."""
-        return self.name if (outcome.kind, outcome.name) == ("exception", documented.RuledOut.__name__) else ""
+        return self.name if (outcome.kind, outcome.name) == ("exception", quotes.RuledOut.__name__) else ""
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
         """Ruled out, not ruled out or refused as documented, and ruled out where nobody looks."""
-        ruled = Outcome("exception", documented.RuledOut.__name__, 'p = 2.0, documented: "must be in [0, 1]"')
+        ruled = Outcome("exception", quotes.RuledOut.__name__, 'p = 2.0, documented: "must be in [0, 1]"')
         nothing = Outcome("skipped", "nothing to compare")
         ignored = Outcome("skipped", "BuildError", "p is ignored here")
-        return each(documented.MODE, [(ruled, self.name), (nothing, "clean"), (ignored, "clean")])
+        return each(quotes.MODE, [(ruled, self.name), (nothing, "clean"), (ignored, "clean")])

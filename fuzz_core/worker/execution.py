@@ -10,7 +10,7 @@ from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
-from fuzz_core.adapters import documented
+from fuzz_core.adapters import documented, quotes
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.modes import Mode, mode_of
@@ -62,8 +62,8 @@ class Execution:
         # Told before each execution in another mode than the first: whether it is a dear one, and which.
         self.alive: Callable[[bool, str], None] = lambda dear, mode: None
         if documentation:
-            self.modes += (documented.MODE,)
-            self.ways[documented.MODE] = documented.Documented(adapter, documentation, clock)
+            self.modes += (quotes.MODE,)
+            self.ways[quotes.MODE] = documented.Documented(adapter, documentation, clock)
         # The outline of the first mode's result: no live object may outlast its test.
         self.shown: Hashable = None
         # A device has failed in a way that no later test of this process can be judged after.

@@ -18,7 +18,6 @@ from fuzz_core.worker.evidence import Difference
 _PRODUCED = re.compile(
     r"\b(?:computed|returned|produced|obtained|generated)\s+(?:by|from|with)\s+(?::\w+:)?`+~?([\w.]+)"
 )
-_REAL = {"complex64": "float32", "complex128": "float64"}
 
 
 def produced(found: Difference) -> TestCase | None:
@@ -30,7 +29,8 @@ def produced(found: Difference) -> TestCase | None:
     first = next(tensors_of(found.case.invocation), None)
     if first is None:
         return None
-    real = first._replace(dtype=_REAL[first.dtype], fill=Fill()) if first.dtype in _REAL else first
+    dtype = DTYPES[first.dtype]
+    real = first._replace(dtype=f"float{dtype.bits // 2}", fill=Fill()) if dtype.kind == "complex" else first
     for name in _named(found):
         for tensor in dict.fromkeys((first, real)):
             if made := _results(found, Invocation(name, (tensor,))):

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fuzz_core.adapters.documented import quoted_in
+from fuzz_core.adapters.quotes import quoted_in
 from fuzz_core.campaign.cases import Judged, judged
 from fuzz_core.campaign.history import came_with
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
