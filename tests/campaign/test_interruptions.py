@@ -141,6 +141,6 @@ def test_an_interrupt_ends_the_command_line_with_its_code_and_a_summary(number: 
         finally:
             command.kill()
     assert command.returncode == 130, rest
-    assert "tests of 2 apis" in rest or "stopped" in rest
+    assert "of 2 apis" in rest or "stopped" in rest
     with open_store(state) as store:
         assert [run.status for run in store.runs()] == ["interrupted"]
