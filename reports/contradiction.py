@@ -85,7 +85,7 @@ class ValuePair(NamedTuple):
 
 def title(bug: Bug) -> str:
     """Return the call and its contradiction in one line; a long call is cut before the contradiction is."""
-    call, told = call_of(bug.script, bug.api), contradiction(bug)
+    call, told = call_of(bug.script, bug.api), happened(bug.kind, bug.outcome, mode_of(bug))
     return bounded(f"{call if len(call) + len(told) < LONG_TITLE else f'{bug.api}(…)'}: {told}", TITLE)
 
 
