@@ -85,7 +85,7 @@ class ValuePair(NamedTuple):
 
 def title(bug: Bug) -> str:
     """Return the call and its contradiction in one line; a long call is cut before the contradiction is."""
-    call, told = call_of(bug.script, bug.api), happened(bug.kind, bug.outcome, mode_of(bug))
+    call, told = call_of(bug.script, bug.api), contradiction(bug)
     return bounded(f"{call if len(call) + len(told) < LONG_TITLE else f'{bug.api}(…)'}: {told}", TITLE)
 
 
@@ -106,18 +106,18 @@ def compares_numbers(title: str) -> bool:
 
 
 def contradiction(bug: Bug) -> str:
-    """Return in one line what the call of a bug gives, what it should give, and which side evidence calls wrong."""
+    """Return in one line what the call of a bug gives, and what it should give."""
+    return happened(bug.kind, bug.outcome, mode_of(bug))
+
+
+def wrong_side(bug: Bug) -> str:
+    """Return which of two results is wrong; empty where no evidence tells, and where the contradiction says it."""
     mode = mode_of(bug)
-    return _line(f"{happened(bug.kind, bug.outcome, mode)}{_fault(bug.outcome.text, mode)}")
-
-
-def _fault(text: str, mode: str) -> str:
-    """Return which of two results is wrong; empty where no evidence tells, and where the sentence says it already."""
-    wrong, _, witness = blame_in(text).removeprefix(WRONG).partition(", by ")
+    wrong, _, witness = blame_in(bug.outcome.text).removeprefix(WRONG).partition(", by ")
     if not witness or mode not in _phrases() or _is_trusted(mode):
         return ""
     how, reference = _phrases()[mode]
-    return f"; by {witness}, the one {how if wrong == mode else reference} is wrong"
+    return f"the one {how if wrong == mode else reference}, by {witness}"
 
 
 def mode_of(bug: Bug) -> str:

@@ -17,7 +17,7 @@ from fuzz_core.store.checks import OPEN, CheckRow
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import Severity
-from nightfuzz.reports.contradiction import contradiction
+from nightfuzz.reports.contradiction import contradiction, wrong_side
 from nightfuzz.reports.text import bounded, call_of
 
 SHORT = 110
@@ -139,6 +139,7 @@ def _in_full(each: Judged, checks: Sequence[CheckRow], which: str) -> str:
     return (
         f"bug {row.id}: {call_of(row.script, row.api)}\n"
         f"{contradiction(row)}\n\n"
+        f"{f'wrong: {wrong_side(row)}{chr(10)}' * bool(wrong_side(row))}"
         f"kind: {row.kind} of {row.api} ({row.target})\n"
         f"severity: {_severity(each)}{': ' * bool(found.reason)}{found.reason}\n"
         f"input: {found.validity.status}: {found.validity.reason}\n"

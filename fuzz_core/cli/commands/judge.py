@@ -15,7 +15,7 @@ from fuzz_core.cli.state import open_state, target_key
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import JUDGEMENTS, NOT_REAL
 from fuzz_core.store.store import Store
-from nightfuzz.reports.contradiction import title
+from nightfuzz.reports.contradiction import title, wrong_side
 from nightfuzz.reports.markdown import counted
 from nightfuzz.reports.text import said
 
@@ -123,6 +123,7 @@ def _page(each: Judged) -> str:
         "input": f"{graded.validity.status}: {graded.validity.reason}",
         "expected": said(row.script, "expected"),
         "observed": said(row.script, "observed"),
+        "wrong": wrong_side(row),
         "evidence": f"{row.hits} of {row.runs} fresh processes on {row.target}; {counted(row.findings, 'finding')}",
         "the same cause": ", ".join(others),
         "innermost frames": " < ".join(row.outcome.frames[:3]),
