@@ -67,8 +67,11 @@ class FuzzJob:
         if code not in (0, BUGS, INTERRUPTED):
             why = error_of(said) or f"it ended with exit code {code} and without an error message"
             self.problems.append(f"`nightfuzz {command.arguments[0]}` failed: {why}"[:PROBLEM])
-        self.work.note(EndNote(codes=self.codes, problems=tuple(self.problems), stopped=self.stopped()))
+        self._note()
         return self.work.answer(command.name)
+
+    def _note(self) -> None:
+        self.work.note(EndNote(codes=self.codes, problems=tuple(self.problems), stopped=self.stopped()))
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
         """Passes on that the job is to stop: once, so that what was found is settled and kept."""
@@ -78,6 +81,8 @@ class FuzzJob:
                 return process.wait(TURN_SECONDS)
             if self.stopped() and not interrupted:
                 interrupted = True
+                # A second signal ends this process before its last note.
+                self._note()
                 process.send_signal(signal.SIGINT)
 
 

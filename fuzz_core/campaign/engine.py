@@ -100,7 +100,7 @@ def fuzz_and_examine(
             engine.fuzz(turn)
             for report, later in zip(reports, _examined(engine.sessions, options, end, desk), strict=True):
                 report.add(later)
-            if left := sum(report.left for report in reports):
+            if (left := sum(report.left for report in reports)) and not engine.sessions[0].stopped():
                 engine.sessions[0].watch.note(f"no further round of fuzzing: {left} findings wait to be examined")
                 break
     return reports

@@ -114,6 +114,6 @@ def test_a_cancelled_night_leaves_what_it_has_found(project: ActProject) -> None
     assert (run.outcomes["plan"], run.outcomes["fuzz"]) == ("succeeded", "failed"), run.log
     left = run.artifacts / "nightfuzz-results-0-nightly"
     results = json.loads((left / "results.json").read_text())
-    assert results["stopped"] and results["figures"]["seeds"] > 0
+    assert results["stopped"] and results["figures"]["seeds"] > 0, run.log
     assert list(left.glob("state*"))
     assert "The run was cancelled before its time" in run.log
