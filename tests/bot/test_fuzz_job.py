@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import threading
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -17,10 +18,10 @@ import pytest
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from nightfuzz.bot.jobs.fuzz import error_of, exact_spec, fuzz_job
+from nightfuzz.bot.jobs.fuzz import FuzzJob, error_of, exact_spec, fuzz_job
 from nightfuzz.bot.jobs.note import PlannedBuild
-from nightfuzz.bot.jobs.request import JobRequest, commands
-from nightfuzz.bot.jobs.workspace import Workspace
+from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands
+from nightfuzz.bot.jobs.workspace import EndNote, Workspace
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -169,6 +170,19 @@ def test_a_cancelled_job_keeps_what_it_has(work: Workspace, wheel: Path) -> None
     assert work.end().stopped
     with open_store(work.state_file, read_only=True) as store:
         assert [run.status for run in store.runs()] == ["interrupted"]
+
+
+def test_a_night_counts_as_cancelled_from_the_first_signal_on(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def second_signal(process: subprocess.Popen[bytes], number: int) -> None:
+        os.kill(process.pid, signal.SIGKILL)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "send_signal", second_signal)
+    work.note(EndNote(codes={"pull": 0}))
+    job = FuzzJob(work, lambda: True, lambda title: nullcontext())
+    with pytest.raises(KeyboardInterrupt):
+        job.call(JobCommand("doctor", ("doctor",)))
+    assert work.end().stopped
 
 
 @pytest.mark.parametrize(
