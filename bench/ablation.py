@@ -16,7 +16,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from bench.harness import Measurement, StateOption, TargetOption, medians, run_engine, subjects, traced
-from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.records import FindingRow
 from fuzz_core.triage.signature import signature

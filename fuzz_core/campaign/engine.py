@@ -9,7 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from fuzz_core.campaign.examination import Desk, TriageOptions, TriageReport, examine
+from fuzz_core.campaign.examination import Desk, TriageReport, examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport

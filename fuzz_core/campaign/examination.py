@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from fuzz_core.campaign.cases import consult, review
-from fuzz_core.campaign.examiner import Examination, Examiner
-from fuzz_core.campaign.examiner import TriageOptions as TriageOptions
+from fuzz_core.campaign.examiner import Examination, Examiner, TriageOptions
 from fuzz_core.campaign.history import review_standings
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.session import GRACE_SECONDS, Session

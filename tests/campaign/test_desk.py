@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from fuzz_core.campaign.engine import CallEngine, fuzz_and_examine
-from fuzz_core.campaign.examination import HANG, Desk, TriageOptions
-from fuzz_core.campaign.examiner import Examination
+from fuzz_core.campaign.examination import HANG, Desk
+from fuzz_core.campaign.examiner import Examination, TriageOptions
 from fuzz_core.campaign.fuzzing import FuzzOptions
 from fuzz_core.campaign.session import Session, Watch
 from fuzz_core.ir.outcome import Outcome, Verdict

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fuzz_core.adapters.dialect import LIBRARIES
-from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from sidecases import side_by_side
 
-from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.gandalf import relating
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
 from fuzz_core.campaign.gandalf.figures import GandalfOptions

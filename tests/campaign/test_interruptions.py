@@ -26,7 +26,8 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzzing import FuzzOptions
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.session import Session

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from windows import PROGRAM, WINDOW
 
-from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.growing import Bench
 from fuzz_core.campaign.moco.plot import MocoOptions

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from moco_branches import grown, workshop_of
 
-from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.moco.growing import Found
 from fuzz_core.campaign.moco.judging import arrived, held, is_drawn, origin, state_alone

@@ -13,8 +13,8 @@ import pytest
 from fakelib_plans import call
 
 from fuzz_core.campaign import fuzzing
-from fuzz_core.campaign.examination import TriageOptions, examine
-from fuzz_core.campaign.examiner import Examiner
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import Examiner, TriageOptions
 from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.scheduler import COUNTED_TESTS

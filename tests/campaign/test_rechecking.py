@@ -14,7 +14,8 @@ from fakelib_plans import call
 
 from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
 from fuzz_core.campaign.bench import Bench
-from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.history import history, review_standings, standings
 from fuzz_core.campaign.recheck import Rechecked, RecheckOptions, newest_targets, recheck
 from fuzz_core.campaign.reproduce import Case, sightings

@@ -19,7 +19,8 @@ from random import Random
 
 import pytest
 
-from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzzing import FuzzOptions, FuzzReport, fuzz
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.cli.errors import USER_ERROR, guarded

@@ -8,7 +8,8 @@ from agreement import disagreements
 from nightfuzz_qualitylib.dialect import DEVICES, MODES
 from planted import PLANTED, SOUND, Fault
 
-from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.oracles.contract import ORACLES, oracle_of

@@ -10,7 +10,8 @@ from fuzz_core.campaign.carryover import check_calls
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.document import write_report
 from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
-from fuzz_core.campaign.examination import TriageOptions, TriageReport
+from fuzz_core.campaign.examination import TriageReport
+from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzzing import FuzzOptions, too_short
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.moco.plot import MocoOptions
