@@ -91,13 +91,13 @@ def refuse(report: ClusterReport, rules: Disclosure, text: ReportText) -> None:
 
 
 class TrackerSearch(NamedTuple):
-    """What a tracker was searched for. found: issues that may report the bug; done: whether the tracker answered."""
+    """The result of a search in a tracker. found: issues that may report the bug; done: whether it answered."""
 
     found: Sequence[Duplicate] = ()
     done: bool = True
 
     def sentence(self, repository: str, now: datetime) -> str:
-        """What the report says of it; empty where the tracker did not answer."""
+        """The sentence about the search for the report; empty if the tracker did not answer."""
         if not self.done:
             return ""
         result = f"{len(self.found)} were compared by a person" if self.found else "no issue looks the same"
@@ -146,7 +146,7 @@ def draft(text: ReportText, rules: Disclosure, source: int, looked: TrackerSearc
 
 
 def _reader_notes(rules: Disclosure, looked: TrackerSearch, warning: str) -> list[str]:
-    """What the person who approves has to know beside the text."""
+    """Notes for the person who approves, beside the text."""
     human = f"Add in words of your own, below the report, {rules.human_part}." if rules.human_part else ""
     place = span(f"{rules.repository}#{rules.umbrella}")
     umbrella = f"Crashes on bad input are collected in {place}." if rules.umbrella else ""

@@ -86,14 +86,14 @@ KNOWN_LIBRARIES: dict[str, Library] = {
 
 
 class Source(NamedTuple):
-    """Where a rule was read: the page, and the day."""
+    """The page on which a rule was read, and the day."""
 
     page: str
     read: date
 
 
 class Disclosure(NamedTuple):
-    """What the maintainers of one tracker ask of reports. See `adapters/disclosure.py`.
+    """The rules of one tracker for reports. See `adapters/disclosure.py`.
 
     sources: by field, where its rule was read. The names of fields are the only keys.
     """

@@ -109,7 +109,7 @@ class Desk:
 
     @property
     def figures(self) -> dict[str, int]:
-        """What a screen shows of it beside a fuzz."""
+        """The figures that a screen shows beside a fuzz: confirmed bugs, waiting groups, examinations under way."""
         return {"bugs": len(self.report.bugs), "waiting": len(self._waiting), "examiners": self.running}
 
     @property
@@ -277,7 +277,7 @@ def in_turn(found: Iterable[Group], known: Iterable[tuple[str, str]] = ()) -> li
 
 
 def _fault(text: str) -> str:
-    """What a signature says beside the api."""
+    """The part of a signature behind the api."""
     return text.partition(": ")[2]
 
 

@@ -26,9 +26,9 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation
 from fuzz_core.ir.wire import decode
-from fuzz_core.store.packing import forget_foreign
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
+from fuzz_core.store.spacefile import forget_foreign
 
 # Of the time for tracing; the rest is for running again what was traced.
 SEEDS_SHARE = 2 / 3

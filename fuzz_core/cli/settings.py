@@ -207,7 +207,7 @@ def parse(text: str, origin: str) -> dict[str, Any]:
 
 
 def _line_of(key: str, text: str) -> str:
-    """Where a settings text has a key, in words; empty where the key is spelt in another way."""
+    """The line of a key in a settings text, in words; empty if the key is spelt in another way."""
     found = re.search(rf"""^[ \t]*\[?[ \t]*["']?{re.escape(key)}["']?[ \t]*[=\].]""", text, re.MULTILINE)
     return f", line {text.count(chr(10), 0, found.start()) + 1}" if found else ""
 

@@ -79,7 +79,7 @@ class Stopwatch:
         self.delay = delayed(pid)
 
     def seconds(self, now: float) -> float:
-        """What it has spent by now."""
+        """Seconds that it has spent by now."""
         taken = now - self.began - min(self.compiling.seconds[self.pid] - self.before, MOST_SECONDS)
         if taken < GLANCE_SECONDS:
             return taken

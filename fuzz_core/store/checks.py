@@ -121,7 +121,7 @@ class Probe(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What a person says of a bug. verdict: one of JUDGEMENTS; judged_at: ISO 8601, UTC."""
+    """The judgement of a person about a bug. verdict: one of JUDGEMENTS; judged_at: ISO 8601, UTC."""
 
     bug: int
     verdict: str
@@ -200,7 +200,7 @@ class CheckTables(Base):
             )
 
     def judgements(self) -> dict[int, Judgement]:
-        """What people say of bugs, by the bug's number."""
+        """The judgements of people, by the number of the bug."""
         rows = self._records(Judgement, "SELECT * FROM judgements ORDER BY bug")
         return {judgement.bug: judgement for judgement in rows}
 

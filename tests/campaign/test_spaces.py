@@ -16,7 +16,7 @@ from fuzz_core.campaign.tracing import TraceOptions, shipped_seeds, trace
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, prim
 from fuzz_core.store.opening import open_store
-from fuzz_core.store.packing import pack, unpack
+from fuzz_core.store.spacefile import pack, unpack
 
 DOCS = ["docs"]
 

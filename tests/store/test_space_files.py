@@ -12,9 +12,9 @@ from store_values import CRASH, DEAD, KEY, SEED, TARGET, add, bug, case
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store import Store, open_store, packing
+from fuzz_core.store import Store, open_store, spacefile
 from fuzz_core.store.intake import take_in
-from fuzz_core.store.packing import forget_foreign, pack, take, unpack
+from fuzz_core.store.spacefile import forget_foreign, pack, take, unpack
 
 OWN = SEED._replace(digest="own", name="test_secret_product.py", source="tests")
 
@@ -110,8 +110,8 @@ def test_without_a_checked_call_there_is_nothing_to_pack(store: Store, tmp_path:
 def test_a_damaged_file_is_one_clear_error(
     traced: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: object, problem: str | None
 ) -> None:
-    monkeypatch.setattr(packing, "MAX_UNPACKED", 1 << 20)
-    monkeypatch.setattr(packing, "MAX_PACKED", 2 << 20)
+    monkeypatch.setattr(spacefile, "MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr(spacefile, "MAX_PACKED", 2 << 20)
     file, _ = packed(traced, tmp_path)
     file.write_bytes(damage(file.read_bytes()))  # type: ignore[operator] # each is a function of the parametrization
     if problem is None:

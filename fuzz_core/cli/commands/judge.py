@@ -115,7 +115,7 @@ def _reason() -> str:
 
 
 def _page(each: Judged) -> str:
-    """What a person needs for a judgement: the call, expected and observed, the evidence, the script."""
+    """The page that a person judges by: the call, expected and observed, the evidence, the script."""
     row, graded = each.row, each.severity
     others = [f"{member.id} ({member.api})" for member in each.cluster.members if member.id != row.id]
     facts: dict[str, Any] = {

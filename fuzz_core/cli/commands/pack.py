@@ -9,7 +9,7 @@ from fuzz_core.campaign.tracing import shipped_seeds
 from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import session_of
 from fuzz_core.cli.settings import Settings
-from fuzz_core.store.packing import pack as write_space
+from fuzz_core.store.spacefile import pack as write_space
 from fuzz_core.targets.artifact import sha256_of
 
 

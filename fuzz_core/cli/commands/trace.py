@@ -53,7 +53,7 @@ def trace_report(session: Session, report: TraceReport) -> Report:
 
 
 def _taken(space: TakenSpace | None) -> list[str]:
-    """What came from a space file; nothing where there was none."""
+    """The line about a space file that was taken over; no line without one."""
     if space is None:
         return []
     return [f"taken over from {space.file}: {space.calls:,} calls; of {space.sample} run again, {space.held} are valid"]
