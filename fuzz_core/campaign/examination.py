@@ -7,18 +7,21 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 
 from fuzz_core.campaign.cases import consult, review
 from fuzz_core.campaign.examiner import Examination, Examiner, TriageOptions
 from fuzz_core.campaign.history import review_standings
 from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.reproduce import symptom
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
 from fuzz_core.execution.forks import ROLES
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.oracles.kinds import GRADES, kind_of
 from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow
+from fuzz_core.triage.cluster import Place, Symptom, place_of, similar
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.signature import signature
@@ -28,7 +31,7 @@ WAIT_SECONDS = 0.2
 # Findings on record are read again after so many seconds, as a fuzz goes on to find.
 REFRESH_SECONDS = 2.0
 HANG = "hang"
-# Hangs have one examiner at most, and this share of the time.
+# Beside others, hangs have one examiner at most, and this share of the time.
 HANG_SHARE = 0.1
 # So many waiting groups are worth one more examiner beside a fuzz.
 GROUPS_PER_EXAMINER = 3
@@ -64,6 +67,11 @@ class Group:
     def kind(self) -> str:
         """The kind of its verdicts."""
         return self.findings[0].verdict.kind
+
+    @cached_property
+    def place(self) -> Place:
+        """Where it falls over, as far as its first sight says."""
+        return place_of(symptom(self.findings[0]))
 
     @property
     def is_hang(self) -> bool:
@@ -165,24 +173,30 @@ class Desk:
         return bool(self._running)
 
     def _next(self, fuzzing: bool, places: int) -> list[Group]:
-        """The groups that begin now: none whose examination would outlast the deadline."""
+        """The groups that begin now: none whose examination would outlast the deadline.
+
+        A group that looks like one under way waits for it: one of both needs an interpreter.
+        """
         chosen: list[Group] = []
-        hangs = sum(group.is_hang for group, _ in self._running.values())
+        running = [group for group, _ in self._running.values()]
+        hangs = sum(group.is_hang for group in running)
         for group in self._waiting:
             if len(chosen) >= places or self.session.is_over(
                 self.options.deadline, self.examiner.reserve(group.findings)
             ):
                 break
-            if group.is_hang and (hangs or not self._has_time_to_hang(fuzzing)):
+            if group.is_hang and not self._has_time_to_hang(fuzzing, hangs):
+                continue
+            if any(similar(group.place, other.place) for other in (*running, *chosen)):
                 continue
             hangs += group.is_hang
             chosen.append(group)
         return chosen
 
-    def _has_time_to_hang(self, fuzzing: bool) -> bool:
+    def _has_time_to_hang(self, fuzzing: bool, hangs: int) -> bool:
         spent = (self.session.clock() - self._began) * self.session.workers
         others = fuzzing or any(not group.is_hang for group in self._waiting)
-        return not others or self._hanging <= HANG_SHARE * spent
+        return not others or (not hangs and self._hanging <= HANG_SHARE * spent)
 
     def _settle(self, group: Group, found: Examination | None) -> None:
         if found is None:
@@ -191,8 +205,8 @@ class Desk:
         number = _settle(self.session, self.options.known, group.findings, found, self.report)
         if number is not None:
             self._confirmed[group.text] = number
-        if found.bug is not None and found.bug.minimised:
-            self.examiner.known.add(found.bug.signature)
+        if (bug := found.bug) is not None and bug.minimised:
+            self.examiner.know(Symptom(self.session.target.key, *bug[:2], bug.kind, bug.outcome))
 
     def _join(self, group: Group, number: int) -> None:
         for finding in group.findings:
@@ -224,14 +238,11 @@ def examine(session: Session, options: TriageOptions, desk: Desk | None = None) 
             desk = opened.enter_context(Desk(session, options))
         session.watch.phase("confirming and minimising", pending)
         desk.finish()
-        for bug in _unfinished(session):
-            # Bugs of this run count too if a deadline has cut them short; otherwise they have had the most that one
-            # may take.
-            finding = session.store.findings(session.target.key, bug=bug.id)[0]
-            late = session.is_over(options.deadline, desk.examiner.hanging(finding))
-            if late or (options.deadline is None and bug.id not in before):
-                continue
-            better = desk.threads.submit(desk.examiner.improve, finding, bug).result()
+        # Bugs of this run count too if a deadline has cut them short; otherwise they have had the most that one may
+        # take.
+        cut = [bug for bug in _unfinished(session) if options.deadline is not None or bug.id in before]
+        firsts = [session.store.findings(session.target.key, bug=bug.id)[0] for bug in cut]
+        for bug, better in zip(cut, desk.threads.map(desk.examiner.improve, firsts, cut), strict=True):
             if better is not None:
                 session.store.improve_bug(bug.id, better)
         report, desk.report = desk.report, TriageReport()

@@ -18,6 +18,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.modelgen.gandalf.scripts import is_of_shape
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.assess import excuse
+from fuzz_core.triage.cluster import Places, Symptom
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.reduce import minimise, slice_of
@@ -69,7 +70,7 @@ class Examination:
 class Examiner:
     """Does a finding reproduce, how small can it be, is it the same each time.
 
-    plan: for benches that replay. waiting: how many groups have not begun, this one among them. known: signatures of
+    plan: for benches that replay. waiting: how many groups have not begun, this one among them. known: places of
     minimised bugs. hangs: what is known of hangs by the number of the finding: that it is none, its smallest test case,
     or None before that.
     """
@@ -83,7 +84,7 @@ class Examiner:
         # Seconds that hangs take with smaller numbers, by the number of the finding.
         self.timed: dict[int, dict[TestCase, float | None]] = {}
         bugs = session.store.bugs(session.target.key)
-        self.known = {bug.signature_text for bug in bugs if bug.minimised}
+        self.known = Places(bug for bug in bugs if bug.minimised)
         self.benches = Benches(session, options.timeout, {session.target.key: plan})
         self.close = self.benches.close
 
@@ -95,6 +96,11 @@ class Examiner:
     def start(self, role: str) -> None:
         """Starts a zygote that all threads share, see `Zygotes.of`."""
         self.bench.shared.of(role)
+
+    def know(self, bug: Symptom) -> None:
+        """Remembers a confirmed bug, unless it looked like one that was remembered and had no interpreter."""
+        if not self.known.has(bug):
+            self.known.add(bug)
 
     def examine(self, group: Sequence[FindingRow]) -> Examination | None:
         """The first confirmed finding decides; else the one that reproduced most often.
@@ -113,7 +119,9 @@ class Examiner:
             return None
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
-        """Minimises a bug further whose minimising was cut short; None where it does not become smaller."""
+        """Minimises a bug further whose minimising was cut short; None where it gets no smaller or no time is left."""
+        if self.session.is_over(self.options.deadline, self.hanging(finding)):
+            return None
         start = finding._replace(api=bug.api, test=bug.test)
         found = self._one(start, self.options.bug_seconds, known=True).bug
         return found if found is not None and found.signature == bug.signature_text else None
@@ -160,11 +168,12 @@ class Examiner:
         way = strategy(self.bench, finding.verdict, self.known)
         attempts = list(way.attempts(finding, small))
         replayed = is_replayed(finding.verdict, self.dialect)
-        # Forks are quick. If no attempt shows itself in a fork, each has an interpreter.
+        # Forks are quick. If no attempt shows itself in a fork, each has an interpreter, the seeded one for both.
+        seeded = [each for each in attempts if each.seeded or each._replace(seeded=True) not in attempts]
         tried = (
             (attempt, *way.confirm(attempt, self.options.runs, alone))
             for alone in ((False,) if replayed else (False, True))
-            for attempt in attempts
+            for attempt in (seeded if alone else attempts)
         )
         found = _decisive(self._decided(*each, smallest and each[0].test == small) for each in tried)
         assert found is not None

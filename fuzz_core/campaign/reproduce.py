@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect
@@ -17,6 +17,7 @@ from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, FindingRow
 from fuzz_core.store.store import Store
+from fuzz_core.triage.cluster import Places, Symptom
 from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.recheck import (
     CHANGED,
@@ -74,20 +75,28 @@ class Attempt(NamedTuple):
         return render_comparison(self.test, mode, dialect, *told, self.seeded, check)
 
 
+def symptom(
+    finding: FindingRow, api: str = "", verdict: Verdict | None = None, outcome: Outcome | None = None
+) -> Symptom:
+    """The failure of a finding; of another api, verdict or outcome where a look at it showed another."""
+    api, verdict, outcome = api or finding.api, verdict or finding.verdict, outcome or finding.outcome
+    return Symptom(finding.target, signature(api, verdict, outcome).text, api, verdict.kind, outcome)
+
+
 class Reproduction:
     """Strategy that decides whether a bug shows itself: here by a script.
 
-    known: signatures of bugs on record that fresh interpreters have shown.
+    known: places of bugs on record that fresh interpreters have shown.
     """
 
-    def __init__(self, bench: Bench, known: Collection[str] = ()) -> None:
+    def __init__(self, bench: Bench, known: Places | None = None) -> None:
         self.bench = bench
         self.dialect = bench.dialect
-        self.known = known
+        self.known = known or Places()
 
     def is_known(self, attempt: Attempt, verdict: Verdict, outcome: Outcome) -> bool:
-        """Returns whether an attempt with this outcome has the signature of a known bug."""
-        return signature(attempt.test.invocation.api, verdict, outcome).text in self.known
+        """Returns whether an attempt with this outcome looks like a known bug."""
+        return self.known.has(symptom(attempt.finding, attempt.test.invocation.api, verdict, outcome))
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
         """Yields attempts for a finding that was minimised to `small`: its script, with seeded streams, as it was
@@ -251,7 +260,7 @@ _STRATEGIES: dict[str, type[Reproduction]] = {
 }
 
 
-def strategy(bench: Bench, verdict: Verdict, known: Collection[str] = ()) -> Reproduction:
+def strategy(bench: Bench, verdict: Verdict, known: Places | None = None) -> Reproduction:
     """How a bug with this verdict is reproduced on a build. known: see `Reproduction`."""
     return _STRATEGIES[_way(verdict, bench.dialect)](bench, known)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from rapidfuzz.distance import Indel, LCSseq
@@ -59,12 +59,8 @@ _DIMENSIONS = re.compile(r"\d+[dD](?=_|[A-Z]|$)|(?:_v|(?<=[a-z])V)\d$")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-class Bug(Protocol):
-    """A class of findings with one signature, shown by its simplest test case."""
-
-    @property
-    def id(self) -> int:
-        """Its number in the store."""
+class Failure(Protocol):
+    """What a bug shows, and a finding before it is one."""
 
     @property
     def target(self) -> str:
@@ -75,10 +71,6 @@ class Bug(Protocol):
         """`API: FAULT`, without what varies from run to run."""
 
     @property
-    def oracle(self) -> str:
-        """Who judged it."""
-
-    @property
     def api(self) -> str:
         """The canonical public name of what was called."""
 
@@ -87,12 +79,24 @@ class Bug(Protocol):
         """The kind of verdict: crash, internal-error, hang, wrong-result, …"""
 
     @property
-    def test(self) -> TestCase:
-        """The simplest test case that shows it."""
+    def outcome(self) -> Outcome:
+        """What its test case did."""
+
+
+class Bug(Failure, Protocol):
+    """A class of findings with one signature, shown by its simplest test case."""
 
     @property
-    def outcome(self) -> Outcome:
-        """What that test case did in a fresh process."""
+    def id(self) -> int:
+        """Its number in the store."""
+
+    @property
+    def oracle(self) -> str:
+        """Who judged it."""
+
+    @property
+    def test(self) -> TestCase:
+        """The simplest test case that shows it."""
 
     @property
     def script(self) -> str:
@@ -101,6 +105,16 @@ class Bug(Protocol):
     @property
     def minimised(self) -> bool:
         """Whether the test case is simpler than the one that was found."""
+
+
+class Symptom(NamedTuple):
+    """The failure of a finding, see `Failure`."""
+
+    target: str
+    signature_text: str
+    api: str
+    kind: str
+    outcome: Outcome
 
 
 B = TypeVar("B", bound=Bug)
@@ -139,8 +153,8 @@ class Place(NamedTuple):
     bounds: tuple[str, ...] = ()
 
 
-def place_of(bug: Bug) -> Place:
-    """The place of a bug, out of its outcome; the outcome of anything but a crash only repeats our own words."""
+def place_of(bug: Failure) -> Place:
+    """The place of a failure, out of its outcome; the outcome of anything but a crash only repeats our own words."""
     name, outcome = plain_name(bug.api), bug.outcome
     told = bug.target, bug.api.partition(".")[0], name
     if not kind_of(bug.kind).fails:
@@ -182,7 +196,7 @@ def _plain(name: str) -> str:
     return ("".join(_WORD.findall(_DIMENSIONS.sub("", name))) or name).lower()
 
 
-def _disagreement(bug: Bug) -> tuple[str, str]:
+def _disagreement(bug: Failure) -> tuple[str, str]:
     """Kind and mode, and how they disagree (`API: KIND: MODE: HOW`); or the argument, and what is documented.
 
     Which mode refuses a call in equal words makes no difference: modes share the code that checks.
@@ -225,6 +239,22 @@ def _check(outcome: Outcome) -> Check | None:
 
 def _stripped(text: str) -> str:
     return " ".join(_BOILERPLATE.sub(" ", normalised(text)).split())
+
+
+class Places:
+    """Places of bugs that fresh interpreters have shown: what looks like one of them needs no further interpreter."""
+
+    def __init__(self, bugs: Iterable[Failure] = ()) -> None:
+        self._places = [place_of(bug) for bug in bugs]
+
+    def add(self, bug: Failure) -> None:
+        """Adds the place of a bug."""
+        self._places.append(place_of(bug))
+
+    def has(self, failure: Failure) -> bool:
+        """Returns whether a failure looks like a bug of these."""
+        place = place_of(failure)
+        return any(similar(place, other) for other in self._places)
 
 
 class Cluster(NamedTuple, Generic[B]):

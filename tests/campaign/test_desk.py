@@ -16,6 +16,7 @@ from fuzz_core.campaign.session import Session, Watch
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.records import FindingRow, NewBug
+from fuzz_core.triage.cluster import Symptom
 
 
 class Examiners:
@@ -56,9 +57,10 @@ def examiners(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Examiners
     examiners.may_end.set()
 
 
-def found(session: Session, name: str, kind: str = "crash", number: int = 0) -> None:
+def found(session: Session, name: str, kind: str = "crash", number: int = 0, said: str = "") -> None:
     test = TestCase(Invocation(f"fakelib.{name}", (prim(number),)), 0)
-    outcome = Outcome("timeout", "1 s") if kind == HANG else Outcome("exception", "SystemError", name)
+    outcome = Outcome("exception", "RuntimeError", said) if said else Outcome("exception", "SystemError", name)
+    outcome = Outcome("timeout", "1 s") if kind == HANG else outcome
     session.store.add_finding("fakelib-1", 1, test, Verdict("crash", kind, "cpu: it"), outcome)
 
 
@@ -94,6 +96,37 @@ def test_a_look_alike_of_a_settled_finding_joins_its_bug(session: Session, desk:
     assert examiners.begun == ["fakelib.scale"]
     assert [row.status for row in session.store.findings("fakelib-1")] == ["confirmed", "duplicate"]
     assert [bug.findings for bug in session.store.bugs()] == [2]
+
+
+def test_a_group_waits_for_one_under_way_that_looks_like_it(session: Session, desk: Desk, examiners: Examiners) -> None:
+    for name, said in (("a", "the heap of blocks is broken"), ("b", "the heap of blocks is broken"), ("c", "no rank")):
+        found(session, name, "internal-error", said=said)
+    desk.read()
+    assert desk.step() and desk.running == 2
+    settled(desk, examiners)
+    assert set(examiners.begun[:2]) == {"fakelib.a", "fakelib.c"} and examiners.begun[2:] == ["fakelib.b"]
+    assert len(session.store.bugs()) == 3
+
+
+def test_a_bug_that_looks_like_a_known_one_needs_no_interpreter_and_vouches_for_no_other(desk: Desk) -> None:
+    one, other = (
+        Symptom("fakelib-1", f"fakelib.{api}: {said}", f"fakelib.{api}", "internal-error", outcome)
+        for api, said in (("a", "the heap of blocks is broken"), ("b", "the heap of blocks is torn"))
+        for outcome in [Outcome("exception", "RuntimeError", said)]
+    )
+    third = one._replace(api="fakelib.c", outcome=Outcome("exception", "RuntimeError", "a heap with blocks is torn"))
+    assert not desk.examiner.known.has(one)
+    desk.examiner.know(one)
+    assert desk.examiner.known.has(one) and desk.examiner.known.has(other)
+    desk.examiner.know(other)
+    assert not desk.examiner.known.has(third)
+
+
+def test_hangs_share_all_examiners_once_nothing_else_waits(session: Session, desk: Desk, examiners: Examiners) -> None:
+    for name in ("a", "b", "c"):
+        found(session, name, HANG)
+    desk.read()
+    assert desk.step() and desk.running == 2
 
 
 def test_hangs_have_one_examiner_and_wait_for_the_others(session: Session, desk: Desk, examiners: Examiners) -> None:
