@@ -208,6 +208,17 @@ class Dialect:
         """See above."""
         return {name: spec.script for name, spec in self.modes.items() if spec.script is not None}
 
+    def way_of(self, mode: str) -> str:
+        """Returns the mode whose script shows a death in `mode`: itself, one that executes the same, or one that is
+        compared with it; empty where no script does.
+        """
+        spec = self.modes.get(mode)
+        if spec is None or spec.script is not None:
+            return mode if spec else ""
+        alike = [name for name in self.ways if spec.run and self.modes[name].run == spec.run]
+        alike += [name for name in self.ways if mode in (self.modes[name].against, self.modes[name].blind)]
+        return next(iter(alike), "")
+
     def tensor(self, tensor: Tensor) -> str:
         """The shortest expression for it, with public names of the library (and numpy) alone.
 

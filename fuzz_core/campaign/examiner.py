@@ -22,7 +22,7 @@ from fuzz_core.triage.cluster import Places, Symptom
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.reduce import minimise, slice_of
-from fuzz_core.triage.signature import signature
+from fuzz_core.triage.signature import corrupts_heap, signature
 
 TRIED_PER_GROUP = 3
 RESERVE_SECONDS = 10.0
@@ -168,8 +168,11 @@ class Examiner:
         way = strategy(self.bench, finding.verdict, self.known)
         attempts = list(way.attempts(finding, small))
         replayed = is_replayed(finding.verdict, self.dialect)
-        # Forks are quick. If no attempt shows itself in a fork, each has an interpreter, the seeded one for both.
-        seeded = [each for each in attempts if each.seeded or each._replace(seeded=True) not in attempts]
+        # Forks are quick. If no attempt shows itself in a fork, each has an interpreter, the seeded one for both. Other
+        # modes than the one that a worker died in have one if the fault may have been long before the death.
+        modes = None if corrupts_heap(finding.outcome) else (PLAIN, finding.verdict.mode)
+        likely = [each for each in attempts if modes is None or each.finding.verdict.mode in modes]
+        seeded = [each for each in likely if each.seeded or each._replace(seeded=True) not in likely]
         tried = (
             (attempt, *way.confirm(attempt, self.options.runs, alone))
             for alone in ((False,) if replayed else (False, True))

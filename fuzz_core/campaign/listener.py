@@ -327,8 +327,7 @@ class FuzzListener:
         self.report.outcomes[outcome.kind] += 1
         self.touched.add(lease.api)
         dialect = self.session.dialect
-        mode = lease.died_in if lease.died_in in dialect.ways else PLAIN
-        verdict = CRASH.judge({mode: outcome}, dialect)
+        verdict = CRASH.judge({dialect.way_of(lease.died_in) or PLAIN: outcome}, dialect)
         if not verdict.clean:
             known = self.feedback.known_to(lease.api, lease.shown)
             self.keep(self.plan.test(lease.api, index, known), verdict, outcome)

@@ -359,3 +359,17 @@ class DescribeLiveSpelling:
         for tensor, (dtype, shape, _, _, numbers) in zip(plain, answers, strict=True):
             assert (dtype, tuple(shape)) == (tensor.dtype, tensor.shape)
             assert np.array_equal(numbers, expected(tensor), equal_nan=True)
+
+
+@pytest.mark.parametrize("library", DIALECTS)
+def test_a_death_in_any_mode_has_a_script(library: str) -> None:
+    dialect = dialect_of(library)
+    for mode, spec in dialect.modes.items():
+        way = dialect.way_of(mode)
+        assert way == mode if spec.script else way in dialect.ways, mode
+    assert dialect.way_of("cpu") == dialect.way_of("unheard-of") == ""
+
+
+def test_the_script_of_a_reference_is_that_of_a_mode_which_executes_it() -> None:
+    assert (TORCH.way_of("grad"), TORCH.way_of("grad-grad")) == ("grad-numerical", "grad-second")
+    assert (TF.way_of("function-known"), TF.way_of("cpu-fp64-nudged")) == ("function", "cpu-fp64")

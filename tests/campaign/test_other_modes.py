@@ -1,13 +1,15 @@
-"""A process tells of its death, but not in which mode of the test case it was."""
+"""A process tells of its death, and only roughly in which mode of the test case it was."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 
 from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
+from fuzz_core.campaign.bench import Bench
 from fuzz_core.campaign.examiner import Examiner, TriageOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -56,3 +58,24 @@ def test_a_death_is_shown_by_the_mode_that_was_executed(examiner: Examiner) -> N
 def test_other_modes_are_asked_for_deaths_that_they_may_have_died(examiner: Examiner, planned: bool, kind: str) -> None:
     row = finding(seed_that(planned), Outcome(kind, "SIGSEGV"))
     assert examiner.confirm(row, row.test).status == "rejected"
+
+
+HARMLESS = ModeSpec(script=Way("assert {actual} is not None, {expected}", lambda source, tensor, seed: source))
+
+
+@pytest.mark.parametrize(("said", "interpreters"), [("", 1), ("free(): invalid next size (fast)", 2)])
+def test_a_mode_has_an_interpreter_if_the_fault_may_have_been_long_before(
+    examiner: Examiner, monkeypatch: pytest.MonkeyPatch, said: str, interpreters: int
+) -> None:
+    monkeypatch.setattr(type(examiner.session.dialect), "modes", {"strided": HARMLESS._replace(share=0.2)})
+    scripts: list[str] = []
+    run = Bench.run
+
+    def counted(bench: Bench, script: str, kind: str, *limits: Any, **more: Any) -> Outcome:
+        scripts.append(script)
+        return run(bench, script, kind, *limits, **more)
+
+    monkeypatch.setattr(Bench, "run", counted)
+    row = finding(seed_that(True), Outcome("signal", "SIGABRT" if said else "SIGSEGV", said))
+    assert examiner.confirm(row, row.test).status == "rejected"
+    assert len(scripts) == interpreters
