@@ -58,15 +58,16 @@ class ModeSpec(NamedTuple):
     text, where a script can show it. against: the mode that it is compared with, if any. relation: what of its result
     must agree with that one's: `values`, `behaviour` (values, and to be accepted or refused alike), `shape` (and
     dtype), `strides` (of dimensions that have any), `metadata` (all three), `gradient` (derivatives, by the tolerances
-    for numerical ones), `finite` (no NaN or infinity where the other has a number), or empty where it is not compared:
-    only whether it is survived counts. share: of the test cases, the dearer the fewer; 0 where other modes or oracles
-    alone ask for it. kind: of the verdict where it disagrees. equivalent: whether it does the same work by other code,
-    so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
-    refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
-    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`. trusted: whether its result
-    is the right one where it differs from that one's. meaning: for readers of a report who do not know nightfuzz; empty
-    where the name speaks for itself. phrases: how a sentence such as "dtype float32 on the meta device, bfloat16 on the
-    CPU" names it, and the mode that it is compared with.
+    for numerical ones), `finite` (no NaN or infinity where the other has a number), `memory` (values, of calls that
+    differ in the memory beside their arguments alone), or empty where it is not compared: only whether it is survived
+    counts. share: of the test cases, the dearer the fewer; 0 where other modes or oracles alone ask for it. kind: of
+    the verdict where it disagrees. equivalent: whether it does the same work by other code, so that costs can be
+    compared. blind: of one that is made without the elements of the arguments, and so cannot refuse what depends on
+    them, the mode that differs from it in knowing them. dear: it takes its time, as compilers do. keeps_nan: false
+    where it is documented to lose NaN. noise: see `adapters.doubles`. trusted: whether its result is the right one
+    where it differs from that one's. meaning: for readers of a report who do not know nightfuzz; empty where the name
+    speaks for itself. phrases: how a sentence such as "dtype float32 on the meta device, bfloat16 on the CPU" names it,
+    and the mode that it is compared with.
     """
 
     run: str = ""
@@ -87,6 +88,8 @@ class ModeSpec(NamedTuple):
 
 # Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
 DOUBLE, NUDGED = "cpu-fp64", ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
+# The call between two fillings of the memory that is not its own, and the mode that this is compared with.
+REDZONE, REDZONE_REFERENCE = "redzone", "redzone-zero"
 # A mode that others are compared with, and which is compared with nothing by itself.
 REFERENCE = ModeSpec(against="", relation="", share=0.0)
 DEVICE = ModeSpec()
@@ -108,6 +111,26 @@ def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
         ),
         NUDGED[0]: plain._replace(noise=4.0),
         NUDGED[1]: plain._replace(noise=-4.0),
+    }
+
+
+def redzones(run: str, reference: str, script: Way) -> dict[str, ModeSpec]:
+    """Return the modes that surround each tensor argument with memory of other numbers, of which none may count.
+
+    run, reference: what executes them, see `ModeSpec`.
+    """
+    return {
+        REDZONE_REFERENCE: REFERENCE._replace(run=reference),
+        REDZONE: ModeSpec(
+            run,
+            script,
+            REDZONE_REFERENCE,
+            "memory",
+            share=0.02,
+            kind="out-of-bounds",
+            meaning="other numbers in the memory beside the arguments",
+            phrases=("with 100 in the memory beside its arguments", "with 0 there"),
+        ),
     }
 
 

@@ -21,6 +21,10 @@ ACCEPTS, REFUSES = "accepts what ", "refuses what "
 WRONG = "wrong: "
 
 
+# A call that reads memory which belongs to none of its arguments: its result is nobody's number.
+OUT_OF_BOUNDS = "out-of-bounds"
+
+
 class Rule(NamedTuple):
     """What a kind means, for readers who do not know nightfuzz.
 
@@ -158,6 +162,22 @@ _KINDS = (
         numeric=True,
         caveat="The function has a kink, a step or a very large second derivative at that point: a "
         "difference quotient is wrong there, and the gradient is one of several right ones.",
+    ),
+    Kind(
+        OUT_OF_BOUNDS,
+        "differential",
+        Rule(
+            "OutOfBounds",
+            "A call reads memory that is not its own.",
+            "The same arguments were surrounded in memory with two different numbers, and the result depends on these "
+            f"numbers. {FRESH}",
+            "error",
+        ),
+        "the same result, whatever lies in memory beside the arguments",
+        "reads out of bounds",
+        search=("out of bounds", r"out[- ]of[- ](?:bounds|range)|invalid (?:read|memory)|heap-buffer-overflow"),
+        caveat="The function is documented to give the place of its argument in memory, and the place differs from "
+        "call to call.",
     ),
     Kind(
         "inconsistent",

@@ -17,11 +17,13 @@ from fuzz_core.adapters.dialect import (
     Way,
     derivative,
     doubles,
+    redzones,
     told_inside,
 )
 from fuzz_core.adapters.pytorch.checks import (
     ACTUAL,
     ALIKE,
+    BETWEEN,
     CLOSE,
     EXPECTED,
     FAKE,
@@ -31,6 +33,7 @@ from fuzz_core.adapters.pytorch.checks import (
     OUT,
     PROGRAMS,
     SUMMED,
+    SURROUNDED,
     THREADED,
     THREADS,
     UNDONE,
@@ -202,6 +205,11 @@ MODES: dict[str, ModeSpec] = {
         dear=True,
         meaning="`torch.compile` without code generation",
         phrases=("under torch.compile", "by the plain call"),
+    ),
+    **redzones(
+        "fuzz_core.adapters.pytorch.redzones:Redzone",
+        "fuzz_core.adapters.pytorch.redzones:RedzoneOfZeros",
+        Way(SURROUNDED, lambda source, tensor, seed: f"between({source}, number)", imports=("", BETWEEN)),
     ),
     "onednn-off": ModeSpec(
         f"{_MODES}OneDnnOff",
