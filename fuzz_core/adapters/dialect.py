@@ -88,8 +88,8 @@ class ModeSpec(NamedTuple):
 
 # Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
 DOUBLE, NUDGED = "cpu-fp64", ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
-# The call between two fillings of the memory that is not its own, and the mode that this is compared with.
-REDZONE, REDZONE_REFERENCE = "redzone", "redzone-zero"
+# The mode in which numbers lie in memory around each tensor argument; it is compared with the same around zeros.
+REDZONE, REDZONE_ZEROS = "redzone", "redzone-zeros"
 # A mode that others are compared with, and which is compared with nothing by itself.
 REFERENCE = ModeSpec(against="", relation="", share=0.0)
 DEVICE = ModeSpec()
@@ -114,22 +114,19 @@ def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
     }
 
 
-def redzones(run: str, reference: str, script: Way) -> dict[str, ModeSpec]:
-    """Return the modes that surround each tensor argument with memory of other numbers, of which none may count.
+def redzones(run: str, script: Way) -> dict[str, ModeSpec]:
+    """Return the mode REDZONE, whose result no memory around the arguments may change, and the mode REDZONE_ZEROS.
 
-    run, reference: what executes them, see `ModeSpec`.
+    Args:
+        run: `module:attr` of what executes REDZONE; what executes REDZONE_ZEROS has `Zeros` behind that name.
+        script: see `Way`.
     """
+    spec = ModeSpec(run, script, REDZONE_ZEROS, "memory", share=0.02, kind="out-of-bounds")
     return {
-        REDZONE_REFERENCE: REFERENCE._replace(run=reference),
-        REDZONE: ModeSpec(
-            run,
-            script,
-            REDZONE_REFERENCE,
-            "memory",
-            share=0.02,
-            kind="out-of-bounds",
-            meaning="other numbers in the memory beside the arguments",
-            phrases=("with 100 in the memory beside its arguments", "with 0 there"),
+        REDZONE_ZEROS: REFERENCE._replace(run=f"{run}Zeros"),
+        REDZONE: spec._replace(
+            meaning="other numbers in memory around the arguments",
+            phrases=("with 100 in memory around its arguments", "with 0 there"),
         ),
     }
 

@@ -82,8 +82,8 @@ class Execution:
     def judge(self, test: TestCase, redzone: bool = False) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
         """The outcome of the first mode, and every verdict that is not clean with the outcome it rests on.
 
-        redzone: whether the differential oracle looks at the mode REDZONE whatever its share. An oracle that meets a
-        read out of bounds in another mode has it look, too.
+        redzone: whether the differential oracle looks at REDZONE whatever its share. An oracle that meets a read out of
+        bounds in another mode has it look, too.
         """
         first = self.modes[0]
         plain, result = self.run(test, first)

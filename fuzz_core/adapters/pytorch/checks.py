@@ -45,8 +45,8 @@ SUMMED = (
 )
 UNDONE = f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{EXPECTED}{close(NAN)}"
 THREADED = f"torch.set_num_threads({THREADS})\n{ACTUAL}torch.set_num_threads(1)\n{EXPECTED}{close(NAN)}"
-# A function of a tensor and a number, for workers and scripts alike. The new storage has the size of the old one: views
-# and functions of storages find the same in it.
+# A function of a tensor and a number, for workers and scripts alike. The size of the storage stays: views and functions
+# of storages find the same in it.
 BETWEEN = """\
 def between(x, number):
     # The same tensor, between 4096 elements in front of its memory and 4096 behind it.
@@ -60,7 +60,7 @@ def between(x, number):
     return torch.empty(0, dtype=x.dtype).set_(inside.untyped_storage(), x.storage_offset(), x.shape, x.stride())
 """
 NUMBERS = 0, 100
-SURROUNDED = f"expected, actual = ({{actual}} for number in {NUMBERS})\n{close(NAN)}"
+SURROUNDED = f"{BETWEEN}\nexpected, actual = ({{actual}} for number in {NUMBERS})\n{close(NAN)}"
 _PLAIN = "import torch"
 _MODULE = "torch.nn.Module"
 _COMPILED = (

@@ -23,7 +23,6 @@ from fuzz_core.adapters.dialect import (
 from fuzz_core.adapters.pytorch.checks import (
     ACTUAL,
     ALIKE,
-    BETWEEN,
     CLOSE,
     EXPECTED,
     FAKE,
@@ -208,8 +207,7 @@ MODES: dict[str, ModeSpec] = {
     ),
     **redzones(
         "fuzz_core.adapters.pytorch.redzones:Redzone",
-        "fuzz_core.adapters.pytorch.redzones:RedzoneOfZeros",
-        Way(SURROUNDED, lambda source, tensor, seed: f"between({source}, number)", imports=("", BETWEEN)),
+        Way(SURROUNDED, actual="f(*[between(t, number) for t in [{x}]])"),
     ),
     "onednn-off": ModeSpec(
         f"{_MODES}OneDnnOff",

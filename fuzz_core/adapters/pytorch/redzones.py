@@ -1,4 +1,4 @@
-"""PyTorch's calls between redzones: memory beside each tensor argument that no correct call reads."""
+"""PyTorch's calls between redzones: memory around each tensor argument that no correct call reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz_core.ir.values import Tensor
 
 @cache
 def between() -> Callable[[torch.Tensor, int], torch.Tensor]:
-    """Return the function of scripts that surrounds a tensor with memory of other numbers."""
+    """Return the function of the scripts that puts a tensor between equal numbers."""
     names: dict[str, Any] = {"torch": torch}
     exec(BETWEEN, names)
     made: Callable[[torch.Tensor, int], torch.Tensor] = names["between"]
@@ -24,10 +24,10 @@ def between() -> Callable[[torch.Tensor, int], torch.Tensor]:
 
 
 class Redzone(Promised):
-    """A result must not depend on what lies in memory beside its arguments.
+    """A result must not depend on what lies in memory around its arguments.
 
-    The elements stand where they stood: strides, alignment, and the size of the storage are the same. The weights of a
-    module stay where the module has made them.
+    Strides, alignment, and the size of the storage are those of the plain call. An index that is too large may reach
+    another element of the same tensor, which this mode does not see. The weights of a module stay where it has them.
     """
 
     number = NUMBERS[1]
@@ -40,7 +40,7 @@ class Redzone(Promised):
         return alike(between()(live.detach(), self.number), live)
 
 
-class RedzoneOfZeros(Redzone):
+class RedzoneZeros(Redzone):
     """The call that `Redzone` is compared with."""
 
     number = NUMBERS[0]
