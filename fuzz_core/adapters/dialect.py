@@ -88,7 +88,7 @@ class ModeSpec(NamedTuple):
 
 # Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
 DOUBLE, NUDGED = "cpu-fp64", ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
-# The mode in which numbers lie in memory around each tensor argument; it is compared with the same around zeros.
+# The mode in which large numbers lie in memory around each tensor argument; it is compared with zeros there.
 REDZONE, REDZONE_ZEROS = "redzone", "redzone-zeros"
 # A mode that others are compared with, and which is compared with nothing by itself.
 REFERENCE = ModeSpec(against="", relation="", share=0.0)
@@ -126,7 +126,7 @@ def redzones(run: str, script: Way) -> dict[str, ModeSpec]:
         REDZONE_ZEROS: REFERENCE._replace(run=f"{run}Zeros"),
         REDZONE: spec._replace(
             meaning="other numbers in memory around the arguments",
-            phrases=("with 100 in memory around its arguments", "with 0 there"),
+            phrases=("with large numbers in memory around its arguments", "with zeros there"),
         ),
     }
 

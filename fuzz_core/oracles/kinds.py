@@ -168,7 +168,7 @@ _KINDS = (
         Rule(
             "OutOfBounds",
             "A call reads memory that is not its own.",
-            "The same arguments were surrounded in memory with two different numbers, and the result depends on these "
+            "Zeros, then large numbers, lay around the same arguments in memory, and the result depends on these "
             f"numbers. {FRESH}",
             "error",
         ),

@@ -91,7 +91,8 @@ SAYS = [
         Outcome(
             "ok", text="other values\nexpected -0.4143296182155609, got -4.578470230102539\nScalars are not close!"
         ),
-        "reads out of bounds: the result -4.58 with 100 in memory around its arguments, -0.414 with 0 there",
+        "reads out of bounds: the result -4.58 with large numbers in memory around its arguments, "
+        "-0.414 with zeros there",
     ),
     # The script's call is smaller than the one that was found.
     (

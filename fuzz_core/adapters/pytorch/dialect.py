@@ -207,7 +207,7 @@ MODES: dict[str, ModeSpec] = {
     ),
     **redzones(
         "fuzz_core.adapters.pytorch.redzones:Redzone",
-        Way(SURROUNDED, actual="f(*[between(t, number) for t in [{x}]])"),
+        Way(SURROUNDED, actual="f(*[between(t, large) for t in [{x}]])"),
     ),
     "onednn-off": ModeSpec(
         f"{_MODES}OneDnnOff",

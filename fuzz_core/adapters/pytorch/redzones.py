@@ -9,17 +9,17 @@ from typing import Any
 
 import torch
 
-from fuzz_core.adapters.pytorch.checks import BETWEEN, NUMBERS
+from fuzz_core.adapters.pytorch.checks import BETWEEN
 from fuzz_core.adapters.pytorch.modes import Promised, alike
 from fuzz_core.ir.values import Tensor
 
 
 @cache
-def between() -> Callable[[torch.Tensor, int], torch.Tensor]:
-    """Return the function of the scripts that puts a tensor between equal numbers."""
+def between() -> Callable[[torch.Tensor, bool], torch.Tensor]:
+    """Return the function of the scripts that puts a tensor between large numbers or zeros."""
     names: dict[str, Any] = {"torch": torch}
     exec(BETWEEN, names)
-    made: Callable[[torch.Tensor, int], torch.Tensor] = names["between"]
+    made: Callable[[torch.Tensor, bool], torch.Tensor] = names["between"]
     return made
 
 
@@ -30,17 +30,17 @@ class Redzone(Promised):
     another element of the same tensor, which this mode does not see. The weights of a module stay where it has them.
     """
 
-    number = NUMBERS[1]
+    large = True
     unless = re.compile(r"\baddress\b|\bpointer\b")
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`."""
         if not isinstance(live, torch.Tensor) or live.layout is not torch.strided:
             return live
-        return alike(between()(live.detach(), self.number), live)
+        return alike(between()(live.detach(), self.large), live)
 
 
 class RedzoneZeros(Redzone):
     """The call that `Redzone` is compared with."""
 
-    number = NUMBERS[0]
+    large = False
