@@ -14,7 +14,7 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.adapters.quotes import quoted_in
 from fuzz_core.ir.outcome import Outcome, reason_of
-from fuzz_core.oracles.kinds import ACCEPTS, REFUSES, WRONG, kind_of
+from fuzz_core.oracles.kinds import ACCEPTS, OUT_OF_BOUNDS, REFUSES, WRONG, kind_of
 from fuzz_core.triage.cluster import Bug
 from fuzz_core.triage.recheck import asserted, blame_in
 from nightfuzz.reports.text import TITLE, bounded, call_of
@@ -181,6 +181,7 @@ def _difference(kind: str, text: str, mode: str) -> str:
     if "analytical:" in text:
         how, reference = "by forward mode" if "with forward mode" in text else how, "by difference quotient"
     what = "gradient" if kind == "wrong-gradient" else "result"
+    what = f"{kind_of(kind).title}: the result" if kind == OUT_OF_BOUNDS else what
     named = (found and found.what) or (kind == "wrong-metadata" and "".join(_PROPERTY.findall(first)[:1]))
     what = _NAMES.get(named, named) if named else what
     # The script's call may be a smaller one than the call that was found.

@@ -185,7 +185,7 @@ class Comparer:
         apart = next((pair for pair in pairs if pair.apart), None)
         if apart and relation != "finite":
             return self.structure(reference, other, apart, relation) or apart.apart
-        if relation in ("values", "behaviour"):
+        if relation in ("values", "behaviour", "memory"):
             if not self.strict and len(pairs) > 1 and self._agree_in_size(pairs):
                 return ""
             return next((text for pair in pairs if (text := self.close(pair.first, pair.second, pair.place))), "")

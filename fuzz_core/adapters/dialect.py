@@ -58,15 +58,16 @@ class ModeSpec(NamedTuple):
     text, where a script can show it. against: the mode that it is compared with, if any. relation: what of its result
     must agree with that one's: `values`, `behaviour` (values, and to be accepted or refused alike), `shape` (and
     dtype), `strides` (of dimensions that have any), `metadata` (all three), `gradient` (derivatives, by the tolerances
-    for numerical ones), `finite` (no NaN or infinity where the other has a number), or empty where it is not compared:
-    only whether it is survived counts. share: of the test cases, the dearer the fewer; 0 where other modes or oracles
-    alone ask for it. kind: of the verdict where it disagrees. equivalent: whether it does the same work by other code,
-    so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
-    refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
-    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`. trusted: whether its result
-    is the right one where it differs from that one's. meaning: for readers of a report who do not know nightfuzz; empty
-    where the name speaks for itself. phrases: how a sentence such as "dtype float32 on the meta device, bfloat16 on the
-    CPU" names it, and the mode that it is compared with.
+    for numerical ones), `finite` (no NaN or infinity where the other has a number), `memory` (values, of calls that
+    differ in the memory beside their arguments alone), or empty where it is not compared: only whether it is survived
+    counts. share: of the test cases, the dearer the fewer; 0 where other modes or oracles alone ask for it. kind: of
+    the verdict where it disagrees. equivalent: whether it does the same work by other code, so that costs can be
+    compared. blind: of one that is made without the elements of the arguments, and so cannot refuse what depends on
+    them, the mode that differs from it in knowing them. dear: it takes its time, as compilers do. keeps_nan: false
+    where it is documented to lose NaN. noise: see `adapters.doubles`. trusted: whether its result is the right one
+    where it differs from that one's. meaning: for readers of a report who do not know nightfuzz; empty where the name
+    speaks for itself. phrases: how a sentence such as "dtype float32 on the meta device, bfloat16 on the CPU" names it,
+    and the mode that it is compared with.
     """
 
     run: str = ""
@@ -87,6 +88,8 @@ class ModeSpec(NamedTuple):
 
 # Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
 DOUBLE, NUDGED = "cpu-fp64", ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
+# The mode in which large numbers lie in memory around each tensor argument; it is compared with zeros there.
+REDZONE, REDZONE_ZEROS = "redzone", "redzone-zeros"
 # A mode that others are compared with, and which is compared with nothing by itself.
 REFERENCE = ModeSpec(against="", relation="", share=0.0)
 DEVICE = ModeSpec()
@@ -108,6 +111,23 @@ def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
         ),
         NUDGED[0]: plain._replace(noise=4.0),
         NUDGED[1]: plain._replace(noise=-4.0),
+    }
+
+
+def redzones(run: str, script: Way) -> dict[str, ModeSpec]:
+    """Return the mode REDZONE, whose result no memory around the arguments may change, and the mode REDZONE_ZEROS.
+
+    Args:
+        run: `module:attr` of what executes REDZONE; what executes REDZONE_ZEROS has `Zeros` behind that name.
+        script: see `Way`.
+    """
+    spec = ModeSpec(run, script, REDZONE_ZEROS, "memory", share=0.02, kind="out-of-bounds")
+    return {
+        REDZONE_ZEROS: REFERENCE._replace(run=f"{run}Zeros"),
+        REDZONE: spec._replace(
+            meaning="other numbers in memory around the arguments",
+            phrases=("with large numbers in memory around its arguments", "with zeros there"),
+        ),
     }
 
 

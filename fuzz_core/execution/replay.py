@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz_core.adapters.dialect import DOUBLE, LIBRARIES, Dialect, dialect_of
+from fuzz_core.adapters.dialect import DOUBLE, LIBRARIES, REDZONE, Dialect, dialect_of
 from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
 from fuzz_core.execution.zygote import MEMORY_BYTES, Zygote
 from fuzz_core.ir.codec import encode_test
@@ -77,11 +77,12 @@ class Replayer:
     def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False, mode: str = "") -> Replayed:
         """Executes a test case; `fresh` in a process that has run nothing else, `weigh` looks for a leak too.
 
-        mode: of a program, what is looked at beside what it does, see `shown`.
+        mode: of a program, what is looked at beside what it does, see `shown`; of a call, whether it is REDZONE.
         """
         if test.program:
             return self._whole(test, fresh, mode)
-        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, partial(decode, Replayed), fresh)
+        request = {"test": encode_test(test), "weigh": weigh, "redzone": mode == REDZONE}
+        replayed = self._asked(request, partial(decode, Replayed), fresh)
         return Replayed(replayed) if isinstance(replayed, Outcome) else replayed
 
     def _whole(self, test: TestCase, fresh: bool, mode: str) -> Replayed:

@@ -11,14 +11,17 @@ from fuzz_core.ir.errors import CodecError
 Level = Literal["error", "warning", "note"]
 # A caller can catch an internal error, and notices it; a wrong result passes for a right one.
 GRADES = (
-    "private", "crash", "wrong-result", "internal-error", "wrong-metadata", "hang", "performance", "documentation"
+    "private", "crash", "out-of-bounds", "wrong-result", "internal-error", "wrong-metadata", "hang", "performance",
+    "documentation",
 )  # fmt: skip
-GRAVE = ("crash", "wrong-result")
+GRAVE = ("crash", "out-of-bounds", "wrong-result")
 UNPLEASANT = ("internal-error", "wrong-metadata", "hang")
 # How the text of an outcome begins where one of two modes alone refuses the call.
 ACCEPTS, REFUSES = "accepts what ", "refuses what "
 # How the last line of a difference begins where evidence tells which mode is wrong: `wrong: MODE, by WITNESS`.
 WRONG = "wrong: "
+# A call that reads memory which belongs to none of its arguments: its result is nobody's number.
+OUT_OF_BOUNDS = "out-of-bounds"
 
 
 class Rule(NamedTuple):
@@ -158,6 +161,23 @@ _KINDS = (
         numeric=True,
         caveat="The function has a kink, a step or a very large second derivative at that point: a "
         "difference quotient is wrong there, and the gradient is one of several right ones.",
+    ),
+    Kind(
+        OUT_OF_BOUNDS,
+        "differential",
+        Rule(
+            "OutOfBounds",
+            "A call reads memory that is not its own.",
+            "Zeros, then large numbers, lay around the same arguments in memory, and the result depends on these "
+            f"numbers. {FRESH}",
+            "error",
+        ),
+        "the same result, whatever lies in memory beside the arguments",
+        "reads out of bounds",
+        grade="out-of-bounds",
+        search=("out of bounds", r"out[- ]of[- ](?:bounds|range)|invalid (?:read|memory)|heap-buffer-overflow"),
+        caveat="The function is documented to give the place of its argument in memory, and the place differs from "
+        "call to call.",
     ),
     Kind(
         "inconsistent",

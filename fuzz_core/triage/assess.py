@@ -13,7 +13,7 @@ from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.tree import Path, exchanged, positions, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase
-from fuzz_core.oracles.kinds import ACCEPTS, GRADES, kind_of
+from fuzz_core.oracles.kinds import ACCEPTS, GRADES, OUT_OF_BOUNDS, kind_of
 from fuzz_core.triage.cluster import MEMORY, Bug, clusters, place_of, spoke
 from fuzz_core.triage.signature import corrupts_heap
 from fuzz_core.worker.stack import NULL_PAGE, OVERFLOW
@@ -108,13 +108,14 @@ def _refusal(bug: Bug) -> str:
 def goes_alone(bug: Bug, judged: Validity) -> bool:
     """Return whether a bug may have an issue of its own, by its validity.
 
-    A bug of documentation alone, a check that one of two modes lacks, a failure on input that is not known to be valid,
-    and anything on invalid input go to their library in batches or not at all.
+    A bug of documentation alone, a check that one of two modes lacks, a failure or a read out of bounds on input that
+    is not known to be valid, and anything on invalid input go to their library in batches or not at all.
     """
     kind = kind_of(bug.kind)
     if kind.grade == "documentation" or bug.outcome.text.startswith(ACCEPTS):
         return False
-    return judged.status == "valid" or not (kind.fails or judged.status == "invalid")
+    needs_check = kind.fails or bug.kind == OUT_OF_BOUNDS
+    return judged.status == "valid" or not (needs_check or judged.status == "invalid")
 
 
 _MEMORY_SIGNALS = ("SIGSEGV", "SIGBUS")

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.dialect import DOUBLE, NUDGED
+from fuzz_core.adapters.dialect import DOUBLE, NUDGED, REDZONE
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
@@ -27,6 +27,7 @@ METADATA = ("metadata", SHAPE, "strides")
 VALUES = ("values", "behaviour")
 GRADIENT = "gradient"
 FINITE = "finite"
+MEMORY = "memory"
 MODES = (*METADATA, *VALUES, GRADIENT, FINITE)
 # One of two modes refuses what the other accepts.
 REFUSAL = "refusal"
@@ -56,6 +57,9 @@ class Executor(Protocol):
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
         """Outcome and live result of one execution."""
 
+    def reads_out_of_bounds(self, test: TestCase) -> bool:
+        """Whether the mode REDZONE differs, and no excuse applies."""
+
 
 class Difference:
     """Evidence of two modes whose results differ. Each execution that a check asks for is done once."""
@@ -83,6 +87,11 @@ class Difference:
             if outcome.kind != "ok" or self.adapter.differences(result, again, relation):
                 return True
         return False
+
+    @cached_property
+    def reads_out_of_bounds(self) -> bool:
+        """Whether what lies in memory beside the arguments changes the result of the call."""
+        return REDZONE in self.adapter.ways and self.executor.reads_out_of_bounds(self.case)
 
     @property
     def plain(self) -> str:

@@ -23,6 +23,7 @@ from fuzz_core.worker.evidence import (
     BUILDS,
     FINITE,
     GRADIENT,
+    MEMORY,
     MODES,
     REFUSAL,
     VALUES,
@@ -67,6 +68,10 @@ _LIMITATION = re.compile(
     r"not (?:yet |currently )?(?:implemented|supported)|[Uu]nsupported|NotImplemented|eager execution"
     r"|[Cc]ould not find device|[Aa]ll kernels registered|No (?:registered )?'?\w*'? ?OpKernel"
 )
+
+
+# It is no fault of the mode, and a finding about the call itself.
+OUT_OF_BOUNDS = "reads memory that is not its own"
 
 
 class Excuse(NamedTuple):
@@ -283,8 +288,9 @@ EXCUSES = (
         (REFUSAL,),
         lambda found: bool(_LIMITATION.search(found.outcomes[found.refusing].text)),
     ),
-    Excuse("random by a generator of its own", (*VALUES, GRADIENT, FINITE), _has_generator),
-    Excuse("random", (*MODES, *BUILDS), lambda found: found.is_random),
+    Excuse(OUT_OF_BOUNDS, (*VALUES, GRADIENT, FINITE), lambda found: found.reads_out_of_bounds),
+    Excuse("random by a generator of its own", (*VALUES, GRADIENT, FINITE, MEMORY), _has_generator),
+    Excuse("random", (*MODES, MEMORY, *BUILDS), lambda found: found.is_random),
     Excuse(
         "elements share memory",
         ("metadata", "strides", *VALUES, GRADIENT, FINITE, REFUSAL),

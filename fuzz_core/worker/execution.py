@@ -12,7 +12,7 @@ from typing import Any
 
 from fuzz_core.adapters import documented, quotes
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.dialect import REDZONE, Dialect
 from fuzz_core.adapters.modes import Mode, mode_of
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
@@ -25,7 +25,7 @@ from fuzz_core.oracles.cost import PRECISIONS, timed
 from fuzz_core.oracles.kinds import ACCEPTS, REFUSES
 from fuzz_core.worker.blame import with_blame
 from fuzz_core.worker.evidence import Difference, Refusal
-from fuzz_core.worker.excuses import find_excuse
+from fuzz_core.worker.excuses import OUT_OF_BOUNDS, find_excuse
 from fuzz_core.worker.limits import own_output
 from fuzz_core.worker.observers import LEAST_BYTES, left_behind, outline, resident
 
@@ -79,15 +79,19 @@ class Execution:
             self.ways[name] = mode_of(self.adapter, name, self.clock)
         return self.ways[name]
 
-    def judge(self, test: TestCase) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
-        """The outcome of the first mode, and every verdict that is not clean with the outcome it rests on."""
+    def judge(self, test: TestCase, redzone: bool = False) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
+        """The outcome of the first mode, and every verdict that is not clean with the outcome it rests on.
+
+        redzone: whether the differential oracle looks at REDZONE whatever its share. An oracle that meets a read out of
+        bounds in another mode has it look, too.
+        """
         first = self.modes[0]
         plain, result = self.run(test, first)
         if plain.kind == "exception" and next(texts_of(test.invocation), None) is not None:
             plain = self._without_given(test, plain)
         results = {first: (plain, result)}
         self.shown = outline(result)
-        verdicts = []
+        verdicts: list[tuple[Verdict, Outcome]] = []
         for oracle in self.oracles:
             if oracle.share < 1.0 and derive(test.seed, oracle.name) % 1000 >= oracle.share * 1000:
                 continue
@@ -95,10 +99,20 @@ class Execution:
             if not planned:
                 continue
             outcomes = {mode: self._outcome(test, mode, results) for mode in planned}
+            redzone = redzone or any(outcome.name == OUT_OF_BOUNDS for outcome in outcomes.values())
             verdict = oracle.judge(outcomes, self.dialect)
             if not verdict.clean:
                 verdicts.append((verdict, outcomes.get(verdict.mode, plain)))
+        if redzone and REDZONE in self.modes and REDZONE not in results:
+            outcome = self._outcome(test, REDZONE, results)
+            verdict = oracle_of("differential").judge({REDZONE: outcome}, self.dialect)
+            verdicts += [] if verdict.clean else [(verdict, outcome)]
         return plain, verdicts + self._failures(results)
+
+    def reads_out_of_bounds(self, test: TestCase) -> bool:
+        """See `worker.evidence.Executor`."""
+        outcome = self._outcome(test, REDZONE, {})
+        return outcome.kind == "ok" and bool(outcome.text) and not outcome.name
 
     def _without_given(self, test: TestCase, plain: Outcome) -> Outcome:
         """A failure without what is the caller's: code that is compiled, or text that is repeated."""

@@ -286,7 +286,7 @@ class Worker:
     def replay(self, lease: dict[str, Any]) -> dict[str, Any]:
         """One given test case, for minimising: its outcome and verdicts, whatever they are."""
         test = decode_test(lease["test"])
-        outcome, verdicts = self.execution.judge(test)
+        outcome, verdicts = self.execution.judge(test, lease.get("redzone", False))
         if lease.get("weigh"):
             verdicts += self.execution.weigh(test, lambda: self.journal.begin(lease["lease"], 0))
         return {"outcome": outcome, "verdicts": verdicts, "spoilt": self._spoilt()}

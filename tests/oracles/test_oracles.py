@@ -26,7 +26,7 @@ MODES = ("cpu", "cuda", "cuda-nocudnn")
 TORCH = dialect_of("torch")
 TEST = TestCase(Invocation("lib.f", (Tensor("float32", (2, 3)),)), 1)
 VERDICTS = {"clean", "crash", "internal-error", "hang", "slow", "leak", "bounds", "nonfinite", "inconsistent"}
-VERDICTS |= {"wrong-result", "wrong-metadata", "wrong-gradient", "regression", "changed", "fixed"}
+VERDICTS |= {"wrong-result", "out-of-bounds", "wrong-metadata", "wrong-gradient", "regression", "changed", "fixed"}
 
 
 @pytest.fixture(params=sorted(DIALECTS))

@@ -12,6 +12,7 @@ import pytest
 import fuzz_core
 
 PROGRAM = """
+import ctypes
 import json
 import torch
 from fuzz_core.adapters.base import adapter_of
@@ -93,6 +94,11 @@ def refuses_plain(x):
     return x + 1
 
 
+def peeks(x):
+    behind = ctypes.c_float.from_address(x.data_ptr() + x.numel() * x.element_size())
+    return x + behind.value
+
+
 def off(when):
     return lambda x: x + 1 if when(x) else x + 2
 
@@ -113,6 +119,7 @@ torch.p_refuses = lambda x: torch.ops.planted.refuses(x)
 torch.p_accepts = refuses_plain
 torch.p_onednn = off(lambda x: torch.backends.mkldnn.enabled)
 torch.p_threads = off(lambda x: torch.get_num_threads() > 1)
+torch.p_peeks = peeks
 torch.p_raises = off(lambda x: 1 / 0)
 
 for name, found in [*vars(torch).items(), *vars(torch.Tensor).items()]:
@@ -136,11 +143,17 @@ def look(mode, call, seed):
 matrix, square = Tensor("float32", (3, 4), Fill(key=5)), Tensor("float32", (4, 4), Fill(key=9))
 indices = Tensor("int64", (4,), Fill(high=9.0))
 image, long = Tensor("float32", (2, 3, 8, 8), Fill(key=5)), Tensor("float32", (4096,), Fill(key=2))
+numbers = lambda *values: Seq("list", tuple(map(prim, values)))
 huge = Tensor("float32", (4, 4, 4), Fill(special=-3.4e38))
 one, row = Tensor("float32", (4096,), Fill("constant", 1.0, 1.0)), Tensor("float32", (4,), Fill(key=3))
 infinite = Tensor("float32", (4, 4), Fill("constant", float("inf"), float("inf")))
 graded = Tensor("float32", (3, 4), Fill(key=5), requires_grad=True)
 positive = Tensor("float32", (3, 4), Fill(low=1.0, high=2.0))
+view = Tensor("float32", (3, 4), Fill(key=5), strides=(1, 5))
+part = Invocation("torch.as_strided", (square, numbers(2, 2), numbers(5, 1), prim(1)))
+scores = Tensor("float32", (5, 1, 3), Fill(low=-3.0, high=-0.1, key=5))
+labels = Tensor("int64", (1, 2), Fill(low=1.0, high=2.0))
+lengths = numbers(5), numbers(2)
 clean = {
     "matmul": Invocation("torch.matmul", (matrix, square)),
     "add": Invocation("torch.add", (matrix, matrix), (("alpha", prim(2)),)),
@@ -177,6 +190,14 @@ clean = {
     "raises": Invocation("torch.p_raises", (matrix,)),
     "sqrt": Invocation("torch.sqrt", (Tensor("float32", (3,), Fill("constant")),)),
     "item": Invocation("torch.is_nonzero", (Tensor("float32", (1,)),)),
+    "set": Invocation("torch.Tensor.set_", (matrix, square)),
+    "storage": Invocation("torch.Tensor.storage", (matrix,)),
+    "untyped": Invocation("torch.Tensor.untyped_storage", (matrix,)),
+    "offset": Invocation("torch.Tensor.storage_offset", (view,)),
+    "resized": Invocation("torch.Tensor.resize_", (matrix, prim(30))),
+    "view": Invocation("torch.matmul", (view, square)),
+    "viewed": Invocation("torch.add", (part, prim(1))),
+    "loss": Invocation("torch.nn.functional.ctc_loss", (scores, labels, *lengths)),
     "nothing": Invocation("torch.manual_seed", (prim(3),)),
 }
 planted = [
@@ -185,7 +206,7 @@ planted = [
     ("grad-forward", "forward", positive),
     ("grad-numerical", "backward", positive), ("grad-second", "second", positive), ("compile", "compile", matrix),
     ("compile", "refuses", matrix), ("compile", "accepts", matrix), ("onednn-off", "onednn", matrix),
-    ("threads", "threads", long),
+    ("threads", "threads", long), ("redzone", "peeks", matrix),
 ]
 before = adapter.state(), torch.backends.mkldnn.enabled
 found = {"planted": {}, "clean": {}, "ran": []}
@@ -221,6 +242,7 @@ KINDS = {
     "grad-forward": "wrong-gradient",
     "grad-numerical": "wrong-gradient",
     "grad-second": "wrong-gradient",
+    "redzone": "out-of-bounds",
 }
 
 
@@ -244,7 +266,8 @@ def test_every_mode_executes_what_it_is_for(seen: dict[str, Any]) -> None:
         "strided matmul", "out matmul", "out max", "inplace relu", "inplace add", "meta conv", "fake linear",
         "vmap matmul", "vmap linear", "vmap max", "grad-forward matmul", "grad-numerical conv", "grad-second matmul",
         "backward matmul", "backward conv", "backward max", "backward embedding",
-        "compile conv", "onednn-off conv", "threads sum",
+        "compile conv", "onednn-off conv", "threads sum", "redzone conv", "redzone loss", "redzone viewed",
+        "redzone set",
     }  # fmt: skip
     assert wanted <= set(seen["ran"])
 

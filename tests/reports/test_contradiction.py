@@ -85,6 +85,15 @@ SAYS = [
         Outcome("ok", text="another stride\nexpected [(2, 1)], got [(1, 2)]"),
         "strides [(1, 2)] on fake tensors, [(2, 1)] on real ones",
     ),
+    (
+        "out-of-bounds",
+        "redzone",
+        Outcome(
+            "ok", text="other values\nexpected -0.4143296182155609, got -4.578470230102539\nScalars are not close!"
+        ),
+        "reads out of bounds: the result -4.58 with large numbers in memory around its arguments, "
+        "-0.414 with zeros there",
+    ),
     # The script's call is smaller than the one that was found.
     (
         "wrong-result",

@@ -72,6 +72,13 @@ def test_everything_else_has_a_grade(found: BugRow, grade: str) -> None:
     assert (judged.grade, judged.reason) == (grade, "")
 
 
+def test_a_read_out_of_bounds_is_told_openly_where_maintainers_want_that_on_bad_input() -> None:
+    found = bug("out-of-bounds", Outcome("ok"), api="torch.f")
+    assert (severity(found).grade, severity(found).private) == ("out-of-bounds", False)
+    traced = found._replace(test=found.test._replace(rules=()))
+    assert severity(traced).private
+
+
 def test_private_then_regressions_then_valid_input_then_the_grade() -> None:
     """From the most urgent to the least."""
     abort = Severity("crash", "", UNKNOWN)

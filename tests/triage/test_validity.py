@@ -117,6 +117,9 @@ def test_anything_else_is_unknown(found: BugRow) -> None:
         ("crash", "valid", "", True),
         ("crash", "unknown", "", False),
         ("hang", "unknown", "", True),
+        ("out-of-bounds", "valid", "other values", True),
+        ("out-of-bounds", "unknown", "other values", False),
+        ("out-of-bounds", "invalid", "other values", False),
     ],
 )
 def test_documentation_and_missing_checks_never_go_out_alone(kind: str, status: str, text: str, alone: bool) -> None:

@@ -45,6 +45,22 @@ SUMMED = (
 )
 UNDONE = f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{EXPECTED}{close(NAN)}"
 THREADED = f"torch.set_num_threads({THREADS})\n{ACTUAL}torch.set_num_threads(1)\n{EXPECTED}{close(NAN)}"
+# A function for workers and scripts alike. The size of the storage stays: views and functions of storages find the same
+# in it. Both rooms are made each time: what a result that nobody writes to finds in freed memory is the same.
+BETWEEN = """\
+def between(x, large):
+    # The same tensor in memory, with 4096 zeros or large numbers in front of it, and as many behind it.
+    count = x.untyped_storage().nbytes() // x.element_size()
+    if count == 0:
+        return x
+    rooms = torch.zeros(2, 8192 + (count + 63) // 64 * 64, dtype=x.dtype)
+    rooms[1] = torch.finfo(x.dtype).max if x.is_floating_point() or x.is_complex() else 1
+    rooms[:, 4096 : 4096 + count] = torch.empty(0, dtype=x.dtype).set_(x.untyped_storage(), 0, (count,))
+    room = rooms[int(large)].view(torch.uint8).numpy()
+    inside = torch.frombuffer(room, dtype=x.dtype, count=count, offset=4096 * x.element_size())
+    return torch.empty(0, dtype=x.dtype).set_(inside.untyped_storage(), x.storage_offset(), x.shape, x.stride())
+"""
+SURROUNDED = f"{BETWEEN}\nexpected, actual = ({{actual}} for large in (False, True))\n{close(NAN)}"
 _PLAIN = "import torch"
 _MODULE = "torch.nn.Module"
 _COMPILED = (

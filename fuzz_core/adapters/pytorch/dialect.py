@@ -17,6 +17,7 @@ from fuzz_core.adapters.dialect import (
     Way,
     derivative,
     doubles,
+    redzones,
     told_inside,
 )
 from fuzz_core.adapters.pytorch.checks import (
@@ -31,6 +32,7 @@ from fuzz_core.adapters.pytorch.checks import (
     OUT,
     PROGRAMS,
     SUMMED,
+    SURROUNDED,
     THREADED,
     THREADS,
     UNDONE,
@@ -202,6 +204,10 @@ MODES: dict[str, ModeSpec] = {
         dear=True,
         meaning="`torch.compile` without code generation",
         phrases=("under torch.compile", "by the plain call"),
+    ),
+    **redzones(
+        "fuzz_core.adapters.pytorch.redzones:Redzone",
+        Way(SURROUNDED, actual="f(*[between(t, large) for t in [{x}]])"),
     ),
     "onednn-off": ModeSpec(
         f"{_MODES}OneDnnOff",

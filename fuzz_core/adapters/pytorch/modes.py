@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from math import isfinite
 from typing import Any
@@ -30,8 +30,8 @@ from fuzz_core.adapters.pytorch.documentation import (
 from fuzz_core.adapters.pytorch.tensors import numbers
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.tree import numbers_of, tensors_of
-from fuzz_core.ir.values import Ref, Tensor, TestCase
+from fuzz_core.ir.tree import numbers_of, tensors_of, walk
+from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase
 
 _STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
 # Derivatives hold for some matrices, places or sums alone, for a line, or never: what is only defined for such a matrix
@@ -54,10 +54,17 @@ class Promised(Mode):
         if not super().applies(test):
             return False
         function = self.builder.found(test.invocation.api)
-        text = documentation(function)
-        if not text or self.unless.search(text) is not None:
+        # An argument may be made by a call that the text forbids, such as a view of certain places of a storage.
+        calls = [function, *map(self.builder.found, (call.api for call in made_inside(test)))]
+        if not documentation(function) or any(self.unless.search(documentation(call)) for call in calls):
             return False
         return not (wants_whole_numbers(function) and has_fraction_beside_integers(test))
+
+
+def made_inside(test: TestCase) -> Iterator[Invocation]:
+    """The calls that make arguments."""
+    _, *inside = walk(test.invocation)
+    return (value for value in inside if isinstance(value, Invocation))
 
 
 def has_fraction_beside_integers(test: TestCase) -> bool:

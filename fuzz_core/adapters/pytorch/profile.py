@@ -85,6 +85,7 @@ _DISCLOSURE = Disclosure(
     labels={
         "crash": ("module: crash", "triage review"),
         "internal-error": ("module: assert failure", "triage review"),
+        "out-of-bounds": ("triage review",),
         "wrong-result": ("module: correctness (silent)", "triage review"),
         "wrong-gradient": ("module: derivatives", "module: correctness (silent)", "triage review"),
         "nonfinite": ("module: NaNs and Infs",),

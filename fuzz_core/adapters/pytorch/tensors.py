@@ -191,7 +191,7 @@ class TorchComparer(Comparer):
 
     def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
         """In the words of `assert_close`, where it is asked and has any."""
-        return self.close(pair.first, pair.second, pair.place) if relation in ("values", "behaviour") else ""
+        return self.close(pair.first, pair.second, pair.place) if relation in ("values", "behaviour", "memory") else ""
 
     def whole(self, result: Any) -> bool:
         """See `Adapter.whole`, of tensors."""

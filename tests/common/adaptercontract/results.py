@@ -15,7 +15,7 @@ from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Tensor, TestCase
 
-RELATIONS = ("values", "behaviour", "shape", "strides", "metadata", "gradient", "finite")
+RELATIONS = ("values", "behaviour", "shape", "strides", "metadata", "gradient", "finite", "memory")
 SEEDS = (0, 1, 2**31, 2**32 - 1, 2**63 - 1)
 PLAIN = Tensor("float32", (2, 3), Fill("uniform", 1.0, 2.0))
 NAN, INFINITY = float("nan"), float("inf")

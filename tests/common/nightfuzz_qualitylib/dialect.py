@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from fuzz_core.adapters import dialect, spelling
-from fuzz_core.adapters.dialect import NEVER, REFERENCE, TOLD, TRUSTED, ModeSpec, Way, derivative, doubles
+from fuzz_core.adapters.dialect import NEVER, REFERENCE, TOLD, TRUSTED, ModeSpec, Way, derivative, doubles, redzones
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
 _COMPARED = f"{TOLD}np.testing.assert_allclose(actual.data, expected.data, 1e-5, 1e-5, err_msg=told)"
@@ -48,6 +48,13 @@ MODES: dict[str, ModeSpec] = {
     ),
     "vmap": ModeSpec(
         f"{_HERE}VMap", Way(CLOSE, _through("qualitylib.twice({})"), "qualitylib.vmap(f)({x})[0]"), share=0.1
+    ),
+    **redzones(
+        f"{_HERE}Redzone",
+        Way(
+            f"expected, actual = ({{actual}} for large in (False, True))\n{_COMPARED}",
+            actual="f(*[qualitylib.between(t, large) for t in [{x}]])",
+        ),
     ),
     "grad": REFERENCE._replace(run=f"{_HERE}Slope"),
     "grad-numerical": derivative(

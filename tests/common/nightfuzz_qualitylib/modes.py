@@ -88,6 +88,24 @@ class Meta(Mode):
     device = "meta"
 
 
+class Redzone(Mode):
+    """Memory of other numbers around the arguments."""
+
+    large = True
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Mode`."""
+        import qualitylib
+
+        return qualitylib.between(live, self.large)
+
+
+class RedzoneZeros(Redzone):
+    """What the other one is compared with."""
+
+    large = False
+
+
 class VMap(_Called):
     """The first of two calls at once."""
 

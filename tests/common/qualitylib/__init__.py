@@ -9,6 +9,7 @@ from qualitylib import costly, crashing, disagreeing, documented, sound, unbound
 from qualitylib.array import (
     Array,
     array,
+    between,
     compiled,
     derivative,
     empty_like,
@@ -23,6 +24,7 @@ from qualitylib.array import (
 __all__ = [
     "Array",
     "array",
+    "between",
     "compiled",
     "derivative",
     "empty_like",

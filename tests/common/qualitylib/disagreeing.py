@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,48 @@ def mirror(x: Any) -> Any:
     >>> qualitylib.mirror(qualitylib.array(np.arange(12.0).reshape(2, 2, 3)))
     """
     return x.copy() if x.ndim > 2 and not x.flags.c_contiguous else x[..., ::-1]
+
+
+# Where something else lies in memory beside the arguments ------------------------------------------------------------
+
+
+def _read(x: Any, first: int, count: int) -> Any:
+    """Elements in the order of rows, wherever they lie: also in front of the first and behind the last one."""
+    rows, made = np.ascontiguousarray(x), np.empty(count, x.dtype)
+    ctypes.memmove(made.ctypes.data, rows.ctypes.data + first * x.itemsize, made.nbytes)
+    return made
+
+
+@op()
+def steps(x: Any) -> Any:
+    """How far the next element is from each one; the last one has none.
+
+    >>> import qualitylib
+    >>> qualitylib.steps(qualitylib.array(np.arange(6.0)))
+    """
+    return _read(x, 1, x.size) - x.ravel()
+
+
+@op()
+def beyond(x: Any, index: int) -> Any:
+    """An element; an index that is too large by less than a hundred is not refused.
+
+    >>> import qualitylib
+    >>> qualitylib.beyond(qualitylib.array(np.arange(6.0)), 3)
+    """
+    if not 0 <= index < x.size + 100:
+        raise IndexError("no such element")
+    return _read(x, index, 1)
+
+
+@op()
+def before(x: Any) -> Any:
+    """Elements one place further, with zero as the first one; not where there are two dimensions.
+
+    >>> import qualitylib
+    >>> qualitylib.before(qualitylib.array(np.arange(6.0)))
+    """
+    return _read(x, -1, x.size) if x.ndim == 2 else np.concatenate([np.zeros(1, x.dtype), x.ravel()[:-1]])
 
 
 # Where the result is written to given memory ------------------------------------------------------------------------

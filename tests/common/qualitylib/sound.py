@@ -41,6 +41,17 @@ def sine(x: Any) -> Any:
     return np.sin(x)
 
 
+@op()
+def pairs(x: Any) -> Any:
+    """Each element with the next one: a view that has every place of memory twice.
+
+    >>> import qualitylib
+    >>> qualitylib.pairs(qualitylib.array(np.linspace(0, 4, 5)))
+    """
+    flat = np.ascontiguousarray(x).ravel()
+    return np.lib.stride_tricks.as_strided(flat, (max(flat.size - 1, 0), 2), (x.itemsize, x.itemsize))
+
+
 @op(inplace=True)
 def root(x: Any) -> Any:
     """Square roots: none of negative elements.
