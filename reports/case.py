@@ -12,7 +12,7 @@ from fuzz_core.oracles.kinds import KINDS, Kind, kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.facts import Environment
 from fuzz_core.triage.assess import Severity
-from nightfuzz.reports.contradiction import contradiction
+from nightfuzz.reports.contradiction import blame_sentence, contradiction
 from nightfuzz.reports.text import SPAN, one_line, said
 
 SHOWN_WAYS = 3
@@ -81,6 +81,11 @@ class BugCase(NamedTuple):
     def happened(self) -> str:
         """What the call gives, and what it should give."""
         return contradiction(self.bug)
+
+    @property
+    def blame(self) -> str:
+        """Which of two results is wrong, and what shows that; empty where no evidence tells."""
+        return blame_sentence(self.bug)
 
     @property
     def one_line(self) -> str | None:

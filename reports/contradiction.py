@@ -73,6 +73,12 @@ _LIBRARY = re.compile(r"\btorch\.(?:Size(?=\())?")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|inf|nan|True|False)(?![\w])")
 _BOOLEANS = {"True": "1", "False": "0"}
 _NAMES = {"derivative": "gradient", "stride": "strides", "type of result": "type"}
+# What each witness says of two results.
+_EVIDENCE = {
+    "difference quotients": "difference quotients agree with the right one",
+    "double precision": "the right one is nearer to a result in double precision",
+    "NumPy": "NumPy's function of the same name gives the right one",
+}
 
 
 class ValuePair(NamedTuple):
@@ -112,12 +118,32 @@ def contradiction(bug: Bug) -> str:
 
 def wrong_side(bug: Bug) -> str:
     """Return which of two results is wrong; empty where no evidence tells, and where the contradiction says it."""
-    mode = mode_of(bug)
-    wrong, _, witness = blame_in(bug.outcome.text).removeprefix(WRONG).partition(", by ")
-    if not witness or mode not in _phrases() or _is_trusted(mode):
+    mode, wrong, witness = _blame(bug)
+    if not witness or _is_trusted(mode):
         return ""
     how, reference = _phrases()[mode]
     return f"the one {how if wrong == mode else reference}, by {witness}"
+
+
+def blame_sentence(bug: Bug) -> str:
+    """Return which of two results is wrong and what shows that, as a sentence; empty where no evidence tells."""
+    mode, wrong, witness = _blame(bug)
+    if not witness:
+        return ""
+    how, reference = _phrases()[mode]
+    what = "gradient" if bug.kind == "wrong-gradient" else "result"
+    if _is_trusted(mode):
+        return f"The {what} {reference} is wrong: it is not the one {how}."
+    first, second = ("wrong", "right") if wrong == mode else ("right", "wrong")
+    evidence = _EVIDENCE.get(witness, f"{witness} gives the right one")
+    return f"The {what} {how} is {first}, the one {reference} is {second}: {evidence}."
+
+
+def _blame(bug: Bug) -> tuple[str, str, str]:
+    """Return the mode of a bug, the mode that is wrong, and the witness of that; no witness where none tells."""
+    mode = mode_of(bug)
+    wrong, _, witness = blame_in(bug.outcome.text).removeprefix(WRONG).partition(", by ")
+    return mode, wrong, witness if mode in _phrases() else ""
 
 
 def mode_of(bug: Bug) -> str:

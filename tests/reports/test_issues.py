@@ -12,6 +12,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import (
+    JITTOR,
     OTHER,
     PRIVATE,
     TENSORFLOW,
@@ -105,6 +106,15 @@ def test_no_report_uses_a_word_that_only_we_know(name: str) -> None:
 def test_a_part_that_is_taken_out_is_missed(pattern: str, part: str) -> None:
     text = re.sub(pattern, "", str(bug_report(torch_case())), flags=re.DOTALL if "python" in pattern else 0)
     assert part in missing_parts(text, "torch")
+
+
+@pytest.mark.parametrize("form", [TORCH, TENSORFLOW, JITTOR, OTHER], ids=lambda target: target.library)
+def test_every_form_says_which_result_is_wrong_where_evidence_tells(form: TargetRecord) -> None:
+    case = comparison_case()._replace(target=form)
+    told = case.bug.outcome._replace(text=f"{case.bug.outcome.text}\nwrong: strided, by NumPy")
+    sentence = "The result with non-contiguous tensors is wrong, the one with contiguous ones is right: "
+    assert sentence not in str(bug_report(case))
+    assert sentence in str(bug_report(case._replace(bug=case.bug._replace(outcome=told))))
 
 
 @pytest.mark.parametrize("field", ["Issue type", "Custom code", "Current behavior?", "Relevant log output"])
