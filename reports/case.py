@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
+from fuzz_core.adapters.quotes import quoted_in
 from fuzz_core.oracles.kinds import KINDS, Kind, kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.facts import Environment
-from fuzz_core.triage.assess import Severity
-from nightfuzz.reports.contradiction import contradiction
+from fuzz_core.triage.assess import Severity, lacks_check
+from nightfuzz.reports.contradiction import blame_sentence, contradiction
 from nightfuzz.reports.text import SPAN, one_line, said
 
 SHOWN_WAYS = 3
@@ -29,6 +31,8 @@ _OTHERS = {
     "fake": "shapes and dtypes alone, with fake tensors",
     "backward": "the gradients that training asks for",
 }
+# The end of a script that fails where its call returns.
+_FAILS = re.compile(r"^actual = (.+)\nprint\(told := .*\nraise AssertionError\(.*$", re.MULTILINE)
 # Oracles that compare modes of one build: the plain call does not show their bugs.
 COMPARED = frozenset(kind.oracle for kind in KINDS.values() if kind.reproduction == "comparison") - {"versions"}
 
@@ -50,6 +54,14 @@ class Baseline(NamedTuple):
     version: str
     did: str
     runs: int
+
+
+class MissingCheck(NamedTuple):
+    """A call that returns although it should be refused. argument: that the documentation forbids; else empty."""
+
+    argument: str
+    documented: str
+    observed: str
 
 
 class BugCase(NamedTuple):
@@ -83,9 +95,30 @@ class BugCase(NamedTuple):
         return contradiction(self.bug)
 
     @property
+    def blame(self) -> str:
+        """Which of two results is wrong, and what shows that; empty where no evidence tells."""
+        return blame_sentence(self.bug)
+
+    @property
     def one_line(self) -> str | None:
         """The script as a line to paste behind `python -c`; None where that is too long."""
         return one_line(self.bug.script, SPAN)
+
+    @property
+    def missing_check(self) -> MissingCheck | None:
+        """What should have refused the call; None for a bug of another kind."""
+        if not lacks_check(self.bug):
+            return None
+        quoted = quoted_in(self.bug.outcome.text)
+        if quoted is not None:
+            return MissingCheck(quoted.argument, quoted.text, f"{quoted.argument}={quoted.value} is taken")
+        observed, _, refused = self.happened.partition(", refused ")
+        return MissingCheck("", f"refused {refused}" if refused else "", observed)
+
+    @property
+    def plain_line(self) -> str | None:
+        """The script as a line that makes the call and prints its result; None where that is too long."""
+        return one_line(_FAILS.sub(r"print(\1)", self.bug.script), SPAN)
 
     @property
     def nightly(self) -> bool:

@@ -65,6 +65,7 @@ _COMPARED = [
         r"\A(?P<what>[\w ]{1,40}) is (?P<actual>.{1,80}), expected (?P<expected>.{1,80})",
     )
 ]
+_TIMES = re.compile(r"^expected at most \d+ times the (?P<fast>.{1,80}), got (?P<slow>.{1,80})$", re.MULTILINE)
 _COUNT = re.compile(r"(?:Mismatched elements: |\bin )?(\d+) ?(?:/|of) ?(\d+)(?: \(| elements?)")
 _LARGEST = re.compile(r"Greatest absolute difference: (\S+)")
 _PROPERTY = re.compile(r"\A(?:another )?(shape|dtype|stride|type of result|number of results)\b")
@@ -73,6 +74,12 @@ _LIBRARY = re.compile(r"\btorch\.(?:Size(?=\())?")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|inf|nan|True|False)(?![\w])")
 _BOOLEANS = {"True": "1", "False": "0"}
 _NAMES = {"derivative": "gradient", "stride": "strides", "type of result": "type"}
+# What each witness says of two results.
+_EVIDENCE = {
+    "difference quotients": "difference quotients agree with the right one",
+    "double precision": "the right one is nearer to a result in double precision",
+    "NumPy": "NumPy's function of the same name gives the right one",
+}
 
 
 class ValuePair(NamedTuple):
@@ -112,12 +119,32 @@ def contradiction(bug: Bug) -> str:
 
 def wrong_side(bug: Bug) -> str:
     """Return which of two results is wrong; empty where no evidence tells, and where the contradiction says it."""
-    mode = mode_of(bug)
-    wrong, _, witness = blame_in(bug.outcome.text).removeprefix(WRONG).partition(", by ")
-    if not witness or mode not in _phrases() or _is_trusted(mode):
+    mode, wrong, witness = _blame(bug)
+    if not witness or _is_trusted(mode):
         return ""
     how, reference = _phrases()[mode]
     return f"the one {how if wrong == mode else reference}, by {witness}"
+
+
+def blame_sentence(bug: Bug) -> str:
+    """Return which of two results is wrong and what shows that, as a sentence; empty where no evidence tells."""
+    mode, wrong, witness = _blame(bug)
+    if not witness:
+        return ""
+    how, reference = _phrases()[mode]
+    what = "gradient" if bug.kind == "wrong-gradient" else "result"
+    if _is_trusted(mode):
+        return f"The {what} {reference} is wrong: it is not the one {how}."
+    first, second = ("wrong", "right") if wrong == mode else ("right", "wrong")
+    evidence = _EVIDENCE.get(witness, f"{witness} gives the right one")
+    return f"The {what} {how} is {first}, the one {reference} is {second}: {evidence}."
+
+
+def _blame(bug: Bug) -> tuple[str, str, str]:
+    """Return the mode of a bug, the mode that is wrong, and the witness of that; no witness where none tells."""
+    mode = mode_of(bug)
+    wrong, _, witness = blame_in(bug.outcome.text).removeprefix(WRONG).partition(", by ")
+    return mode, wrong, witness if mode in _phrases() else ""
 
 
 def mode_of(bug: Bug) -> str:
@@ -137,6 +164,8 @@ def happened(kind: str, outcome: Outcome, mode: str = "") -> str:
     if kind == "leak" and outcome.text:
         # How many pages a script has found differs from run to run.
         return _line(f"memory leak: {outcome.text.partition(chr(10))[0]}")
+    if kind == "slow" and (times := _TIMES.search(outcome.text)):
+        return _line(f"takes {times['slow']}, {times['fast']}")
     if found.oracle in ("differential", "nonfinite"):
         return _line(_difference(kind, outcome.text[:READ].strip(), mode))
     if found.title:

@@ -1,4 +1,4 @@
-"""Texts for issue trackers: a bug in its library's own form, a regression, a batch of crashes on invalid input."""
+"""Texts for issue trackers: a bug in its library's own form, a regression, a batch of bugs that do not go alone."""
 
 from __future__ import annotations
 
@@ -44,29 +44,39 @@ def regression_report(case: BugCase, private: bool = False) -> Issue:
     return _alone(case, _form(case), "[regression] ", private)
 
 
-def umbrella_report(cases: Sequence[BugCase]) -> Issue:
-    """One line per bug with its call, for crashes on input that is not known to be valid; all of one target.
+def umbrella_report(cases: Sequence[BugCase], as_items: bool = False) -> Issue:
+    """A line per failure on input that is not known to be valid, and a table of missing checks; all of one target.
 
-    Raises UserError where there is none, and where one of them is private.
+    as_items: missing checks are lines of the list as well, in the order of all cases by api and number. Raises
+    UserError where there is no case, and where one of them is private.
     """
     if not cases:
-        raise UserError("no crash on invalid input to batch", "bugs on valid input are reported one by one")
+        raise UserError("no bug to batch", "bugs on valid input are reported one by one")
     for case in cases:
         _refuse_private(case)
     ordered = sorted(cases, key=lambda case: (case.bug.api, case.bug.id))
-    library = ordered[0].target.library
-    head = f"{len(ordered)} calls" if len(ordered) > 1 else "One call"
-    verb = "crash" if len(ordered) > 1 else "crashes"
-    name = f"{head} of {library} {ordered[0].target.version} {verb} on corner-case arguments"
+    names = {"as_items": as_items, "case": ordered[0]}
     return Issue(
-        bounded(name, TITLE), fitting(lambda share: _render("umbrella.md.j2", share, **_batch(ordered, share)))
+        bounded(_batch_title(ordered), TITLE),
+        fitting(lambda share: _render("umbrella.md.j2", share, **names, **_batch(ordered, share))),
     )
+
+
+def _batch_title(cases: Sequence[BugCase]) -> str:
+    target, taken = cases[0].target, sum(case.missing_check is not None for case in cases)
+    failing = len(cases) - taken
+    crash = "crash on corner-case arguments" if failing > 1 else "crashes on corner-case arguments"
+    taking = "return although they should be refused" if taken > 1 else "returns although it should be refused"
+    verbs = (failing, crash), (taken, taking)
+    (first, verb), *more = [(number, verb) for number, verb in verbs if number]
+    head = f"{first} calls" if first > 1 else "One call"
+    return ", ".join([f"{head} of {target.library} {target.version} {verb}", *(f"{n} {verb}" for n, verb in more)])
 
 
 def _batch(cases: Sequence[BugCase], share: float) -> dict[str, Any]:
     """As many of the cases as fit; the number of the others is told."""
     shown = cases[: max(1, int(len(cases) * share))] if share < 1 else cases
-    return {"cases": shown, "left": len(cases) - len(shown), "case": cases[0]}
+    return {"cases": shown, "left": len(cases) - len(shown)}
 
 
 def _alone(case: BugCase, form: str, prefix: str, private: bool) -> Issue:

@@ -75,6 +75,7 @@ def _templates() -> Environment:
         "md": escaped,
         "code": fenced,
         "span": span,
+        "cell": lambda text: span(text).replace("|", "\\|"),
         "short": lambda text: escaped(bounded(text, SHORT)),
         "cut": _cut,
         "first": _first,

@@ -108,16 +108,19 @@ def said(script: str, label: str) -> str:
     return found.group(1) if found else ""
 
 
-def call_of(script: str, api: str) -> str:
-    """The call that a script is about, its arguments written in place where that is short enough."""
+def call_of(script: str, api: str, limit: int = CALL) -> str:
+    """The call that a script is about, of at most `limit` characters; a mark stands for each argument that is too long.
+
+    A call that is too long even so is its name with a mark in parentheses, however long the name is.
+    """
     try:
-        return _call_of(script, api)
+        return _call_of(script, api, limit)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         # A script from another job can be nested as deep as it likes.
         return f"{api}(…)"
 
 
-def _call_of(script: str, api: str) -> str:
+def _call_of(script: str, api: str, limit: int) -> str:
     if len(script) > LONGEST:
         return f"{api}(…)"
     tree = ast.parse(script)
@@ -128,8 +131,9 @@ def _call_of(script: str, api: str) -> str:
     if last is None:
         return f"{api}(…)"
     inlined = _printed(_Inline(names).visit(last))
-    shorter = (ast.unparse(_shortened(inlined, limit)) for limit in ARGUMENTS)
-    return next((call for call in shorter if len(call) <= CALL), f"{api}(…)")
+    cut = [_shortened(inlined, longest) for longest in ARGUMENTS]
+    shorter = (ast.unparse(call) for call in (*cut, *map(_gathered, cut)))
+    return next((call for call in shorter if len(call) <= limit), f"{api}(…)")
 
 
 def _printed(call: ast.expr) -> ast.expr:
@@ -157,6 +161,16 @@ def _shortened(call: ast.expr, limit: int) -> ast.expr:
         word if len(ast.unparse(word.value)) <= limit else ast.keyword(word.arg, _LEFT_OUT) for word in call.keywords
     ]
     return ast.Call(call.func, args, keywords)
+
+
+def _gathered(call: ast.expr) -> ast.expr:
+    """The call with one mark for all that is left out behind the first arguments, names of arguments included."""
+    if not isinstance(call, ast.Call):
+        return call
+    args = [arg for place, arg in enumerate(call.args) if arg is not _LEFT_OUT or arg not in call.args[:place]]
+    keywords = [word for word in call.keywords if word.value is not _LEFT_OUT]
+    is_marked = len(keywords) == len(call.keywords) or _LEFT_OUT in args
+    return ast.Call(call.func, args if is_marked else [*args, _LEFT_OUT], keywords)
 
 
 def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:

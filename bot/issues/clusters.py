@@ -75,16 +75,19 @@ class ClusterReport(NamedTuple):
 
 
 class Umbrella(NamedTuple):
-    """The crashes on corner-case arguments of one library, one per cluster.
+    """The bugs of one library that have no issue of their own, one per cluster.
 
     signatures: texts by fingerprint, in the order of the lines in the list. body: `reports.issues.umbrella_report`,
-    its items marked by `bot.issues.umbrella.mark_items`.
+    its items marked by `bot.issues.umbrella.mark_items`. api: of the first one. comment: the same as a text for the
+    library's own tracker.
     """
 
     library: str
     signatures: Mapping[str, str]
     title: str
     body: str
+    api: str = ""
+    comment: str = ""
 
 
 def newer(build: str, than: str) -> bool:
@@ -137,16 +140,18 @@ def cluster_reports(store: Store) -> list[ClusterReport]:
 
 
 def umbrellas(store: Store) -> list[Umbrella]:
-    """Return an umbrella for each library with crashes on input that is not known to be valid."""
+    """Return an umbrella for each library with bugs that have no issue of their own."""
     by_library: dict[str, list[Judged]] = defaultdict(list)
     for each in sorted(batch(_bugs(store)), key=lambda each: (each.row.api, each.row.id)):
         by_library[store.target(each.row.target).library].append(each)
     made = []
     for library, members in sorted(by_library.items()):
-        text = umbrella_report([case(store, each) for each in members])
+        cases = [case(store, each) for each in members]
+        text = umbrella_report(cases, as_items=True)
         # In the order of the lines in the text.
         signatures = {each.row.signature: each.row.signature_text for each in members}
-        made.append(Umbrella(library, signatures, text.title, mark_items(text.body, list(signatures))))
+        body = mark_items(text.body, list(signatures))
+        made.append(Umbrella(library, signatures, text.title, body, members[0].row.api, umbrella_report(cases).body))
     return made
 
 

@@ -85,12 +85,15 @@ class CommandRequest(Part):
 class DraftRecord(Part):
     """A report for another repository. source: the issue of the bug. text: the digest of the exact text.
 
+    under: the number of the issue there that gets the report as a comment; 0 for an issue of its own.
+
     url: where it was filed, empty before. refused: what was found against it when it was last approved.
     """
 
     number: Number
     source: Number
     upstream: Name
+    under: Annotated[int, Field(ge=0, le=2**53)] = 0
     text: Fingerprint
     url: Link = ""
     refused: Line = ""

@@ -24,7 +24,14 @@ from nightfuzz.bot.commands import CommandHandler, answer
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.errors import RERUN, GaveUpError, RefusedError
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.issues.clusters import ClusterReport, by_fingerprint, cluster_reports, first_row, umbrellas
+from nightfuzz.bot.issues.clusters import (
+    ClusterReport,
+    Umbrella,
+    by_fingerprint,
+    cluster_reports,
+    first_row,
+    umbrellas,
+)
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, merged
 from nightfuzz.bot.issues.health import update_health
 from nightfuzz.bot.issues.plan import Create, IssuePlan, Rules, plan
@@ -76,7 +83,7 @@ def file_issues(
     before = remembered(place)
     existing, gone = load_issues(hub, before)
     # People are heard first: what they do not want to hear of is not told once more.
-    heard = _handler(hub, inputs, before, clusters, clock())
+    heard = _handler(hub, inputs, before, clusters, batches, clock())
     heard.sweep(existing)
     existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
     rules = Rules(daily=inputs.settings.max_new_issues, run=run, login=hub.login())
@@ -89,7 +96,7 @@ def file_issues(
     try:
         with open_store(state, read_only=True) as store:
             there = ApprovalResult(answer_requests(hub, store, done.filings, clock()))
-            there = _file_upstream(inputs, event, hub, store, clusters, there.filings, clock())
+            there = _file_upstream(inputs, event, hub, store, clusters, batches, there.filings, clock())
     except (GaveUpError, RefusedError) as error:
         # What is done on GitHub is remembered all the same.
         left.append(f"answers to comments: {error.problem}")
@@ -132,10 +139,11 @@ def listen_job(
         path = Path(name) / "state.db"
         fetch_state(place, path)
         clusters: list[ClusterReport] = []
+        batches: list[Umbrella] = []
         if path.exists():
             with open_store(path) as store:
-                clusters = cluster_reports(store)
-    heard = _handler(hub, inputs, before, clusters, clock())
+                clusters, batches = cluster_reports(store), umbrellas(store)
+    heard = _handler(hub, inputs, before, clusters, batches, clock())
     heard.handle(event.issue, event.comment)
     revised(place, lambda now: merged(now, heard.filings), f"comment {event.comment}")
     health = update_health(hub, (), event.links.report, is_night=False)
@@ -143,10 +151,15 @@ def listen_job(
 
 
 def _handler(
-    hub: Hub, inputs: Inputs, filings: Filings, clusters: Sequence[ClusterReport], now: datetime
+    hub: Hub,
+    inputs: Inputs,
+    filings: Filings,
+    clusters: Sequence[ClusterReport],
+    batches: Sequence[Umbrella],
+    now: datetime,
 ) -> CommandHandler:
     """The handler of commands in comments; `/nightfuzz upstream` writes a draft."""
-    draft = partial(write_draft, hub, inputs.upstream, disclosure_of, by_fingerprint(clusters), now)
+    draft = partial(write_draft, hub, inputs.upstream, disclosure_of, by_fingerprint(clusters), batches, now)
     return CommandHandler(hub, filings, draft, now)
 
 
@@ -156,6 +169,7 @@ def _file_upstream(
     hub: Hub,
     store: Store,
     clusters: Sequence[ClusterReport],
+    batches: Sequence[Umbrella],
     filings: Filings,
     now: datetime,
 ) -> ApprovalResult:
@@ -172,7 +186,7 @@ def _file_upstream(
         # Who files there may do nothing in our own repository: claims are made by our own hub.
         return Hub.open(TokenAuth(secret(inputs.upstream_token)), repository, event.api, home=hub)
 
-    approver = Approver(hub, disclosure_of, by_fingerprint(clusters), opened, newest_checks(store), now)
+    approver = Approver(hub, disclosure_of, by_fingerprint(clusters), batches, opened, newest_checks(store), now)
     return approver.review(filings)
 
 

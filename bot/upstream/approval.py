@@ -15,10 +15,10 @@ from nightfuzz.bot.github.errors import GaveUpError, UnsureError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import marker_of
 from nightfuzz.bot.github.views import WRITERS, IssueView
-from nightfuzz.bot.issues.clusters import ClusterReport
+from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
 from nightfuzz.bot.issues.filings import DraftRecord, Filings
 from nightfuzz.bot.issues.labels import APPROVE
-from nightfuzz.bot.upstream.draft import ReportText, RulesOf, candidates, refuse, rules_of, shown
+from nightfuzz.bot.upstream.draft import ReportText, RulesOf, candidates, list_of, refuse, refuse_list, rules_of, shown
 from nightfuzz.bot.upstream.duplicates import Duplicate, duplicates
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import span
@@ -53,13 +53,14 @@ class _RefusalError(Exception):
 class Approver:
     """Files approved drafts. If any call raises, the draft stays as it is for the next run.
 
-    known: the rules of the tracker for an api. elsewhere: opens a tracker by its repository, or raises UserError.
-    verify: what the newest build does, by fingerprint.
+    known: the rules of the tracker for an api. reports: by fingerprint. batches: of all libraries. elsewhere: opens a
+    tracker by its repository, or raises UserError. verify: what the newest build does, by fingerprint.
     """
 
     hub: Hub
     known: RulesOf
     reports: Mapping[str, ClusterReport]
+    batches: Sequence[Umbrella]
     elsewhere: Callable[[str], Hub]
     verify: Callable[[str], BuildCheck]
     now: datetime
@@ -104,6 +105,8 @@ class Approver:
         text = shown(view.body)
         if text is None or text.digest != draft.text:
             raise _RefusalError(f"the text here is not the one that was drafted. {AGAIN}")
+        if draft.under:
+            return self._file_list(fingerprint, draft, text)
         report = self._current_report(fingerprint, draft, text)
         tracker = self.elsewhere(draft.upstream)
         marker = marker_of("report", fingerprint)
@@ -112,9 +115,33 @@ class Approver:
             place = f"repo:{tracker.name} is:issue"
             self._check_new(draft, duplicates(report, lambda query: tracker.search_issues(f"{place} {query}", 20)))
         made = tracker.create_issue(marker, text.title, text.body)
-        # The report itself names the bug's own issue, where that is public.
-        self.hub.upsert_comment(draft.source, marker_of("reported", str(draft.source)), f"Reported: {made.url}")
-        return made.url
+        return self._reported(draft, made.url)
+
+    def _file_list(self, fingerprint: str, draft: DraftRecord, text: ReportText) -> str:
+        """Writes the list under the tracker's umbrella issue, in place of the list of the same issue before."""
+        batch = next((each for each in self.batches if list_of(each) == text), None)
+        if batch is None:
+            raise _RefusalError(f"the list has changed since. {AGAIN}")
+        try:
+            rules = rules_of(batch, self.known)
+            refuse_list(batch, rules, text)
+        except UserError as error:
+            raise _RefusalError(f"{escaped(error.problem)}.") from error
+        if (rules.repository, rules.umbrella) != (draft.upstream, draft.under):
+            raise _RefusalError(f"lists go to {span(f'{rules.repository}#{rules.umbrella}')} now. {AGAIN}")
+        for each in batch.signatures:
+            self._check_shown(each)
+        tracker = self.elsewhere(draft.upstream)
+        umbrella = tracker.issue(draft.under)
+        if umbrella is None or umbrella.state != "open":
+            raise _RefusalError(f"{span(f'{draft.upstream}#{draft.under}')} is not open.")
+        made = tracker.upsert_comment(draft.under, marker_of("report", fingerprint), text.body)
+        return self._reported(draft, f"{umbrella.url}#issuecomment-{made.id}")
+
+    def _reported(self, draft: DraftRecord, url: str) -> str:
+        """Says in our own issue where it is reported. The report names that issue itself, where it is public."""
+        self.hub.upsert_comment(draft.source, marker_of("reported", str(draft.source)), f"Reported: {url}")
+        return url
 
     def _check_approver(self, draft: DraftRecord) -> None:
         """Checks who applied the label: people with less than write access can apply it, too."""
@@ -136,12 +163,15 @@ class Approver:
             raise _RefusalError(f"{escaped(error.problem)}.") from error
         if rules.repository != draft.upstream:
             raise _RefusalError(f"reports go to {span(rules.repository)} now. {AGAIN}")
+        self._check_shown(fingerprint)
+        return report
+
+    def _check_shown(self, fingerprint: str) -> None:
         check = self.verify(fingerprint)
         if check.is_shown is None:
             raise _RefusalError("it waits to be run on the newest build. The next run does that.", for_good=False)
         if not check.is_shown:
             raise _RefusalError(f"the newest build, {span(check.build)}, does not show it every time.")
-        return report
 
     def _check_new(self, draft: DraftRecord, found: Sequence[Duplicate]) -> None:
         """Approved again, now that these are known, means that they are something else."""

@@ -16,7 +16,7 @@ from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import digest, marked, marker_of
-from nightfuzz.bot.issues.clusters import ClusterReport
+from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
 from nightfuzz.bot.issues.filings import DraftRecord, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT, LABELS
 from nightfuzz.bot.upstream.duplicates import Duplicate, duplicates
@@ -33,7 +33,7 @@ Mode = Literal["off", "draft", "approved"]
 RulesOf = Callable[[str], Disclosure | None]
 
 
-def rules_of(report: ClusterReport, known: RulesOf = disclosure_of) -> Disclosure:
+def rules_of(report: ClusterReport | Umbrella, known: RulesOf = disclosure_of) -> Disclosure:
     """The rules of the tracker that takes a report. Raises UserError for an api whose tracker is not known."""
     rules = known(report.api)
     if rules is None:
@@ -69,6 +69,24 @@ def text_of(report: ClusterReport, tracked: str = "", searched: str = "") -> Rep
     return ReportText(bounded(report.title, TITLE), body + more)
 
 
+def list_of(batch: Umbrella) -> ReportText:
+    """The bugs of a library that have no issue of their own, as a comment for its tracker's umbrella issue."""
+    return ReportText(bounded(batch.title, TITLE), clean(batch.comment).replace("\r\n", "\n").strip())
+
+
+def refuse_list(batch: Umbrella, rules: Disclosure, text: ReportText) -> None:
+    """Raises UserError where a list of bugs is not to be reported there, and says why."""
+    _raise_first(
+        {
+            f"{rules.repository} does not want it: {rules.why}": not rules.accepts,
+            f"no issue of {rules.repository} collects bugs of {batch.library} that are not reported alone": (
+                rules.umbrella == 0
+            ),
+            **_unshowable(text, rules),
+        }
+    )
+
+
 def refuse(report: ClusterReport, rules: Disclosure, text: ReportText) -> None:
     """Raises UserError where the bug is not to be reported there, and says why."""
     apis = (report.api, *report.apis)
@@ -82,9 +100,19 @@ def refuse(report: ClusterReport, rules: Disclosure, text: ReportText) -> None:
         "its input is not one that the library allows": report.validity == "invalid" or report.batched,
         f"only {', '.join(rules.refused_apis)} shows it: {rules.why}": not any(map(rules.takes, apis)),
         f"the report lacks {', '.join(lacking)}": bool(lacking),
+        **_unshowable(text, rules),
+    }
+    _raise_first(reasons)
+
+
+def _unshowable(text: ReportText, rules: Disclosure) -> dict[str, bool]:
+    return {
         f"its text is longer than {LONGEST} characters, so a draft cannot show all of it": len(text.body) > LONGEST,
         "its text cannot be shown as it is": shown(draft(text, rules, 1)) != text,
     }
+
+
+def _raise_first(reasons: Mapping[str, bool]) -> None:
     for reason, holds in reasons.items():
         if holds:
             raise UserError(reason, "see docs/issues.md for what is reported upstream")
@@ -124,13 +152,25 @@ def candidates(found: Sequence[Duplicate], repository: str) -> str:
     return "\n".join([*listed[:SHOWN_DUPLICATES], *more])
 
 
-def draft(text: ReportText, rules: Disclosure, source: int, looked: TrackerSearch = NOT_YET, warning: str = "") -> str:
-    """The body of a draft. Whoever reads it sees what would be filed, each sign of it."""
+def draft(
+    text: ReportText,
+    rules: Disclosure,
+    source: int,
+    looked: TrackerSearch = NOT_YET,
+    warning: str = "",
+    under: int = 0,
+) -> str:
+    """The body of a draft. Whoever reads it sees what would be filed, each sign of it.
+
+    under: the number of the issue there that gets the text as a comment, without its title.
+    """
+    what = f"the comment that nightfuzz would write under {span(f'{rules.repository}#{under}')}"
+    what = what if under else f"what nightfuzz would file in {span(rules.repository)}"
     page = rules.sources["why"].page if "why" in rules.sources else ""
     rule = f" ({page})" if page else ""
     return "\n\n".join(
         [
-            f"This is what nightfuzz would file in {span(rules.repository)} about #{source}. Nothing is filed before "
+            f"This is {what} about #{source}. Nothing is filed before "
             f"a person with write access has read it and given this issue the label `{APPROVE}`. Before it is filed, "
             "the newest build has to show it, and it is searched for there.",
             f"What {span(rules.repository)} says: {escaped(rules.why)}{rule}.",
@@ -170,17 +210,20 @@ def write_draft(
     mode: Mode,
     known: RulesOf,
     reports: Mapping[str, ClusterReport],
+    batches: Sequence[Umbrella],
     now: datetime,
     record: IssueRecord,
     filings: Filings,
 ) -> tuple[Filings, str]:
     """Makes the draft of an issue's bug, or writes it anew. Returns what is remembered, and the answer for people.
 
-    known: the rules of the tracker for an api. reports: by the fingerprint of any member. Raises UserError where the
-    bug is not to be reported.
+    known: the rules of the tracker for an api. reports: by the fingerprint of any member. batches: for an umbrella
+    issue, whose list becomes a comment. Raises UserError where the bug is not to be reported.
     """
     if mode == "off":
         raise UserError("reports to other repositories are off", "set the upstream policy to draft or approved")
+    if record.kind == "umbrella":
+        return _write_list(hub, known, batches, now, record, filings)
     report = next((reports[key] for key in record.signatures if key in reports), None)
     if report is None:
         raise UserError("this bug is on record no more", "wait until it is seen again")
@@ -191,14 +234,47 @@ def write_draft(
     looked = search(hub, report, rules.repository)
     text = text_of(report, "" if hub.is_private() else record.url, looked.sentence(rules.repository, now))
     refuse(report, rules, text)
-    marker = marker_of("draft", record.fingerprint, also=(text.digest,))
+    return _put(hub, rules, text, looked, 0, now, record, record.fingerprint, filings)
+
+
+def _write_list(
+    hub: Hub, known: RulesOf, batches: Sequence[Umbrella], now: datetime, record: IssueRecord, filings: Filings
+) -> tuple[Filings, str]:
+    """Makes the draft of a comment with an umbrella issue's bugs. Another list takes the place of one that is filed."""
+    # An item can have a report of its own one day.
+    key = digest("umbrella", record.fingerprint)
+    batch = next((each for each in batches if each.library == record.library), None)
+    if batch is None:
+        raise UserError("no bug of this list is on record any more", "wait until one is seen again")
+    rules = rules_of(batch, known)
+    text, before = list_of(batch), filings.drafts.get(key)
+    if before is not None and before.url and before.text == text.digest:
+        return filings, f"it is filed already: {before.url}"
+    refuse_list(batch, rules, text)
+    return _put(hub, rules, text, NOT_YET, rules.umbrella, now, record, key, filings)
+
+
+def _put(
+    hub: Hub,
+    rules: Disclosure,
+    text: ReportText,
+    looked: TrackerSearch,
+    under: int,
+    now: datetime,
+    record: IssueRecord,
+    key: str,
+    filings: Filings,
+) -> tuple[Filings, str]:
+    """Files the draft of a text, or writes it anew: what was approved of an earlier text counts no more."""
+    marker = marker_of("draft", key, also=(text.digest,))
     title, warning = bounded(f"Draft: {text.title}", 200), outdated(rules, now.date())
-    body = draft(text, rules, record.number, looked, warning)
+    body = draft(text, rules, record.number, looked, warning, under)
     hub.ensure_labels(LABELS)
     view = hub.create_issue(marker, title, body, (DRAFT,))
     if view.body.replace("\r\n", "\n") != marked(body, marker) or view.state != "open":
-        # What was approved of an earlier draft counts no more.
         hub.remove_label(view.number, APPROVE)
         hub.edit_issue(view.number, title=title, body=marked(body, marker), state="open")
-    made = DraftRecord(number=view.number, source=record.number, upstream=rules.repository, text=text.digest, at=now)
-    return filings.with_draft(record.fingerprint, made), f"drafted in #{view.number}"
+    made = DraftRecord(
+        number=view.number, source=record.number, upstream=rules.repository, under=under, text=text.digest, at=now
+    )
+    return filings.with_draft(key, made), f"drafted in #{view.number}"

@@ -185,6 +185,7 @@ class Dialect:
     A subclass states `library`, and how a tensor is made from a numpy expression; it overrides the defaults that do not
     fit.
 
+    one_thread: a statement that makes it use one thread; empty where no mode is timed.
     strided: whether its tensors have strides and requires_grad. lacking: names of dtypes that it does not have. modes:
     of single calls, by name; ways: the text of those that a script can show; programs: modes of model programs.
     profile: names that examples use without importing them, None where unknown. poisons: errors of a device after which
@@ -206,6 +207,7 @@ class Dialect:
     strided = False
     lacking: Collection[str] = tuple(name for name, dtype in DTYPES.items() if dtype.storage != name)
     lazy = False
+    one_thread = ""
     environment: Mapping[str, str] = {}
     verbose: Mapping[str, str] = {}
     compiled = ""

@@ -17,7 +17,17 @@ from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json
-from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity, withheld
+from fuzz_core.triage.assess import (
+    Rule,
+    Ruling,
+    Severity,
+    goes_alone,
+    lacks_check,
+    order,
+    severity,
+    validity,
+    withheld,
+)
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting
 from fuzz_core.triage.recheck import CLEAN, SHOWN
@@ -138,19 +148,21 @@ def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[
 
 
 def batch(found: Sequence[Judged]) -> list[Judged]:
-    """Returns from each cluster its simplest public crash on input that is not known to be valid and that no entry
-    knows.
+    """Returns from each cluster without a report of its own its simplest public bug that no entry knows.
 
-    A cause that valid input shows has a report of its own.
+    Such bugs are failures on input that is not known to be valid, and checks that are missing: see `goes_alone`.
     """
-    alone = {each.cluster.first.id for each in found if each.row.status != FIXED and is_valid(each)}
+    alone = {
+        each.cluster.first.id
+        for each in found
+        if each.row.status != FIXED and goes_alone(each.row, each.severity.validity)
+    }
     fitting = [
         each
         for each in found
-        if kind_of(each.row.kind).fails
+        if (lacks_check(each.row) or (kind_of(each.row.kind).fails and not is_valid(each)))
         and each.row.status not in (KNOWN, FIXED)
         and each.cluster.first.id not in alone
-        and not is_valid(each)
         and not each.severity.private
     ]
     place = {id(member): rank for each in fitting for rank, member in enumerate(each.cluster.members)}

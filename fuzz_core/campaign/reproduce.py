@@ -32,6 +32,7 @@ from fuzz_core.triage.recheck import (
 )
 from fuzz_core.triage.script import CALL, RAISED, draws, render, render_comparison
 from fuzz_core.triage.signature import corrupts_heap, signature
+from fuzz_core.triage.timing import cost_pair, timing_check
 from nightfuzz.reports.contradiction import happened
 
 # The oracles that execute a test case in other modes than the first.
@@ -67,7 +68,11 @@ class Attempt(NamedTuple):
         kind, mode = verdict.kind, verdict.mode
         compared = mode in (dialect.programs if self.test.program else dialect.ways)
         crash = verdict.oracle == "crash"
+        pair = cost_pair(verdict.detail, dialect) if kind == "slow" else None
         told = kind_of(kind).expected, happened(kind, outcome, mode)
+        if pair is not None:
+            timed = timing_check(pair, dialect)
+            return render_comparison(self.test, pair.changed, dialect, *told, self.seeded, timed)
         if not compared:
             forbidden = quoted_in(outcome.text) if kind == "bounds" else None
             return render(self.test, dialect, *told, self.seeded, kind == "leak", forbidden)
@@ -223,7 +228,7 @@ class _Comparison(Reproduction):
 
 
 class _Growth(_Comparison):
-    """The script repeats the call and ends with an assertion on its own memory."""
+    """The script repeats the call and ends with an assertion on its own memory, or on the seconds of both calls."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
         """The smallest one alone."""
@@ -231,7 +236,7 @@ class _Growth(_Comparison):
 
 
 class _Replay(Reproduction):
-    """What no script can show (the cost of a call) is replayed in fresh workers."""
+    """What no script can show (the cost of a call on another device) is replayed in fresh workers."""
 
     attempts = _Growth.attempts
 
@@ -280,6 +285,8 @@ def is_replayed(verdict: Verdict, dialect: Dialect) -> bool:
 def _way(verdict: Verdict, dialect: Dialect) -> str:
     """The way of the kind; a mode that a script cannot show is replayed."""
     way, mode = kind_of(verdict.kind).reproduction, verdict.mode
+    if verdict.kind == "slow" and cost_pair(verdict.detail, dialect):
+        return "growth"
     if way == "comparison" and mode not in {*dialect.ways, *dialect.programs}:
         return "replay"
     return "words" if way == "script" and mode == PROGRAM else way

@@ -149,7 +149,7 @@ COMMANDS = {
         "state target",
         {
             "bugs": argument(list[int], "Number of the bug; several, or none, with --umbrella", None),
-            "umbrella": switch("--umbrella", "Crashes on invalid input, a line for each"),
+            "umbrella": switch("--umbrella", "Crashes on invalid input and missing checks, a line for each"),
             "regression": switch("--regression", "What a baseline does not show"),
             "baseline": option(str, "--baseline", "Key of the target that does not show it"),
             "run_now": switch("--run", "Run the script now for its whole output"),

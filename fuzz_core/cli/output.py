@@ -284,13 +284,14 @@ def _fitted(text: str, width: int) -> str:
 
 
 def _cut(word: str, width: int) -> str:
-    """Returns a word of at most this width; of a dotted name the last parts say most."""
+    """Returns a word of at most this width; of a dotted name, also of one that is called, the last parts say most."""
     if cell_len(word) <= width:
         return word
-    parts = word.split(".")
+    name, bracket, arguments = word.partition("(")
+    parts = name.split(".")
     if len(parts) > 2 and all(part.isidentifier() for part in parts):
-        ends = (".".join(parts[first:]) for first in range(1, len(parts)))
-        word = f"…{next((end for end in ends if cell_len(end) < width), parts[-1])}"
+        ends = (".".join(parts[first:]) + bracket + arguments for first in range(1, len(parts)))
+        word = f"…{next((end for end in ends if cell_len(end) < width), parts[-1] + bracket + arguments)}"
     return word if cell_len(word) <= width else f"{set_cell_size(word, width - 1).rstrip()}…"
 
 

@@ -112,10 +112,15 @@ def goes_alone(bug: Bug, judged: Validity) -> bool:
     is not known to be valid, and anything on invalid input go to their library in batches or not at all.
     """
     kind = kind_of(bug.kind)
-    if kind.grade == "documentation" or bug.outcome.text.startswith(ACCEPTS):
+    if lacks_check(bug):
         return False
     needs_check = kind.fails or bug.kind == OUT_OF_BOUNDS
     return judged.status == "valid" or not (needs_check or judged.status == "invalid")
+
+
+def lacks_check(bug: Bug) -> bool:
+    """Return whether a call returns that documentation, or another way to make it, refuses."""
+    return kind_of(bug.kind).grade == "documentation" or bug.outcome.text.startswith(ACCEPTS)
 
 
 _MEMORY_SIGNALS = ("SIGSEGV", "SIGBUS")

@@ -277,8 +277,9 @@ def render_comparison(
 
     `expected` and `observed` become comments. `seeded` also seeds the library's random streams before each call.
     `check` takes the place of the mode's own: RAISED where one of the two refuses the call, CALL for the mode's call
-    alone where that is one expression. A program stands between the statements of its mode. Raises CodecError for a
-    mode that has no text, or a name that is none.
+    alone where that is one expression. `{changed}` in it stands for the changed tensors, which it calls `other`. A
+    program stands between the statements of its mode. Raises CodecError for a mode that has no text, or a name that is
+    none.
     """
     if test.program:
         return with_comments(render_around(test, mode, dialect), expected, observed)
@@ -300,8 +301,12 @@ def render_comparison(
         lines += [*_function("g", names, _Function(dialect, way._replace(more="")).body(own, body[: int(seeded)])), ""]
     if check is None or (check == CALL and "\n" in way.check and not _ASSIGNED.search(way.check)):
         check = way.check
-    lines += _check(check, way.actual.replace("{x}", ", ".join(changed)), f"f({', '.join(names)})")
-    return _written(dialect, [*lines, *_comments(expected, observed)], more=way.imports)
+    hoisted = "{changed}" in check
+    check = check.replace("{changed}", f"({', '.join(changed)},)")
+    actual = way.actual.replace("{x}", "*other" if hoisted else ", ".join(changed))
+    lines += _check(check, actual, f"f({', '.join(names)})")
+    more = [*way.imports, *["import time"] * ("time.process_time()" in check)]
+    return _written(dialect, [*lines, *_comments(expected, observed)], more)
 
 
 def _function(name: str, parameters: list[str], body: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from issueworld import reportable
 from fuzz_core.adapters.library import Disclosure
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
-from nightfuzz.bot.issues.clusters import ClusterReport
+from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
 from nightfuzz.bot.issues.filings import DraftRecord, Filings
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT
 from nightfuzz.bot.jobs.context import WorkflowEvent
@@ -41,7 +41,9 @@ class Story:
 
     def draft(self, mode: Mode = "approved") -> str:
         record = self.filings.issues[1]
-        self.filings, said = write_draft(self.hub, mode, self.known, self.wanted, self.time.now, record, self.filings)
+        self.filings, said = write_draft(
+            self.hub, mode, self.known, self.wanted, self.batches, self.time.now, record, self.filings
+        )
         return said
 
     def known(self, api: str) -> Disclosure:
@@ -51,13 +53,17 @@ class Story:
     def wanted(self) -> dict[str, ClusterReport]:
         return {self.bug.fingerprint: self.bug}
 
+    @property
+    def batches(self) -> list[Umbrella]:
+        return []
+
     def approve(self, login: str) -> None:
         self.time.now += timedelta(minutes=1)
         self.ours.send("POST", f"/issues/{self.record.number}/labels", {"labels": [APPROVE]}, token_of(login))
 
     def review(self) -> ApprovalResult:
         approver = Approver(
-            self.hub, self.known, self.wanted,
+            self.hub, self.known, self.wanted, self.batches,
             lambda name: elsewhere_of(self.theirs, self.hub, self.time), lambda fingerprint: self.verified,
             self.time.now,
         )  # fmt: skip
@@ -205,7 +211,7 @@ def test_an_approved_draft_is_filed_by_a_run_with_the_input_approved_alone(
     story.approve("writer")
     given, event = inputs(mode="report", upstream=upstream, github_token="x"), WorkflowEvent("o/r")
     with open_store(tmp_path / "state.db") as store:
-        done = _file_upstream(given, event, story.hub, store, [story.bug], story.filings, story.time.now)
+        done = _file_upstream(given, event, story.hub, store, [story.bug], [], story.filings, story.time.now)
     assert (story.reports, done.filed, done.filings) == ([], (), story.filings)
 
 

@@ -213,6 +213,11 @@ def test_a_word_that_is_too_long_ends_with_an_ellipsis_and_a_dotted_name_begins_
     assert lines[1].split() == ["…a_function_with_a_long_name", "x" * 28 + "…"]
 
 
+def test_a_called_name_that_is_too_long_keeps_its_end_and_its_first_argument() -> None:
+    lines = drawn(60, ["bug", "what happened"], [1, f"{API}(zeros(()),weights,1): aborts"])
+    assert "".join(lines).count("…") == 1 and "…a_function_with_a_long_name(zeros(()),weights,1):" in lines[1]
+
+
 def test_a_number_on_a_narrow_terminal_says_what_it_counts(capsys: pytest.CaptureFixture[str]) -> None:
     output = CommandOutput()
     output.console = Console(width=40)

@@ -90,7 +90,7 @@ def test_private_bugs_need_a_word(cli: Cli, state: Path) -> None:
         refused = cli("report", *arguments, "--state", state)
         assert (refused.code, refused.out) == (2, "")
         assert "bug 1 is private: " in refused.err
-    assert "no crash on invalid input" in cli("report", "--umbrella", "--state", state).err
+    assert "no bug to batch" in cli("report", "--umbrella", "--state", state).err
     done = cli("report", 1, "--private", "--state", state)
     assert (done.code, "> **Private.**" in done.out, "private: " in done.err) == (0, True, True)
 
@@ -117,7 +117,7 @@ def test_an_umbrella_leaves_out_a_cause_that_valid_input_shows(cli: Cli, state: 
     first, second = sorted(cli("bugs", "--state", state, "--json").json, key=lambda bug: bug["id"])
     assert [bug["validity"]["status"] for bug in (first, second)] == ["unknown", "valid"]
     assert first["cluster"] == second["cluster"]
-    assert "no crash on invalid input" in cli("report", "--umbrella", "--state", state).err
+    assert "no bug to batch" in cli("report", "--umbrella", "--state", state).err
 
 
 def test_a_regression_needs_a_build_that_returns(cli: Cli, state: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzz_core.campaign.recheck import RecheckOptions, recheck
+from fuzz_core.campaign.reproduce import case_of, is_replayed
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.commands.bugs import show
 from fuzz_core.cli.commands.repro import repro
@@ -10,9 +11,6 @@ from fuzz_core.cli.output import CommandOutput
 from fuzz_core.cli.settings import Settings
 from fuzz_core.triage.process import run_script
 from nightfuzz.reports.contradiction import contradiction
-
-# A script cannot show these: their cost is only known beside other modes in one process.
-NO_SCRIPT = ("slow",)
 
 
 def disagreements(session: Session, timeout: float = 20.0) -> list[str]:
@@ -29,6 +27,8 @@ def disagreements(session: Session, timeout: float = 20.0) -> list[str]:
         if contradiction(bug) not in str(show(settings, output, bug.id).text[0]):
             said.append(f"{bug.signature_text}: show says something else")
         alone = run_script(session.target.python, bug.script, session.dialect, timeout)
-        if alone.kind == "ok" and bug.kind not in NO_SCRIPT:
+        if alone.kind == "ok" and not (
+            bug.kind == "slow" and is_replayed(case_of(session.store, bug).verdict, session.dialect)
+        ):
             said.append(f"{bug.signature_text}: the script ends well\n{bug.script}")
     return said

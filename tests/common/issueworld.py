@@ -90,7 +90,8 @@ def umbrella(*names: str, text: str = "abort") -> Umbrella:
     lines = [f"- [ ] `torch.{name}`: {text} (5 of 5)\n\n      ```python\n      {name}()\n      ```\n" for name in names]
     signatures = {fingerprint(name): f"torch.{name}: abort" for name in names}
     body = with_items(HEAD + "\n".join(lines) + FOOT, list(signatures))
-    return Umbrella("torch", signatures, f"{len(names)} calls crash", body)
+    comment = "\n".join(f"| `torch.{name}` | {text} |" for name in names)
+    return Umbrella("torch", signatures, f"{len(names)} calls crash", body, f"torch.{names[0]}", comment)
 
 
 class Memory:

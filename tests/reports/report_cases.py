@@ -99,6 +99,34 @@ def comparison_case() -> BugCase:
     return torch_case(bug=row, severity=VALID, modes={"cpu": DOES_NOT, "strided": SHOWS}, also=())
 
 
+CHECK = """\
+import torch
+
+actual = torch.f(torch.zeros(()), tau=-1)
+print(told := f"expected an exception, got {actual}")
+raise AssertionError('the documentation forbids tau=-1 ("non-negative"): ' + told)
+# expected: an exception that says what the documentation says
+"""
+
+
+def check_case(script: str = CHECK) -> BugCase:
+    """A value that the documentation forbids is taken."""
+    said = Outcome("exception", "RuledOut", 'tau = `-1`, documented: "non-negative" (docstring)')
+    forbidden = UNKNOWN._replace(grade="documentation", validity=Validity("invalid", "documented: non-negative"))
+    row = bug(11, api="torch.f", oracle="bounds", kind="bounds", script=script, outcome=said)
+    return torch_case(bug=row, severity=forbidden, also=())
+
+
+def accepted_cases() -> list[BugCase]:
+    """Calls that one way to make them accepts alone: with a script of a line, and with a longer one."""
+    said = Outcome("ok", "", "accepts what cpu refuses: ValueError: no bool")
+    head = {"oracle": "differential", "kind": "inconsistent", "outcome": said, "api": "torch.g"}
+    signed = "torch.g: inconsistent: strided: accepts what cpu refuses"
+    rows = [bug(12, script="import torch\n\ntorch.g(1)\n", signature_text=signed, **head)]
+    rows += [bug(13, script=COMPARISON, signature_text=signed, **head)]
+    return [torch_case(bug=row, severity=VALID, also=()) for row in rows]
+
+
 def tensorflow_case(**told: object) -> BugCase:
     died = Outcome("signal", "SIGABRT", "Check failed: image 'image' Must be non NULL", ("tensorflow::png::Write",))
     row = bug(5, api="tf.raw_ops.EncodePng", kind="crash", script=TENSORFLOW_SCRIPT, outcome=died, target="tf-1")

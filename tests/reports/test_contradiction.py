@@ -5,7 +5,14 @@ from types import SimpleNamespace
 import pytest
 
 from fuzz_core.ir.outcome import Outcome
-from nightfuzz.reports.contradiction import ValuePair, contradiction, happened, values_in, wrong_side
+from nightfuzz.reports.contradiction import (
+    ValuePair,
+    blame_sentence,
+    contradiction,
+    happened,
+    values_in,
+    wrong_side,
+)
 
 FAR = "Tensor-likes are not close! Mismatched elements: 3 / 4 (75.0%) Greatest absolute difference: 2.5 at index (0, 1)"
 ASSERTED = 'a INTERNAL ASSERT FAILED at "/b/c.cpp":1, please report a bug to PyTorch.'
@@ -197,6 +204,40 @@ def test_a_line_names_the_side_that_evidence_calls_wrong():
         "the one under torch.vmap, by NumPy",
         "the one by the plain call, by NumPy",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "blame", "sentence"),
+    [
+        (
+            "wrong-result",
+            "vmap",
+            "vmap, by NumPy",
+            "The result under torch.vmap is wrong, the one by the plain call is right: NumPy's function of the same "
+            "name gives the right one.",
+        ),
+        (
+            "wrong-result",
+            "strided",
+            "cpu, by double precision",
+            "The result with non-contiguous tensors is right, the one with contiguous ones is wrong: the right one is "
+            "nearer to a result in double precision.",
+        ),
+        (
+            "wrong-gradient",
+            "grad-numerical",
+            "grad, by difference quotients",
+            "The gradient by autograd is wrong: it is not the one by difference quotient.",
+        ),
+    ],
+)
+def test_a_sentence_names_the_wrong_side_with_the_evidence(kind, mode, blame, sentence):
+    head = f"torch.sin: {kind}: {mode}: other values"
+    told = Outcome("ok", "", f"5 of 5 elements differ\nexpected 0.5, got 0.25\nwrong: {blame}")
+    bug = SimpleNamespace(api="torch.sin", kind=kind, signature_text=head, outcome=told)
+    assert blame_sentence(bug) == sentence
+    undecided = SimpleNamespace(**{**vars(bug), "outcome": told._replace(text=told.text.partition("\nwrong")[0])})
+    assert blame_sentence(undecided) == ""
 
 
 def test_numbers_have_as_many_digits_as_tell_them_apart():

@@ -12,12 +12,15 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import (
+    JITTOR,
     OTHER,
     PRIVATE,
     TENSORFLOW,
     TORCH,
     UNKNOWN,
+    accepted_cases,
     bug,
+    check_case,
     comparison_case,
     hostile_case,
     jittor_case,
@@ -57,6 +60,7 @@ RENDERED: dict[str, Callable[[], Issue]] = {
     "other_library": lambda: bug_report(torch_case(target=OTHER, environment=Environment(problem="it timed out"))),
     "regression": lambda: regression_report(regression_case()),
     "umbrella": lambda: umbrella_report([torch_case(), torch_case(bug=bug(9, api="torch.a", script=LONG), also=())]),
+    "umbrella_checks": lambda: umbrella_report([torch_case(), check_case(), *accepted_cases()]),
     "umbrella_tensorflow": lambda: umbrella_report([tensorflow_case()]),
 }
 
@@ -105,6 +109,15 @@ def test_no_report_uses_a_word_that_only_we_know(name: str) -> None:
 def test_a_part_that_is_taken_out_is_missed(pattern: str, part: str) -> None:
     text = re.sub(pattern, "", str(bug_report(torch_case())), flags=re.DOTALL if "python" in pattern else 0)
     assert part in missing_parts(text, "torch")
+
+
+@pytest.mark.parametrize("form", [TORCH, TENSORFLOW, JITTOR, OTHER], ids=lambda target: target.library)
+def test_every_form_says_which_result_is_wrong_where_evidence_tells(form: TargetRecord) -> None:
+    case = comparison_case()._replace(target=form)
+    told = case.bug.outcome._replace(text=f"{case.bug.outcome.text}\nwrong: strided, by NumPy")
+    sentence = "The result with non-contiguous tensors is wrong, the one with contiguous ones is right: "
+    assert sentence not in str(bug_report(case))
+    assert sentence in str(bug_report(case._replace(bug=case.bug._replace(outcome=told))))
 
 
 @pytest.mark.parametrize("field", ["Issue type", "Custom code", "Current behavior?", "Relevant log output"])
@@ -206,7 +219,7 @@ def test_private_bugs_are_refused_by_everything_public() -> None:
 def test_a_regression_needs_a_baseline_and_an_umbrella_a_bug() -> None:
     with pytest.raises(UserError, match="no baseline"):
         regression_report(torch_case())
-    with pytest.raises(UserError, match="no crash"):
+    with pytest.raises(UserError, match="no bug"):
         umbrella_report([])
 
 
@@ -245,7 +258,8 @@ def test_hostile_text_leaves_the_structure_intact(text: str, target: TargetRecor
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_outside_of_code_nothing_is_a_mention_a_link_or_html(text: str) -> None:
-    for issue in (regression_report(hostile_case(text)), umbrella_report([hostile_case(text)])):
+    forbidden = hostile_case(text)._replace(bug=hostile_case(text).bug._replace(kind="bounds"))
+    for issue in (regression_report(hostile_case(text)), umbrella_report([hostile_case(text), forbidden])):
         prose = "\n".join(without_spans(line) for line in outside_fences(dedented(issue.body)))
         prose = re.sub(r"(?m)^#+ |^> |^- \[ \] |\*\*|`topic: fuzzer`", "", prose)
         for sign in "@<[`!":
@@ -276,6 +290,19 @@ def test_a_body_fits_and_says_what_was_cut(sign: str, render: Callable[[BugCase]
     assert 0 < len(issue.body) <= BODY
     assert len(issue.title) <= TITLE
     assert sign == "\n" or re.search(r"characters left out|more did not fit", issue.body)
+
+
+def test_missing_checks_are_items_of_the_list_where_that_is_asked_for() -> None:
+    cases = [torch_case(), check_case(), *accepted_cases()]
+    body = umbrella_report(cases, as_items=True).body
+    assert body.count("\n- [ ] ") == 4 and "| api |" not in body
+    assert "returns, though the documentation forbids tau=-1" in body
+
+
+def test_a_bar_in_a_script_ends_no_cell() -> None:
+    script = "import torch\n\ntorch.f(torch.zeros(2) | 1, tau=-1)\n"
+    [row] = [line for line in umbrella_report([check_case(script)]).body.splitlines() if line.startswith("| `torch.f`")]
+    assert row.replace("\\|", "").count("|") == 6
 
 
 def test_an_umbrella_says_how_many_did_not_fit() -> None:

@@ -259,6 +259,7 @@ class TorchDialect(Dialect):
     library = "torch"
     imports = ("import torch",)
     strided = True
+    one_thread = "torch.set_num_threads(1)"
     lacking = ("string",)
     modes = MODES | DEVICES
     programs = PROGRAMS

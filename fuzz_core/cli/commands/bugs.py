@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.adapters.quotes import quoted_in
 from fuzz_core.campaign.cases import Judged, judged
 from fuzz_core.campaign.history import came_with
@@ -18,9 +21,10 @@ from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import Severity
 from nightfuzz.reports.contradiction import contradiction, wrong_side
-from nightfuzz.reports.text import bounded, call_of
+from nightfuzz.reports.text import CALL, bounded, call_of
 
 SHORT = 110
+LONGEST_CALL = 80
 DOCUMENTATION = "documentation"
 
 
@@ -60,13 +64,20 @@ def _line(store: Store, each: Judged, shown: BugRow, alone: bool) -> dict[str, s
     return {
         "bug": f"{shown.id} +{others}" if others and not alone else str(shown.id),
         "severity": _severity(each),
-        "api": shown.api,
-        "what happened": bounded(contradiction(shown), SHORT),
+        "what happened": f"{_short_call(shown, first.library)}: {bounded(contradiction(shown), SHORT)}",
         "rate": f"{shown.hits}/{shown.runs}",
         "since": came_with(store, each.first).version or f"<={first.version.partition('+')[0]}",
         "status": each.row.status,
         "target": shown.target,
     }
+
+
+def _short_call(bug: BugRow, library: str) -> str:
+    """Returns the call with the arguments that are short enough; inside of it no name begins with the library's own."""
+    roots = "|".join(map(re.escape, library_of(library).roots or {library: ""}))
+    inside = re.compile(rf"(?<=[(\[ =*-])(?:{roots})\.(?=[a-z])")
+    calls = (inside.sub("", call_of(bug.script, bug.api, limit)) for limit in range(CALL, 0, -5))
+    return next((call for call in calls if len(call) <= LONGEST_CALL), f"{bug.api}(…)")
 
 
 def _folded(store: Store, clusters: Sequence[Judged], lines: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -83,12 +94,20 @@ def _folded(store: Store, clusters: Sequence[Judged], lines: list[dict[str, str]
         if len(group) > 1:
             quotes = [(bug, quoted_in(bug.outcome.text)) for bug in bugs]
             calls = [f"{bug.api.rpartition('.')[2]}({q.argument}={q.value})" for bug, q in quotes if q]
-            what = f"values that the documentation forbids are taken: {', '.join(calls)}"
+            what = f"values that the documentation forbids are taken: {_some(calls)}"
             apis = _count(len({bug.api for bug in bugs}), "api")
-            line |= {"bug": f"{first.cluster.first.id} +{len(bugs) - 1}", "api": f"{apis} of {library}", "rate": ""}
-            line |= {"what happened": bounded(what, SHORT), "since": ""}
+            line |= {"bug": f"{first.cluster.first.id} +{len(bugs) - 1}", "rate": "", "since": ""}
+            line["what happened"] = f"{apis} of {library}: {what}"
         kept.append(line)
     return kept
+
+
+def _some(calls: Sequence[str]) -> str:
+    """Returns as many of the calls as have room, and how many there are besides."""
+    lengths = itertools.accumulate(len(call) + 2 for call in calls)
+    shown = [call for call, length in zip(calls, lengths, strict=True) if length <= SHORT] or calls[:1]
+    left = len(calls) - len(shown)
+    return ", ".join(shown) + f" and {left} more" * bool(left)
 
 
 def _without_equal(lines: list[dict[str, str]], usual: Mapping[str, str]) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""`nightfuzz report`: a bug, a regression or a batch of crashes as the text of an issue. Nothing is sent anywhere."""
+"""`nightfuzz report`: a bug, a regression or a batch of bugs as the text of an issue. Nothing is sent anywhere."""
 
 from __future__ import annotations
 
