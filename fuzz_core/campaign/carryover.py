@@ -60,6 +60,10 @@ class TakenSpace(NamedTuple):
     sample: int = 0
     held: int = 0
 
+    def summary(self) -> str:
+        """One line: what came from where, and how much of the sample holds."""
+        return f"taken over from {self.file}: {self.calls:,} calls; of {self.sample} run again, {self.held} are valid"
+
 
 @dataclass
 class TraceReport:
