@@ -203,7 +203,7 @@ def validate(session: Session, report: TraceReport, deadline: float | None = Non
     """
     rows = session.store.bodies(session.target.key, unchecked=True)
     report.waiting = len(rows)
-    if not rows:
+    if not rows or session.is_over(deadline):
         return
     session.watch.phase("re-running invocations", len(rows))
     with scratch() as folder:
