@@ -139,7 +139,12 @@ def open_sessions(
         records = choose(store)
         for record in records:
             ready(settings, record)
-        yield [Session(store, each, settings.state, settings.workers, watch, stopped) for each in records]
+        try:
+            yield [Session(store, each, settings.state, settings.workers, watch, stopped) for each in records]
+        except KeyboardInterrupt:
+            # A second Ctrl-C, which leaves a run no time to record its own end.
+            store.interrupt_runs()
+            raise
 
 
 @contextmanager
