@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.terminal_theme import DEFAULT_TERMINAL_THEME, NIGHT_OWLISH, TerminalTheme
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME, SVG_EXPORT_THEME, TerminalTheme
 from rich.text import Text
 
 WIDTHS = (40, 80, 120)
-THEMES: dict[str, TerminalTheme] = {"dark": NIGHT_OWLISH, "light": DEFAULT_TERMINAL_THEME}
+THEMES: dict[str, TerminalTheme] = {"dark": SVG_EXPORT_THEME, "light": DEFAULT_TERMINAL_THEME}
 # A picture shows the first lines; the rest of a long text looks the same.
 LINES = 40
 
@@ -42,7 +42,7 @@ def screens(
         line = ["script", "-qec", f"{size} {shlex.join(words)}", "/dev/null"]
         printed = subprocess.run(line, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
         for theme, colours in THEMES.items():
-            text = picture(printed, f"nightfuzz {' '.join(command)}", width, colours)
+            text = picture(printed, f"nightfuzz {command[0]}", width, colours)
             (folder / f"{name or command[0]}-{width}-{theme}.svg").write_text(text, encoding="utf-8")
 
 

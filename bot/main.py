@@ -11,9 +11,10 @@ from fuzz_core.cli.app import FIRST, SHORT_HELP
 from fuzz_core.cli.app import app as own
 from fuzz_core.cli.flags import CommandLine, argument, epilog, register, switch
 from fuzz_core.cli.streams import open_output
+from fuzz_core.cli.usage import CommandGroup
 from nightfuzz.bot.init.command import init_command
 
-app = typer.Typer(epilog=epilog(FIRST), no_args_is_help=True, context_settings=SHORT_HELP)
+app = typer.Typer(cls=CommandGroup, epilog=epilog(FIRST), no_args_is_help=True, context_settings=SHORT_HELP)
 app.add_typer(own)
 app.command("init", epilog=epilog(["init", "init --target torch-nightly --at 03:17 --yes"]))(init_command)
 
@@ -29,11 +30,12 @@ register(
             "bug": argument(int),
             "send": switch("--send", "Send it as a private vulnerability report; needs GITHUB_TOKEN"),
         },
-        examples=("advise 3", "advise 3 --send"),
-        speaks_json=False,
+        examples=("advise 3", "advise 3 --send", "advise 3 --json"),
     ),
 )
-action = typer.Typer(no_args_is_help=True, help="The steps of the GitHub Action: they read INPUT_… variables.")
+action = typer.Typer(
+    cls=CommandGroup, no_args_is_help=True, help="The steps of the GitHub Action: they read INPUT_… variables."
+)
 app.add_typer(action, name="action")
 
 

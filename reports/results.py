@@ -181,7 +181,8 @@ class RunResult(Part):
     shard is missing, damaged or not of this run's builds; problems say which.
 
     private: how many bugs are withheld. protection: what stood between the code under test and the machine, a line
-    each. problems: what could not be done, a line each. stopped: whether it was cancelled before its time.
+    each. remarks: what is good to know of the run, a line each. problems: what could not be done, a line each.
+    stopped: whether it was cancelled before its time.
     """
 
     schema_: Annotated[Literal["nightfuzz-results/1"], Field(alias="schema")] = "nightfuzz-results/1"
@@ -198,6 +199,7 @@ class RunResult(Part):
     turns: Annotated[tuple[StatusEntry, ...], Field(max_length=MANY)] = ()
     private: Count = 0
     protection: Names = ()
+    remarks: Names = ()
     problems: Names = ()
     stopped: bool = False
     incomplete: bool = False
@@ -296,7 +298,7 @@ def merged(results: Sequence[RunResult]) -> RunResult:
             "private": sum(each.private for each in ordered),
             **{
                 name: tuple(dict.fromkeys(line for each in ordered for line in getattr(each, name)))
-                for name in ("protection", "problems")
+                for name in ("protection", "remarks", "problems")
             },
             "stopped": any(each.stopped for each in ordered),
             "incomplete": any(each.incomplete for each in ordered),

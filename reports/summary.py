@@ -52,7 +52,7 @@ def _summary(
         "new": wording.causes(bug for bug in brought if not bug.regression),
         "known": sum(bug.status == "known" for bug in result.bugs),
         "fixed": sum(bug.status == "fixed" for bug in result.bugs),
-        "notes": notes,
+        "notes": (*result.remarks, *notes),
         "pictures": pictures or {},
         **{"FULL": FULL, "LINES": LINES, "SCRIPT": SCRIPT},
         **names,

@@ -42,11 +42,11 @@ def init_command(
     pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Look up the commit of REF")] = True,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text, and ask nothing")] = False,
 ) -> None:
     """Write the workflows that run nightfuzz into a repository, and explain the permissions they need."""
-    from rich.console import Console
-
     from fuzz_core.cli.errors import guarded
+    from fuzz_core.cli.output import CommandOutput
     from nightfuzz.bot.init import work as steps
     from nightfuzz.bot.init.project import repository_of
 
@@ -64,6 +64,7 @@ def init_command(
         key = steps.KeyChoice(key_file or steps.default_file(root.name), asked) if makes else None
         found = action_of(action, server)
         choices = steps.Choices(root, pin_action(found) if pin else found, key, force)
-        return steps.init(choices, given, steps.silent if yes else steps.prompt, Console())
+        ask = steps.silent if yes or as_json else steps.prompt
+        return CommandOutput(as_json).print(steps.init(choices, given, ask))
 
     raise typer.Exit(guarded(work))

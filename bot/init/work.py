@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import pyrage  # type: ignore[import-untyped]
 import typer
 from platformdirs import user_config_path
-from rich.console import Console
 
 from fuzz_core.adapters.library import DEFAULT_TARGET
-from fuzz_core.cli.output import TextTable, draw
+from fuzz_core.cli.output import Report, TextTable
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.init.action import WORKFLOWS, Action
 from nightfuzz.bot.init.answers import Answers, checked
@@ -54,13 +53,12 @@ class Choices(NamedTuple):
     force: bool
 
 
-def init(choices: Choices, given: dict[str, Any], ask: Ask, console: Console) -> int:
-    """Writes the files and says what they need. Raises UserError before anything is written."""
+def init(choices: Choices, given: dict[str, Any], ask: Ask) -> Report:
+    """Write the files; the report says what they need. Raises UserError before anything is written."""
     answers = checked(**_answered(given, look_at(choices.root), ask))
     files = [choices.root / FOLDER / file_name(each) for each in answers.workflows]
     if choices.key is not None and choices.key.asked and not choices.force and all(file.exists() for file in files):
-        tell_key(console, FOLDER, answers, key_pair(choices.key.file))
-        return 0
+        return key_report(answers, key_pair(choices.key.file))
     _check_free(choices.root, files, choices.force)
     pair = None
     if choices.key is not None and (choices.key.asked or not KEYLESS.issuperset(answers.workflows)):
@@ -70,8 +68,7 @@ def init(choices: Choices, given: dict[str, Any], ask: Ask, console: Console) ->
         answers = answers.model_copy(update={"private_recipient": pair.public})
     for name, text in rendered(answers, choices.action).items():
         _write(choices.root / FOLDER / name, text)
-    tell(console, FOLDER, answers, choices.action, pair)
-    return 0
+    return files_report(answers, choices.action, pair)
 
 
 def _answered(given: dict[str, Any], found: ProjectFacts, ask: Ask) -> dict[str, Any]:
@@ -121,24 +118,35 @@ def _write(file: Path, text: str) -> None:
         raise UserError(f"cannot write {file}: {error.strerror}", "check the folder's permissions") from error
 
 
-def tell(console: Console, folder: Path, answers: Answers, action: Action, pair: KeyPair | None) -> None:
-    """Prints it. folder: of the files, as the user knows it."""
+def files_report(answers: Answers, action: Action, pair: KeyPair | None) -> Report:
+    """Return the files that were written, what their tokens may do, and what a person does next."""
+    text: list[str | TextTable] = []
     for workflow in dict.fromkeys(answers.workflows):
-        _say(console, f"wrote {folder / file_name(workflow)}; its token may do this, and nothing else:")
-        draw(console, TextTable(["permission", "level", "for"], PERMISSIONS[workflow]))
-    _say(console, "The job that fuzzes has no permission, no secret and no token.")
-    _say(console, "Next:")
-    for number, line in enumerate(_steps(answers, action, pair), 1):
-        _say(console, f"{number}. {line}")
+        text.append(f"wrote {FOLDER / file_name(workflow)}; its token may do this, and nothing else:")
+        text.append(TextTable(["permission", "level", "for"], PERMISSIONS[workflow]))
+    steps = list(_steps(answers, action, pair))
+    text += ["The job that fuzzes has no permission, no secret and no token.", "Next:"]
+    text += [f"{number}. {line}" for number, line in enumerate(steps, 1)]
+    return Report({**_data(answers, pair), "written": _paths(answers), "next": steps}, text)
 
 
-def tell_key(console: Console, folder: Path, answers: Answers, pair: KeyPair) -> None:
-    """For files that are there already: what to write into them, and what to keep."""
-    _say(console, f"Keep {pair.file} safe: it alone reads what is encrypted (age -d -i KEYFILE private.age).")
-    for workflow in dict.fromkeys(answers.workflows):
-        _say(console, f"Write into {folder / file_name(workflow)}, below `with:`")
-        _say(console, "      settings: |")
-        _say(console, f'        private-recipient = "{pair.public}"')
+def key_report(answers: Answers, pair: KeyPair) -> Report:
+    """Return what to write into files that are there already, and what to keep."""
+    text = [f"Keep {pair.file} safe: it alone reads what is encrypted (age -d -i KEYFILE private.age)."]
+    for path in _paths(answers):
+        text.append(f"Write into {path}, below `with:`")
+        text += ["      settings: |", f'        private-recipient = "{pair.public}"']
+    return Report({**_data(answers, pair), "written": [], "next": text}, text)
+
+
+def _paths(answers: Answers) -> list[str]:
+    return [str(FOLDER / file_name(workflow)) for workflow in dict.fromkeys(answers.workflows)]
+
+
+def _data(answers: Answers, pair: KeyPair | None) -> dict[str, Any]:
+    """The answers, and the places of the keys; the secret key itself is not among them."""
+    key = None if pair is None else {"public": pair.public, "file": str(pair.file), "made": pair.made}
+    return {"answers": answers.model_dump(mode="json"), "key": key}
 
 
 def _steps(answers: Answers, action: Action, pair: KeyPair | None) -> Iterator[str]:
@@ -177,10 +185,6 @@ def _private(answers: Answers, pair: KeyPair | None) -> Iterator[str]:
             "Bugs that must not be public, and findings that wait for their examination, are counted and then lost. "
             "With --private-key they are kept, encrypted for you."
         )
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def default_file(project: str) -> Path:

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.campaign.carryover import TakenSpace
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.document import Ran, result_of, run_totals
 from fuzz_core.campaign.partition import split
@@ -59,6 +60,7 @@ def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: d
         dropped=[Dropped(**each) for each in bump.get("dropped_apis", ())],
         figures=_figures(ran, bump, (now - datetime.fromisoformat(start.at)).total_seconds()),
         protection=read_protection(work.state),
+        remarks=_taken(ran),
         problems=_own((*_untraced(bump), *_untraced(ran)), work),
         stopped=end.stopped,
         shard=inputs.shard,
@@ -91,6 +93,11 @@ def _figures(ran: dict[str, Any], bump: dict[str, Any], seconds: float) -> Total
         findings=fuzz.get("kept", 0) + models.get("kept", 0),
         pending=ran.get("triage", {}).get("left", 0),
     )
+
+
+def _taken(answer: dict[str, Any]) -> list[str]:
+    """A line about the space file that a run took over; no line without one."""
+    return [] if (space := answer.get("space")) is None else [TakenSpace(**space).summary()]
 
 
 def _untraced(answer: dict[str, Any]) -> Iterator[str]:

@@ -7,7 +7,7 @@ import os
 from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.adapters.library import Disclosure
 from fuzz_core.campaign.cases import case, guarded, keep_environment
-from fuzz_core.cli.output import CommandOutput, Report, printable
+from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
@@ -27,13 +27,16 @@ def advise(settings: Settings, output: CommandOutput, bug: int, send: bool) -> R
     library, api, text = _text(settings, bug)
     rules = disclosure_of(api)
     if not send:
-        print(printable(instructions(text.title, text.body, rules, library)))
-        return Report()
+        steps = instructions(text.title, text.body, rules, library)
+        data = {"bug": bug, "library": library, "sent": None}
+        data |= {"title": bounded(text.title, TITLE), "body": clean(text.body), "place": place_of(rules, library)}
+        return Report(data, steps.splitlines())
     if rules is None:
         raise UserError(f"nobody has written down where {library} takes private reports", "look for its SECURITY.md")
     repository = rules.repository
     hub = Hub.open(from_environment(os.environ), repository, api_address(os.environ))
-    return Report(text=[f"reported privately: {report_privately(hub, text.title, text.body)}"])
+    address = report_privately(hub, text.title, text.body)
+    return Report({"bug": bug, "library": library, "sent": address}, [f"reported privately: {address}"])
 
 
 def _text(settings: Settings, number: int) -> tuple[str, str, Issue]:
@@ -68,14 +71,19 @@ def content(title: str, body: str) -> tuple[str, str]:
     return bounded(title, min(TITLE, SUMMARY)), clipped(clean(body), DESCRIPTION - 100)
 
 
+def place_of(rules: Disclosure | None, library: str) -> str:
+    """Return where a library takes private reports, in words."""
+    where = rules.security if rules is not None else ""
+    return where or f"the security contact of {library}: look for SECURITY.md in its repository"
+
+
 def instructions(title: str, body: str, rules: Disclosure | None, library: str) -> str:
     """Return the steps for a person, with the report's text. The text is for the private place alone."""
-    where = rules.security if rules is not None else ""
-    place = where or f"the security contact of {library}: look for SECURITY.md in its repository"
     return (
         f"# Private: not for a public issue, log or artifact\n\n"
         f"1. Run the script below on the newest build, in an environment that you can throw away.\n"
         f"2. Say in your own words who could exploit it, and how.\n"
-        f"3. Send it to {place}. Send it to nobody else, and wait for the answer before you publish anything.\n\n"
+        f"3. Send it to {place_of(rules, library)}. Send it to nobody else, and wait for the answer before you publish "
+        f"anything.\n\n"
         f"---\n\n{bounded(title, TITLE)}\n\n{clean(body).strip()}\n"
     )

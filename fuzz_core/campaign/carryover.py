@@ -60,6 +60,10 @@ class TakenSpace(NamedTuple):
     sample: int = 0
     held: int = 0
 
+    def summary(self) -> str:
+        """One line: what came from where, and how much of the sample holds."""
+        return f"taken over from {self.file}: {self.calls:,} calls; of {self.sample} run again, {self.held} are valid"
+
 
 @dataclass
 class TraceReport:
@@ -199,7 +203,7 @@ def validate(session: Session, report: TraceReport, deadline: float | None = Non
     """
     rows = session.store.bodies(session.target.key, unchecked=True)
     report.waiting = len(rows)
-    if not rows:
+    if not rows or session.is_over(deadline):
         return
     session.watch.phase("re-running invocations", len(rows))
     with scratch() as folder:

@@ -49,6 +49,7 @@ class Ran:
     dropped: Sequence[Dropped] = ()
     figures: results.TotalsEntry = field(default_factory=results.TotalsEntry)
     protection: Sequence[str] = ()
+    remarks: Sequence[str] = ()
     problems: Sequence[str] = ()
     stopped: bool = False
     shard: int = 0
@@ -87,6 +88,7 @@ def result_of(store: Store, ran: Ran) -> results.RunResult:
         turns=tuple(_turns(public, ran.was)),
         private=private + len(compared) - len(harmless),
         protection=tuple(map(_cut, ran.protection)),
+        remarks=tuple(map(_cut, ran.remarks)),
         problems=tuple(map(_cut, (*filter(None, [unlike]), *ran.problems))),
     )
 

@@ -51,7 +51,8 @@ def take_space(session: Session, file: SpaceFile, report: TraceReport) -> str:
 def _build_of(session: Session, path: Path, clean: Path) -> str:
     """The key of the only build in an unpacked file."""
     own = session.target
-    with open_store(clean, read_only=True) as store:
+    # An older file is brought to the newest schema here.
+    with open_store(clean) as store:
         builds = store.targets()
         if len(builds) != 1 or store.runs() or store.bugs():
             raise UserError(f"{path} holds more than one build, or results of fuzzing", REMEDY)

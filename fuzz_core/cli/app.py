@@ -8,6 +8,7 @@ import typer
 
 from fuzz_core.cli.flags import CommandLine, argument, epilog, option, register, switch
 from fuzz_core.cli.streams import open_output
+from fuzz_core.cli.usage import CommandGroup
 
 HELP = "A continuous fuzzing bot for deep-learning libraries."
 FIRST = ("doctor", "run --target torch==2.13.0 --time 45m", "bugs", "explain crash")
@@ -339,8 +340,12 @@ COMMANDS = {
 
 def _made() -> typer.Typer:
     """The application with all commands."""
-    every = typer.Typer(help=HELP, epilog=epilog(FIRST), no_args_is_help=True, context_settings=SHORT_HELP)
-    groups = {"": every} | {name: typer.Typer(help=text, no_args_is_help=True) for name, text in GROUPS.items()}
+    every = typer.Typer(
+        cls=CommandGroup, help=HELP, epilog=epilog(FIRST), no_args_is_help=True, context_settings=SHORT_HELP
+    )
+    groups = {"": every} | {
+        name: typer.Typer(cls=CommandGroup, help=text, no_args_is_help=True) for name, text in GROUPS.items()
+    }
     for words, command in COMMANDS.items():
         group, _, name = words.rpartition(" ")
         register(groups[group], name, command._replace(work=f"fuzz_core.cli.commands.{command.work}"))

@@ -55,27 +55,27 @@ def _code_of(work: Callable[[], int], verbose: bool) -> int:
     try:
         code = work()
     except UserError as error:
-        _say(f"error: {error}", verbose)
+        say(f"error: {error}", verbose)
         return USER_ERROR
     except (KeyboardInterrupt, Interrupted):
-        _say(KEPT)
+        say(KEPT)
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the boundary: whatever is left is our bug and is shown whole
         if fault := _fault(error):
-            _say(f"error: {fault}", verbose)
+            say(f"error: {fault}", verbose)
             return USER_ERROR
         if isinstance(error, NightfuzzError):
-            _say(f"failed: {error}", verbose)
+            say(f"failed: {error}", verbose)
             return OUR_BUG
         versions = f"nightfuzz {fuzz_core.__version__}, Python {sys.version.split()[0]}, {sys.platform}"
-        _say(f"this is a bug in nightfuzz; please report the lines below\n{versions}", True)
+        say(f"this is a bug in nightfuzz; please report the lines below\n{versions}", True)
         return OUR_BUG
     if code == INTERRUPTED:
-        _say(KEPT)
+        say(KEPT)
     return code
 
 
-def _say(text: str, traced: bool = False) -> None:
+def say(text: str, traced: bool = False) -> None:
     """Print an error, with its traceback if that is wanted. Nobody hears it where standard error is closed or full."""
     trace = f"\n{traceback.format_exc()}" if traced else ""
     with suppress(OSError):

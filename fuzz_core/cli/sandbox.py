@@ -23,7 +23,7 @@ import typer
 from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.adapters.dialect import COMPILED_FOLDER, COMPILED_VARIABLE
 from fuzz_core.cli.output import CommandOutput, printable
-from fuzz_core.cli.session import target_of
+from fuzz_core.cli.session import check_specs, kept_space, target_of
 from fuzz_core.cli.settings import DEFAULT_FILE, Settings
 from fuzz_core.cli.state import open_state, state_file
 from fuzz_core.execution.docker import (
@@ -41,7 +41,7 @@ from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.facts import launched_by
-from fuzz_core.targets.record import targets_root
+from fuzz_core.targets.record import CACHE_VARIABLE, cache_folder, targets_root
 from fuzz_core.targets.resolve import has_gpu
 
 WORK = ("python", "-P", "-m", "fuzz_core.cli")
@@ -66,6 +66,7 @@ def run_contained(context: typer.Context, settings: Settings, output: CommandOut
 
     Returns None where the work is to be done here. Says which protection is on.
     """
+    check_specs(settings, [spec for _, spec in _named(context, settings)])
     lines: Sequence[str] = ()
     if settings.sandbox != "none":
         try:
@@ -190,15 +191,19 @@ def _print_line(line: str, error: bool) -> None:
     typer.echo(_LOG_COMMAND.sub("\\g<0>\N{ZERO WIDTH SPACE}", printable(line)), err=error)
 
 
+def _named(context: typer.Context, settings: Settings) -> list[tuple[str, str]]:
+    """The options of the command that name a target, and the specs that they name."""
+    specs = ((option, context.params.get(option) or getattr(settings, option, None)) for option in NAMING)
+    return [(option, spec) for option, spec in specs if spec is not None and option in context.params]
+
+
 def _targets(context: typer.Context, settings: Settings) -> tuple[list[TargetRecord], dict[str, str]]:
     """The targets that the command works on, made if need be, and their keys by the option that named them."""
     keys, found = {}, []
     with open_state(settings) as store:
-        for option in NAMING:
-            spec = context.params.get(option) or getattr(settings, option, None)
-            if spec is not None and option in context.params:
-                found.append(target_of(store, settings, spec))
-                keys[option] = found[-1].key
+        for option, spec in _named(context, settings):
+            found.append(target_of(store, settings, spec))
+            keys[option] = found[-1].key
         if "target" not in keys and "new" not in keys:
             found.append(target_of(store, settings.model_copy(update={"target": None})))
         if context.info_name == "recheck":
@@ -254,8 +259,12 @@ def sandbox_of(
         if user == STRANGER and home.is_relative_to(targets_root()):
             open_to(home, user[1])
     pythons = [interpreter(record.python, instead.get(record.python, "")) for record in records]
+    spaces = [path for record in records if (path := kept_space(record)) is not None]
+    for path in spaces:
+        if user == STRANGER:
+            open_to(path, user[1])
     projects = outermost(project(path) for path in (*settings.docs, *settings.tests, *settings.models))
-    needed = outermost([*(each for python in pythons for each in python.folders), *_files(settings, files)])
+    needed = outermost([*(each for python in pythons for each in python.folders), *_files(settings, [*files, *spaces])])
     kept, memory = settings.state.absolute(), settings.sandbox_memory
     return Sandbox(
         image=image,
@@ -266,7 +275,12 @@ def sandbox_of(
         shown=tuple(sorted({*needed, *projects})),
         placed=_placed(pythons, user, folder),
         hidden=tuple(_hidden(projects, [*needed, kept])),
-        environment={**_environment(), COMPILED_VARIABLE: str(kept / COMPILED_FOLDER)},
+        environment={
+            **_environment(),
+            COMPILED_VARIABLE: str(kept / COMPILED_FOLDER),
+            # Space files are looked for there; nothing can be written to it.
+            CACHE_VARIABLE: str(cache_folder()),
+        },
         folder=Path.cwd(),
         cpus=settings.sandbox_cpus,
         gpus=_gpus(records),

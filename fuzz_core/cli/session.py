@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +17,7 @@ from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.cli.errors import stopping
 from fuzz_core.cli.output import CommandOutput
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import open_state, today
+from fuzz_core.cli.state import open_state, read_state, today
 from fuzz_core.collect.sources import source_of
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
@@ -68,9 +68,14 @@ def space_of(session: Session, settings: Settings) -> SpaceFile | None:
         return SpaceFile(settings.space)
     if store.traced(target.key) or store.predecessor(target.key):
         return None
-    offer = offered(target.key, target.library, target.version)
-    path = None if offer is None else kept(offer)
+    path = kept_space(target)
     return None if path is None else SpaceFile(path, vouched=True)
+
+
+def kept_space(target: TargetRecord) -> Path | None:
+    """Return the space file that the release offers for a build, where it is on this machine and is that very file."""
+    offer = offered(target.key, target.library, target.version)
+    return None if offer is None else kept(offer)
 
 
 def save_made(store: Store, made: Target) -> TargetRecord:
@@ -97,16 +102,31 @@ def targets_of(store: Store, settings: Settings, *specs: str | None) -> list[Tar
 
     Raises UserError where two specs mean one build.
     """
-    known = {record.key for record in store.targets()}
-    for spec in specs:
-        if spec is not None and spec not in known:
-            parse_spec(spec, settings.library, settings.index)
+    _check_specs(settings, store, specs)
     found = [target_of(store, settings, spec) for spec in specs]
     if len({record.key for record in found}) < len(found):
         raise UserError(
             f"{found[0].key} is compared with itself", "name two builds: `nightfuzz pull` makes another one"
         )
     return found
+
+
+def check_specs(settings: Settings, specs: Sequence[str]) -> None:
+    """Raise UserError for a spec that is none: before the state is made, or found to be in use."""
+    if specs:
+        with ExitStack() as stack:
+            store = None
+            # A state that is not there, or cannot be read, is told of by the command that opens it.
+            with suppress(UserError):
+                store = stack.enter_context(read_state(settings))
+            _check_specs(settings, store, specs)
+
+
+def _check_specs(settings: Settings, store: Store | None, specs: Iterable[str | None]) -> None:
+    known = set() if store is None else {record.key for record in store.targets()}
+    for spec in specs:
+        if spec is not None and spec not in known:
+            parse_spec(spec, settings.library, settings.index)
 
 
 @contextmanager
@@ -119,7 +139,12 @@ def open_sessions(
         records = choose(store)
         for record in records:
             ready(settings, record)
-        yield [Session(store, each, settings.state, settings.workers, watch, stopped) for each in records]
+        try:
+            yield [Session(store, each, settings.state, settings.workers, watch, stopped) for each in records]
+        except KeyboardInterrupt:
+            # A second Ctrl-C, which leaves a run no time to record its own end.
+            store.interrupt_runs()
+            raise
 
 
 @contextmanager

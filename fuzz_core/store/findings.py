@@ -69,6 +69,11 @@ class FindingTables(Base):
         with self._transaction():
             self._db.execute("UPDATE runs SET status = 'killed' WHERE status = 'running'")
 
+    def interrupt_runs(self) -> None:
+        """Record that the user has ended the runs that are on record as running."""
+        with self._transaction():
+            self._db.execute("UPDATE runs SET status = 'interrupted' WHERE status = 'running'")
+
     def run(self, number: int) -> RunRow:
         """One run. Raises UserError where there is none."""
         return self._numbered(RunRow, "run", number, "SELECT * FROM runs WHERE id = ?")

@@ -35,12 +35,12 @@ class OfferedSpace:
         return Artifact(self.url, self.library, self.version, f"{self.key}.space", self.url, self.sha256, self.size)
 
 
-def offered(key: str, library: str, version: str, index: Path = INDEX) -> OfferedSpace | None:
+def offered(key: str, library: str, version: str, index: Path | None = None) -> OfferedSpace | None:
     """Return the space file of a build, else that of the nearest earlier version of the library, else of the oldest.
 
-    None where the release has none of the library.
+    None where the release has none of the library. index: the file that lists them, else INDEX.
     """
-    listed = tomllib.loads(index.read_text(encoding="utf-8")).get("space", [])
+    listed = tomllib.loads((index or INDEX).read_text(encoding="utf-8")).get("space", [])
     found = [each for each in TypeAdapter(list[OfferedSpace]).validate_python(listed) if each.library == library]
     if exact := next((each for each in found if each.key == key), None):
         return exact

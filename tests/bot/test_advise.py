@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,13 @@ def test_it_is_printed_with_what_to_do(state: Path) -> None:
     code, said = advise(state, "2")
     assert code == 0 and "Private: not for a public issue" in said
     assert "security/advisories/new" in said and "torch.bravo" in said
+
+
+def test_its_json_has_the_report_and_the_place(state: Path) -> None:
+    code, said = advise(state, "2", "--json")
+    told = json.loads(said)
+    assert (code, told["bug"], told["library"], told["sent"]) == (0, 2, "torch", None)
+    assert "security/advisories/new" in told["place"] and "torch.bravo" in told["title"] + told["body"]
 
 
 def test_what_may_be_told_has_a_command_of_its_own(state: Path) -> None:

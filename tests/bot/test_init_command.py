@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import subprocess
 import tomllib
@@ -69,6 +70,14 @@ class DescribeInit:
         assert "labels self-hosted: https://github.com/nightfuzz/nightfuzz/blob/v1/docs/github-action.md" in done.output
         assert "environment forks with required reviewers" in done.output
         assert "KEYFILE private.age" in done.output
+
+    def test_its_json_names_files_and_next_steps_but_no_secret(self, project: Path) -> None:
+        done = run(project, "--json")
+        told = json.loads(done.stdout)
+        assert told["written"] == [str(FOLDER / "nightfuzz.yml")] and told["answers"]["target"] == "torch-nightly"
+        assert told["key"]["public"].startswith("age1") and len(told["next"]) > 2
+        secret = next(line for line in Path(told["key"]["file"]).read_text().splitlines() if "SECRET" in line)
+        assert secret not in done.output
 
     def test_it_overwrites_only_when_told_to_and_never_half(self, project: Path) -> None:
         assert run(project, "--yes").exit_code == 0

@@ -145,3 +145,47 @@ def test_an_interrupt_ends_the_command_line_with_its_code_and_a_summary(number: 
     assert "of 2 apis" in rest or "stopped" in rest
     with open_store(state) as store:
         assert [run.status for run in store.runs()] == ["interrupted"]
+
+
+# Ctrl-C, twice in the middle of a fuzz: as soon as the first finding is on record.
+TWICE = """
+import os, signal
+from fuzz_core.store.store import Store
+
+add = Store.add_finding
+
+
+def add_and_interrupt(self, *arguments):
+    number = add(self, *arguments)
+    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGINT)
+    return number
+
+
+Store.add_finding = add_and_interrupt
+from fuzz_core.cli.app import main
+main()
+"""
+
+
+def test_a_second_ctrl_c_ends_at_once_and_what_was_found_is_kept(state: Path) -> None:
+    options = ["--state", str(state.parent), "--target", KEY, "--time", "1h", "--seed", "1", "--workers", "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", TWICE, "fuzz", *options, "--api", "fakelib.scale"],
+        capture_output=True,
+        text=True,
+        env=environment(state),
+        timeout=60.0,
+    )
+    assert done.returncode == 130 and "Traceback" not in done.stderr, done
+    assert done.stderr.endswith("interrupted; what was found is kept\n"), done.stderr
+    with open_store(state) as store:
+        assert [run.status for run in store.runs()] == ["interrupted"]
+        assert [finding.status for finding in store.findings(KEY)] == ["pending"]
+    again = subprocess.run(
+        [sys.executable, "-m", "fuzz_core.cli", "fuzz", *options, "--tests-count", "1", "--api", "fakelib.scale"],
+        capture_output=True,
+        text=True,
+        env=environment(state),
+    )
+    assert "new bugs: 1" in again.stdout, again

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.campaign import spaces
+from fuzz_core.campaign import carryover, spaces, tracing
+from fuzz_core.campaign.carryover import TraceReport, recheck
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.campaign.spaces import SpaceFile
-from fuzz_core.campaign.tracing import TraceOptions, shipped_seeds, trace
+from fuzz_core.campaign.tracing import TraceOptions, shipped_seeds, trace, tracer
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, prim
 from fuzz_core.store.opening import open_store
@@ -40,15 +41,16 @@ def space(traced_session: Session, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def fresh(traced_session: Session, tmp_path: Path) -> Callable[[str], Session]:
-    """Sessions on an empty state, whose target has the key that is asked for."""
+    """Sessions on empty states, whose target has the key that is asked for."""
     stores = []
 
     def make(key: str) -> Session:
-        store = open_store(tmp_path / "fresh" / "state.db")
+        folder = tmp_path / f"fresh-{len(stores)}"
+        store = open_store(folder / "state.db")
         stores.append(store)
         target = traced_session.target._replace(key=key)
         store.save_target(target)
-        return Session(store, target, tmp_path / "fresh", workers=1, watch=Notes())
+        return Session(store, target, folder, workers=1, watch=Notes())
 
     yield make
     for store in stores:
@@ -88,6 +90,45 @@ def test_nothing_is_traced_and_a_sample_is_run(
     assert calls(session) >= {call for call in wanted if call[2]}
     assert not session.store.bodies(session.target.key, unchecked=True)
     assert trace(session, TraceOptions(sources=DOCS)).new == 0
+
+
+def test_a_release_vouches_for_its_file_so_that_nothing_is_collected(
+    traced_session: Session, fresh: Callable[[str], Session], space: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To list apis and to collect seeds costs a start of the library, which shows nothing new."""
+    started: list[str] = []
+    monkeypatch.setattr(tracing, "tracer", lambda session: started.append(session.target.key) or tracer(session))
+    session = fresh(traced_session.target.key)
+    with pytest.raises(UserError, match=r"no api of this build matches 'fakelib.scal'"):
+        trace(session, TraceOptions(sources=DOCS, space=SpaceFile(space, True), patterns=["fakelib.scal"]))
+    report = trace(session, TraceOptions(sources=DOCS, space=SpaceFile(space, True)))
+    assert started == [] and report.seeds == report.unchanged == len(session.store.seeds(session.target.key)) > 10
+    assert report.apis == len(session.store.apis(session.target.key))
+    own = TraceOptions(sources=DOCS, space=SpaceFile(space, True), docs_dirs=[space.parent])
+    trace(fresh(traced_session.target.key), own)
+    trace(fresh("fakelib-2"), TraceOptions(sources=DOCS, space=SpaceFile(space, True)))
+    assert started == ["fakelib-1", "fakelib-2"]
+
+
+def test_a_file_of_an_older_schema_is_taken_over(fresh: Callable[[str], Session], space: Path) -> None:
+    older = edited(
+        space,
+        "DROP TABLE judgements",
+        "ALTER TABLE bugs DROP COLUMN suspicion",
+        "DELETE FROM _sqlite_migrations WHERE name = 'm0012_judgements'",
+    )
+    for vouched in (False, True):
+        report = trace(fresh("fakelib-1"), TraceOptions(sources=DOCS, space=SpaceFile(older, vouched)))
+        assert report.space is not None and report.space.calls > 15
+
+
+def test_time_that_is_over_starts_no_process(traced_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, key = traced_session.store, traced_session.target.key
+    store.doubt(key, [row.id for row in store.bodies(key)])
+    monkeypatch.setattr(carryover, "Zygote", None)
+    report = TraceReport()
+    recheck(traced_session, report, traced_session.clock() - 1.0)
+    assert report.waiting > 15 and report.checked == 0
 
 
 def test_calls_that_do_not_hold_here_are_found_out(

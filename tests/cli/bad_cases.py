@@ -61,14 +61,16 @@ def _cut(folder: Path) -> None:
 
 
 S, T = "--state state", "--state traced"
-# What argparse-like errors offer as the remedy.
+# What usage errors offer as the remedy.
 HELP = "--help"
 COMMAND_LINE = [
-    BadCase("unknown command", "buggs", "No such command 'buggs'", "Did you mean 'bugs'?"),
-    BadCase("unknown flag", f"fuzz {T} --tiem 3", "No such option: --tiem", "--time"),
-    BadCase("flag without its value", f"fuzz {T} --api", "Option '--api' requires an argument", ""),
-    BadCase("no number", f"show {S}", "Missing argument 'bug'", HELP),
-    BadCase("a word for a number", f"show abc {S}", "Invalid value for 'bug'", HELP),
+    BadCase("unknown command", "buggs", "no such command 'buggs'", "did you mean 'bugs'?"),
+    BadCase("unknown flag", f"fuzz {T} --tiem 3", "no such option: --tiem", "did you mean --time?"),
+    BadCase(
+        "flag without its value", f"fuzz {T} --api", "option '--api' requires an argument", "`nightfuzz fuzz --help`"
+    ),
+    BadCase("no number", f"show {S}", "missing argument 'bug'", HELP),
+    BadCase("a word for a number", f"show abc {S}", "invalid value for 'bug'", HELP),
     BadCase("no such bug", f"show 999 {S}", "no bug 999", "`nightfuzz bugs` lists them: 1"),
     BadCase("no such tree", f"moco tree 99 {S}", "no tree 99", "`nightfuzz moco tree`"),
     BadCase("no such kind", "explain crush", "no kind of bug is called 'crush'", "did you mean 'crash'?"),

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from bad_cases import CASES, ENVIRONMENTS, BadCase
+from bad_cases import CASES, COMMAND_LINE, ENVIRONMENTS, BadCase
 
 from fuzz_core.cli.errors import guarded
 from fuzz_core.store.opening import open_store
@@ -43,6 +43,8 @@ def test_a_bad_case_has_one_remedy_and_loses_nothing(case: BadCase, folder: Path
     assert done.returncode == case.code, done
     assert "Traceback" not in done.stdout + done.stderr
     assert case.problem in " ".join(said.split()) and case.remedy in " ".join(said.split()), done
+    if case in COMMAND_LINE:
+        assert done.stderr.startswith("error: "), done
     if case.code and done.stderr.startswith("error: "):
         assert done.stderr.count("\n  -> ") == 1, "one remedy"
     if case not in ENVIRONMENTS:

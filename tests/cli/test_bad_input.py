@@ -12,6 +12,7 @@ import pytest
 
 from fuzz_core.cli.settings import Settings, load, seconds
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
 
 Cli = Callable[..., Any]
 
@@ -48,6 +49,16 @@ def test_targets_that_are_none(cli: Cli, spec: str, parts: tuple[str, ...]) -> N
 def test_an_unknown_target_is_refused_by_every_command_that_works(cli: Cli, command: str) -> None:
     refused(cli(command, "--target", "torhc==1"), "did you mean torch?")
     refused(cli(command), "no target", "--target")
+
+
+def test_a_spec_is_checked_before_the_state_is_touched(cli: Cli, tmp_path: Path) -> None:
+    refused(cli("run", "--target", "torhc==1", "--state", tmp_path / "none"), "did you mean torch?")
+    assert not (tmp_path / "none").exists()
+    with open_store(tmp_path / "used" / "state.db"):
+        for more in ((), ("--sandbox", "docker")):
+            used = ("run", "--target", "torhc==1", "--state", tmp_path / "used", *more)
+            refused(cli(*used), "did you mean torch?")
+        refused(cli("run", "--target", "torch==1", "--state", tmp_path / "used"), "another controller")
 
 
 def test_a_wheel_that_is_none(cli: Cli, tmp_path: Path) -> None:
@@ -181,10 +192,11 @@ def test_mutators_and_apis_that_nothing_has(cli: Cli, state: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["show"], ["show", "abc"], ["pull"], ["nonsense"], ["bugs", "--nonsense"]])
-def test_usage_is_shown_for_commands_that_are_none(cli: Cli, arguments: list[str]) -> None:
+def test_a_command_line_that_is_none_has_one_plain_error(cli: Cli, arguments: list[str]) -> None:
     done = cli(*arguments)
-    assert done.code == 2
-    assert "Usage" in done.err
+    assert done.code == 2 and done.out == ""
+    assert done.err.startswith("error: ") and done.err.count("\n") == 2
+    assert "--help` lists all" in done.err or "see `nightfuzz" in done.err
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 
 import pytest
 import requests
+import spaceoffers
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,7 @@ from fuzz_core.execution.docker import Engine, container_protection, explained
 from fuzz_core.execution.image import ROOT, addresses
 from fuzz_core.execution.protection import read_protection, write_protection
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.targets import spaces
 
 Cli = Callable[..., Any]
 FUZZ = ("fuzz", "--tests-count", 50, "--seed", 1, "--workers", 1, "--api", "*.add")
@@ -194,7 +197,7 @@ def test_what_comes_from_inside_commands_nobody(line: str, shown: str, capsys: p
 
 def made(tmp_path: Path, python: str, devices: list[str], **settings: Any) -> Any:
     record = TargetRecord("fakelib-1", "fakelib==1", "fakelib", "1", python, {"devices": devices})
-    (tmp_path / "scratch").mkdir()
+    (tmp_path / "scratch").mkdir(exist_ok=True)
     wanted = Settings(state=tmp_path / "state", **settings)
     return sandbox_of(wanted, Engine(None, INFO), "image", [record], tmp_path / "scratch")
 
@@ -208,7 +211,7 @@ def test_nothing_of_the_environment_goes_in(
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     given = made(tmp_path, fakelib_python, ["cpu"]).environment
     compiled = "NIGHTFUZZ_COMPILED"
-    own = {"NIGHTFUZZ_PATH", "HOME", "PYTHONPATH", "COLUMNS", compiled}
+    own = {"NIGHTFUZZ_PATH", "NIGHTFUZZ_CACHE", "HOME", "PYTHONPATH", "COLUMNS", compiled}
     assert set(given) <= {"LANG", "LC_ALL", "TZ", "KERAS_BACKEND", *own}
     assert Path(given[compiled]).is_relative_to(tmp_path / "state")
     assert given["TZ"] == "Asia/Tokyo" and given["HOME"] == "/tmp"
@@ -245,6 +248,23 @@ def test_limits_are_those_of_the_settings(tmp_path: Path, fakelib_python: str) -
 def test_the_sources_before_a_change_are_shown(tmp_path: Path, fakelib_python: str) -> None:
     (tmp_path / "base").mkdir()
     assert tmp_path / "base" in made(tmp_path, fakelib_python, ["cpu"], base=tmp_path / "base").shown
+
+
+def test_a_space_file_of_the_release_can_be_read_and_nothing_more_be_written(
+    tmp_path: Path, fakelib_python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
+    digest = hashlib.sha256(b"rows").hexdigest()
+    spaceoffers.offer(tmp_path, {"key": "fakelib-1", "library": "fakelib", "version": "1", "sha256": digest, "size": 4})
+    monkeypatch.setattr(spaces, "INDEX", tmp_path / "spaces.toml")
+    file = tmp_path / "cache" / "spaces" / digest[:16] / "fakelib-1.space"
+    file.parent.mkdir(parents=True)
+    for content, is_shown in ((b"rows", True), (b"rows of a stranger", False)):
+        file.write_bytes(content)
+        box = made(tmp_path, fakelib_python, ["cpu"])
+        assert (file in box.shown) is is_shown
+        assert box.environment["NIGHTFUZZ_CACHE"] == str(tmp_path / "cache")
+        assert box.kept == tmp_path / "state" and not {*box.shown, *box.placed} & {file.parent, tmp_path / "cache"}
 
 
 def test_limits_follow_the_machine_else(tmp_path: Path, fakelib_python: str) -> None:

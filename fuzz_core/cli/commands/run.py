@@ -112,7 +112,14 @@ def trace_changes(session: Session, settings: Settings, began: float, output: Co
 def traced_data(traced: ChangedSeeds) -> dict[str, Any]:
     """Return the figures of tracing as JSON data."""
     untraced = [each._asdict() for each in traced.untraced]
-    return {"seeds": traced.seeds, "apis": list(traced.apis), "untraced": untraced, "unfuzzed": traced.unfuzzed}
+    space = traced.report.space
+    return {
+        "seeds": traced.seeds,
+        "apis": list(traced.apis),
+        "untraced": untraced,
+        "unfuzzed": traced.unfuzzed,
+        "space": None if space is None else space._asdict(),
+    }
 
 
 def models_share(session: Session, settings: Settings) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_core.campaign.carryover import Retraced, TakenSpace, TraceReport
+from fuzz_core.campaign.carryover import Retraced, TraceReport
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.errors import INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report
@@ -25,7 +25,7 @@ def trace_report(session: Session, report: TraceReport) -> Report:
     status = ", ".join(f"{count} {name}" for name, count in sorted(report.status.items())) or "none"
     text = [
         f"seeds: {report.seeds} collected, {report.unchanged} unchanged, traced: {status}",
-        *_taken(report.space),
+        *([] if report.space is None else [report.space.summary()]),
         *_retraced(report.retraced),
         f"invocations: {report.new} new; {report.valid} of {report.checked} re-run unmutated are valid",
         f"value space: {invocations} invocations of {valid} apis with a valid one ({listed} listed)",
@@ -50,13 +50,6 @@ def trace_report(session: Session, report: TraceReport) -> Report:
         "invocations_valid": sum(row.valid for row in coverage),
     }
     return Report(data, text)
-
-
-def _taken(space: TakenSpace | None) -> list[str]:
-    """The line about a space file that was taken over; no line without one."""
-    if space is None:
-        return []
-    return [f"taken over from {space.file}: {space.calls:,} calls; of {space.sample} run again, {space.held} are valid"]
 
 
 def _retraced(retraced: Retraced) -> list[str]:
