@@ -10,7 +10,7 @@ from fuzz_core.adapters.library import KNOWN_LIBRARIES
 
 ROOT = Path(__file__).parents[1]
 # The table itself; what generates models (libraries are its subject); programs that are data; examples of a contract.
-APART = ("fuzz_core/adapters/", "fuzz_core/modelgen/", "fuzz_core/collect/programs/")
+APART = ("fuzz_core/adapters/", "fuzz_core/modelgen/", "fuzz_core/programs/")
 EXAMPLES = "examples"
 # Names of packages, not of libraries: how each lays out its models, public names of Keras, a fact of an environment.
 PACKAGES = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from fuzz_core.collect.helpers import Helpers
 from fuzz_core.collect.packages import package_programs
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.tests import is_test_file
+from fuzz_core.programs.shipped import traced_programs
 
 _NO_PROGRAMS = frozenset({"setup.py", "conftest.py", "__init__.py"})
 
@@ -23,7 +23,8 @@ class ModelsSource:
 
     def shipped(self, request: Request) -> Iterator[Seed]:
         """Yield nightfuzz's own programs, then those for installed packages."""
-        yield from shipped_programs(request.library)
+        for name, code in traced_programs(request.library):
+            yield Seed("models", f"model {name}", code, "script", relative=f"{name}.py")
         for name, code in package_programs(request.library, request.packages):
             yield Seed("models", f"package {name}", code, "script")
 
@@ -39,17 +40,6 @@ class ModelsSource:
     def examples(self) -> Sequence[Request]:
         """The shipped sets."""
         return tuple(map(Request, KNOWN_LIBRARIES))
-
-
-def shipped_programs(library: str) -> Iterator[Seed]:
-    """Small model programs that train a step on made data, by name; none for a library without a set."""
-    folder = resources.files("fuzz_core.collect").joinpath("programs", library)
-    if not folder.is_dir():
-        return
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.name.endswith(".py") and entry.name != "__init__.py":
-            name = entry.name.removesuffix(".py")
-            yield Seed("models", f"model {name}", entry.read_text(encoding="utf-8"), "script", relative=entry.name)
 
 
 class Found(NamedTuple):

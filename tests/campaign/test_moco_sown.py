@@ -10,7 +10,6 @@ from fuzz_core.campaign.moco import seeds as sown
 from fuzz_core.campaign.moco.plot import MocoOptions, Plot
 from fuzz_core.campaign.moco.seeds import TRACED, Refused, Seed, seeds
 from fuzz_core.campaign.session import Session
-from fuzz_core.collect.seed import Seed as Traced
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 
@@ -29,8 +28,7 @@ KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={"fakelib.add": Fac
 def both(fakelib_session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Seed | Refused]:
     """A program for tracing, one that does not come apart, and the user's own."""
     (tmp_path / "own.py").write_text(PROGRAM)
-    traced = [Traced("models", name, code, "script", relative=name) for name, code in (("a.py", PROGRAM), ("b.py", ""))]
-    monkeypatch.setattr(sown, "shipped_programs", lambda library: traced)
+    monkeypatch.setattr(sown, "traced_programs", lambda library: [("a", PROGRAM), ("b", "")])
     return list(seeds(fakelib_session, [tmp_path]))
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.collect.models import does_something, shipped_programs
+from fuzz_core.collect.models import ModelsSource, does_something
 from fuzz_core.collect.packages import jittor_models, keras_applications
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import collect
 from fuzz_core.ir.catalogue import Api
+from fuzz_core.programs.shipped import traced_programs
 
 TEST = "def test_it():\n    assert True\n"
 
@@ -135,14 +136,10 @@ def test_programs_of_a_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", ["torch", "tensorflow", "jittor"])
-def test_the_shipped_set_is_there_and_small(library: str) -> None:
-    seeds = list(shipped_programs(library))
-    assert len(seeds) >= 15
-    assert {"model cnn", "model transformer"} <= {seed.name for seed in seeds}
-
-
-def test_a_library_without_a_shipped_set_has_none() -> None:
-    assert list(shipped_programs("numpy")) == []
+def test_shipped_programs_are_seeds(library: str) -> None:
+    seeds = list(ModelsSource().shipped(Request(library)))
+    assert [seed.name for seed in seeds] == [f"model {name}" for name, _ in traced_programs(library)]
+    assert {(seed.source, seed.kind) for seed in seeds} == {("models", "script")}
 
 
 def test_one_small_model_of_every_family_of_keras_applications(tmp_path: Path) -> None:

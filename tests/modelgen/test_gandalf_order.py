@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.gandalf.ordering import order_of, programs
+from fuzz_core.campaign.gandalf.ordering import order_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.flow import followings
 from fuzz_core.modelgen.gandalf.generation import Options, generate, grammar
-from fuzz_core.modelgen.gandalf.order import Order, Seen, mined, reviewed
-from fuzz_core.modelgen.gandalf.table import LIBRARIES, load
+from fuzz_core.modelgen.gandalf.order import Order, Seen, mined, names_of, pairs_of, recorded, reviewed
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
+from fuzz_core.programs.shipped import grown_programs, traced_programs
 
 TABLE = load()
 
@@ -64,30 +65,39 @@ class DescribeFlow:
 
     @given(st.text(max_size=60))
     def test_any_text_can_be_mined(self, text: str) -> None:
-        assert isinstance(mined([("any", text)], {}), dict)
+        assert isinstance(mined([("any", pairs_of(text))], {}), dict)
 
 
 class DescribeMining:
     def test_pairs_are_counted_and_their_programs_named(self) -> None:
         text = "y = torch.tanh(F.relu(x))\nz = torch.tanh(F.relu(y))"
-        found = mined([("one", text), ("broken", "def ("), ("two", "jt.tanh(nn.relu(x))")], TABLE)
+        programs = {"one": text, "broken": "def (", "two": "jt.tanh(nn.relu(x))"}
+        found = mined([(name, pairs_of(source)) for name, source in programs.items()], TABLE)
         assert found["relu"]["tanh"] == Seen(3, ("one", "two"))
 
     def test_a_call_is_every_operator_that_it_is_all_of_in_any_library(self) -> None:
-        (followers,) = mined([("one", "keras.layers.GRU(2)(F.relu(x))")], TABLE).values()
+        (followers,) = mined([("one", pairs_of("keras.layers.GRU(2)(F.relu(x))"))], TABLE).values()
         assert {"gru", "gru_last"} <= set(followers)
-        assert "softsign" not in mined([("one", "F.relu(x.abs())")], TABLE)
+        assert "softsign" not in mined([("one", pairs_of("F.relu(x.abs())"))], TABLE)
 
-    def test_shipped_programs_tell_of_most_kinds_of_operators(self) -> None:
+    def test_recorded_pairs_tell_of_most_kinds_of_operators(self) -> None:
         found = order_of(TABLE, LIBRARIES)
         assert "relu" in found.mined["conv2d"] and "linear" in found.mined["flatten"]
         seen = found.mined["conv2d"]["relu"]
-        assert seen.times >= len(seen.programs) > 20 and any(each.startswith("jittor/") for each in seen.programs)
+        assert seen.times > 20 and seen.programs == LIBRARIES
         assert len({TABLE[name].family for name in found.mined}) >= 12
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_what_shipped_programs_show_is_recorded(self, library: Library) -> None:
+        named = set().union(*map(names_of, TABLE.values()))
+        ((_, known),) = recorded([library])
+        programs = (*grown_programs(library), *traced_programs(library))
+        found = {pair for _, source in programs for pair in pairs_of(source) if named.issuperset(pair)}
+        assert len(found) > 200 and found <= set(known)
 
     def test_a_directory_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(UserError):
-            list(programs((), [tmp_path / "none"]))
+            order_of(TABLE, (), [tmp_path / "none"])
 
     def test_programs_of_yours_count_as_well(self, tmp_path: Path) -> None:
         (tmp_path / "mine.py").write_text("import jittor as jt\nprint(jt.nn.gelu(jt.erf(x)))\n")

@@ -19,7 +19,7 @@ from fuzz_core.modelgen.moco.calls import parsed, with_value
 from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
-from fuzz_core.modelgen.moco.fitting import CLASS, definition, fit_of, kinds, opened, tensors
+from fuzz_core.modelgen.moco.fitting import CLASS, fit_of, kinds, opened, tensors
 from fuzz_core.modelgen.moco.generation import Options
 from fuzz_core.modelgen.moco.guessing import MORE, guessed_inputs, guesses
 from fuzz_core.modelgen.moco.knowledge.similarity import with_similar
@@ -28,9 +28,9 @@ from fuzz_core.modelgen.moco.nodes import OK, Arrival, Result
 from fuzz_core.modelgen.moco.operators import Taste, replaced, similar
 from fuzz_core.modelgen.moco.program import Call, Fit, Slot, assemble
 from fuzz_core.modelgen.moco.replacement import fitting_in, replacement
-from fuzz_core.modelgen.moco.seeds import shipped
 from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.modelgen.moco.writing import as_test
+from fuzz_core.programs.shipped import fitted_class, grown_programs
 
 LIBRARIES = ("torch", "tensorflow", "jittor")
 IMAGE = Arrival((2, 6, 8, 8))
@@ -238,7 +238,7 @@ class DescribePrograms:
         names = Names.of(program())
         fitted = CALLS[0]._replace(fit=FITTED)
         assert names.imports(CALLS) == ""
-        assert names.imports([fitted]) == f"{definition('torch')}\n\n"
+        assert names.imports([fitted]) == f"{fitted_class('torch')}\n\n"
         assert names.fitted == CLASS
 
     def test_the_class_has_a_name_of_its_own(self) -> None:
@@ -249,7 +249,7 @@ class DescribePrograms:
 
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_what_comes_before_the_first_block_is_the_same_with_it(self, library: str) -> None:
-        for name, source in shipped(library):
+        for name, source in grown_programs(library):
             if not name.startswith(("lenet", "lstm", "pointnet")):
                 continue
             seed = opened(disassemble(name, source, library))
@@ -263,7 +263,7 @@ class DescribePrograms:
 
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_with_it_they_are_programs_and_can_be_taken_apart_again(self, library: str) -> None:
-        for name, source in shipped(library):
+        for name, source in grown_programs(library):
             if name not in ("lenet_class", "lstm_class"):
                 continue
             seed = opened(disassemble(name, source, library))
@@ -282,13 +282,13 @@ class DescribePrograms:
 
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_every_library_has_one(self, library: str) -> None:
-        tree = ast.parse(definition(library))
+        tree = ast.parse(fitted_class(library))
         assert [each.name for each in tree.body if isinstance(each, ast.ClassDef)] == [CLASS]
-        assert dialect_of(library).imports[0] in definition(library).split("\n") or library == "jittor"
-        assert definition("pandas") == ""
+        assert dialect_of(library).imports[0] in fitted_class(library).split("\n") or library == "jittor"
+        assert fitted_class("pandas") == ""
 
     def test_what_all_programs_have_is_told_beside_their_blocks(self) -> None:
-        name, source = next(each for each in shipped("torch") if each[0] == "lenet_class")
+        name, source = next(each for each in grown_programs("torch") if each[0] == "lenet_class")
         seed = disassemble(name, source, "torch")
         found = Names.of(seed).beside(seed)
         assert {"torch.nn.Module", "torch.nn.CrossEntropyLoss", "torch.nn.Linear"} <= found

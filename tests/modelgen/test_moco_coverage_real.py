@@ -9,7 +9,7 @@ from fakelib_plans import plan_of
 
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.modelgen.moco.fitting import definition
+from fuzz_core.programs.shipped import fitted_class
 from fuzz_core.worker.programs_ran import Kind
 
 pytestmark = pytest.mark.real
@@ -66,7 +66,7 @@ def test_they_run_keep_the_shape_and_let_gradients_through(
     python = str(request.getfixturevalue(f"{library}_python"))
     with Zygote(python, library, "fuzz", plan_of(tmp_path / "plan", [], library=library)) as zygote:
         replayer = Replayer(zygote, timeout=120.0, memory=4 << 30)
-        ran = replayer.program(definition(library) + text, 0, 1)
+        ran = replayer.program(fitted_class(library) + text, 0, 1)
         replayer.close()
     assert ran.outcome.kind == "ok", ran.outcome.text
     assert 4 in ran.saw

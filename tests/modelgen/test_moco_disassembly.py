@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-import fuzz_core
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
+from fuzz_core.programs.shipped import grown_programs, traced_programs
 
-ROOT = Path(fuzz_core.__file__).parent
 LIBRARIES = ("jittor", "tensorflow", "torch")
-FOLDERS = [ROOT / place / library for place in ("collect/programs", "modelgen/moco/programs") for library in LIBRARIES]
-PROGRAMS = sorted(path for folder in FOLDERS for path in folder.glob("*.py"))
+KINDS = (traced_programs, grown_programs)
+PROGRAMS = [(kind, library, *each) for kind in KINDS for library in LIBRARIES for each in kind(library)]
 
 CLASS = """
 import torch
@@ -80,16 +79,19 @@ def test_what_is_absent_gives_what_it_gets() -> None:
     assert "self.conv1 = __made__(0, nn.Conv2d)( 1, 6,  # few channels" in watched
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_the_original_blocks_give_the_original_program(path: Path) -> None:
-    source = path.read_text()
+@pytest.mark.parametrize(
+    ("kind", "library", "name", "source"), PROGRAMS, ids=[f"{library}/{name}" for _, library, name, _ in PROGRAMS]
+)
+def test_the_original_blocks_give_the_original_program(
+    kind: Callable[[str], object], library: str, name: str, source: str
+) -> None:
     try:
-        program = disassemble(path.name, source, path.parent.name)
+        program = disassemble(name, source, library)
     except UserError as refusal:
         # Programs that were written to be traced need no hidden layers; seed programs do.
-        assert "collect" in path.parts
+        assert kind is traced_programs
         pytest.skip(str(refusal))
     assert assemble(program.template, calls(program)) == source
     for watched in (False, True):
-        compile(rooted(program, watched), path.name, "exec")
-        compile(assemble(program.template, calls(program), watched), path.name, "exec")
+        compile(rooted(program, watched), name, "exec")
+        compile(assemble(program.template, calls(program), watched), name, "exec")

@@ -18,7 +18,7 @@ from fuzz_core.adapters.dialect import dialect_of, surroundings
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.disassembly_steps import Told, steps
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
-from fuzz_core.modelgen.moco.seeds import shipped
+from fuzz_core.programs.shipped import grown_programs
 
 pytestmark = pytest.mark.real
 WHOLE = bool(os.environ.get("NIGHTFUZZ_EVERY_PROGRAM"))
@@ -104,7 +104,7 @@ def calls(program: Program) -> dict[int, Call]:
 def test_watched_programs_lose_as_much_as_the_originals(library: str, request: pytest.FixtureRequest) -> None:
     python = request.getfixturevalue(f"{library}_python")
     with interpreter(python, library) as process:
-        for name, source in shipped(library):
+        for name, source in grown_programs(library):
             if WHOLE or name.startswith("lenet_"):
                 program = disassemble(name, source, library)
                 loss = said(process, source)

@@ -14,10 +14,10 @@ from fakelib_plans import plan_of
 
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
+from fuzz_core.programs.shipped import grown_programs
 from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Kind, Saw
 
 pytestmark = pytest.mark.real
-SEEDS = Path(__file__).parents[2] / "fuzz_core/modelgen/moco/programs"
 
 
 class Library(NamedTuple):
@@ -221,7 +221,7 @@ def test_an_error_of_a_graph_names_its_layer(running: dict[str, Library]) -> Non
 @pytest.mark.parametrize("library", ["torch", "tensorflow"])
 def test_programs_leave_no_memory_behind(library: str, running: dict[str, Library]) -> None:
     asked = running[library]
-    source = (SEEDS / library / "lenet_serial.py").read_text()
+    source = dict(grown_programs(library))["lenet_serial"]
     ran = [asked.replayer.program(source) for _ in range(25)]
     assert {each.outcome.kind for each in ran} == {"ok"}
     assert len({each.losses for each in ran}) == 1

@@ -1,4 +1,4 @@
-"""The order of operators as model programs have it: those that are shipped for each library, and yours."""
+"""The order of operators as model programs have it: what is recorded of each library, and your programs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fuzz_core.collect.files import provenance
-from fuzz_core.collect.models import programs_in, shipped_programs
-from fuzz_core.modelgen.gandalf.order import Order, mined, reviewed
+from fuzz_core.collect.models import programs_in
+from fuzz_core.modelgen.gandalf.order import Order, Pairs, mined, pairs_of, recorded, reviewed
 from fuzz_core.modelgen.gandalf.table import Library, Operator
-from fuzz_core.modelgen.moco.seeds import shipped
 
 
 def order_of(table: Mapping[str, Operator], libraries: Iterable[Library], models: Sequence[Path] = ()) -> Order:
     """What programs of these libraries show, and what is reviewed. Raises UserError for a missing directory."""
-    return Order(mined(programs(libraries, models), table), reviewed())
+    return Order(mined((*recorded(libraries), *_own(models)), table), reviewed())
 
 
-def programs(libraries: Iterable[Library], models: Sequence[Path] = ()) -> Iterator[tuple[str, str]]:
-    """Name and text of each; files of yours that cannot be read are left out. Raises UserError as above."""
-    for library in libraries:
-        yield from ((f"{library}/{name}", source) for name, source in shipped(library))
-        yield from ((f"{library}/{each.relative}", each.code) for each in shipped_programs(library))
+def _own(models: Sequence[Path]) -> Iterator[tuple[str, Pairs]]:
+    """Each of the user's programs with its pairs; files that cannot be read are left out."""
     problems: list[tuple[str, str]] = []
     for root in models:
-        yield from ((provenance(root, each.relative), each.code) for each in programs_in(root, problems))
+        yield from ((provenance(root, each.relative), pairs_of(each.code)) for each in programs_in(root, problems))

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.files import provenance
-from fuzz_core.collect.models import programs_in, shipped_programs
+from fuzz_core.collect.models import programs_in
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.fitting import opened
 from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.program import Program
-from fuzz_core.modelgen.moco.seeds import shipped
 from fuzz_core.modelgen.moco.styles.layers import is_sequence
+from fuzz_core.programs.shipped import grown_programs, traced_programs
 
 # Programs that are written for tracing get so many times less of the time than the others.
 TRACED = 4
@@ -51,9 +51,9 @@ def seeds(session: Session, models: Sequence[Path] = ()) -> Iterator[Seed | Refu
     problems: list[tuple[str, str]] = []
     own = [(provenance(root, each.relative), each.code) for root in models for each in programs_in(root, problems)]
     yield from (Refused(*problem) for problem in problems)
-    yield from (_seed(name, source, library, known) for name, source in shipped(library))
-    for each in shipped_programs(library):
-        found = _seed(each.relative.removesuffix(".py"), each.code, library, known)
+    yield from (_seed(name, source, library, known) for name, source in grown_programs(library))
+    for name, source in traced_programs(library):
+        found = _seed(name, source, library, known)
         if isinstance(found, Seed):
             yield found._replace(weight=TRACED)
     yield from (_seed(name, source, library, known) for name, source in own)

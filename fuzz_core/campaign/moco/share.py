@@ -8,7 +8,7 @@ from pathlib import Path
 from fuzz_core.campaign.moco.knowing import usual_seconds
 from fuzz_core.campaign.moco.knowledge import is_kept
 from fuzz_core.campaign.session import Session
-from fuzz_core.modelgen.moco.seeds import shipped
+from fuzz_core.programs.shipped import grown_programs
 
 # Of the time for growing models, at most so much goes to what is not known yet.
 KNOWING_SHARE = 0.5
@@ -21,7 +21,7 @@ LEAST_KNOWING = 1 / 6
 def hindrance(session: Session, models: Sequence[Path], seconds: float) -> str:
     """Why no model programs grow in a share of so many seconds; empty where they do. models: directories of yours."""
     library = session.target.library
-    if not models and next(shipped(library), None) is None:
+    if not models and next(grown_programs(library), None) is None:
         return f"there is none for {library}"
     known = is_kept(session)
     least = LEAST_SECONDS if known else LEAST_SECONDS + usual_seconds(session) * LEAST_KNOWING

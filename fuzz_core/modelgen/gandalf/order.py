@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,14 +14,17 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.flow import followings, plain
 from fuzz_core.modelgen.gandalf.naming import api_of
-from fuzz_core.modelgen.gandalf.table import Operator, Spelling
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 
 REVIEWED = Path(__file__).with_name("reviewed.yaml")
+MINED = Path(__file__).with_name("mined.yaml")
+# How often a call follows another one, by the plain names of both.
+Pairs = Mapping[tuple[str, str], int]
 
 
 class Seen(NamedTuple):
-    """times: how often a pair stands in programs. programs: in which, in order."""
+    """times: how often a pair stands in programs. programs: in which, in order; of shipped data, the library."""
 
     times: int
     programs: tuple[str, ...]
@@ -43,8 +47,8 @@ class Order:
         )
 
 
-def mined(programs: Iterable[tuple[str, str]], table: Mapping[str, Operator]) -> dict[str, dict[str, Seen]]:
-    """What programs, given by name and text, show of the operators of a table; those that are no Python show nothing.
+def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) -> dict[str, dict[str, Seen]]:
+    """What programs, given by name and pairs, show of the operators of a table.
 
     A call stands for every operator that it is all of: `conv2d` for one with and one without a bias.
     """
@@ -53,12 +57,12 @@ def mined(programs: Iterable[tuple[str, str]], table: Mapping[str, Operator]) ->
         for name in names_of(operator):
             meant.setdefault(name, []).append(operator.name)
     found: dict[str, dict[str, Seen]] = {}
-    for program, source in programs:
-        for one, next_ in _pairs(source):
+    for program, pairs in programs:
+        for (one, next_), count in pairs.items():
             for before in meant.get(one, ()):
                 for after in meant.get(next_, ()):
                     times, where = found.setdefault(before, {}).get(after, Seen(0, ()))
-                    found[before][after] = Seen(times + 1, where if program in where else (*where, program))
+                    found[before][after] = Seen(times + count, where if program in where else (*where, program))
     return found
 
 
@@ -78,11 +82,20 @@ def reviewed(path: Path = REVIEWED) -> dict[str, frozenset[str]]:
 
 
 @cache
-def _pairs(source: str) -> tuple[tuple[str, str], ...]:
+def pairs_of(source: str) -> Pairs:
+    """The pairs of calls in the text of a program; none in what is no Python."""
     try:
-        return tuple(followings(source))
+        return Counter(followings(source))
     except (SyntaxError, ValueError, RecursionError):
-        return ()
+        return {}
+
+
+def recorded(libraries: Iterable[Library]) -> Iterator[tuple[str, Pairs]]:
+    """Each library with the pairs that its model programs have shown."""
+    data = parsed(MINED.read_text(encoding="utf-8"), MINED.name)
+    for library in libraries:
+        followers = data[library].items()
+        yield library, {(one, next_): count for one, each in followers for next_, count in each.items()}
 
 
 def _is_all(spelling: Spelling) -> bool:

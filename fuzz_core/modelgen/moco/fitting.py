@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
-from importlib import resources
 from math import prod
 from typing import Any
 
@@ -25,14 +23,6 @@ CLASS = "Fitted"
 # Of all inputs of a layer together: larger ones cost time and memory, and show nothing else.
 MOST_CELLS = 200_000
 FLOAT, INDEX = "float32", "int64"
-
-
-@lru_cache
-def definition(library: str) -> str:
-    """The text that defines CLASS; empty for a library without one."""
-    file = resources.files("fuzz_core.modelgen.moco").joinpath("programs", "fitted", f"{library}.py")
-    _, _, text = (file.read_text(encoding="utf-8") if file.is_file() else "").partition("\n\n")
-    return text
 
 
 def opened(program: Program) -> Program:

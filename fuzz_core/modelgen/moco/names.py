@@ -9,8 +9,9 @@ from functools import lru_cache
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, parsed, written
-from fuzz_core.modelgen.moco.fitting import CLASS, definition
+from fuzz_core.modelgen.moco.fitting import CLASS
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
+from fuzz_core.programs.shipped import fitted_class
 
 
 class Names:
@@ -91,7 +92,7 @@ class Names:
 
 def _fitting(library: str, text: str) -> tuple[str, str]:
     """The name of the class that makes layers fit, which the program has for nothing else, and its definition."""
-    own = definition(library)
+    own = fitted_class(library)
     name = CLASS
     while name in text:
         name += "_"

@@ -1,0 +1,77 @@
+"""SqueezeNet, by serial calls of layers.
+
+The images are of 64 x 64 x 3: those of ImageNet, 224 x 224, cost twelve times as much.
+"""
+
+import tensorflow as tf
+from tensorflow import keras
+from tensorflow.keras import layers
+
+CLASSES = 10
+# 8 makes the model as wide as the published one.
+WIDTH = 4
+
+keras.utils.set_random_seed(0)
+samples = tf.random.uniform((120, 64, 64, 3))
+targets = tf.random.uniform((120,), maxval=CLASSES, dtype=tf.int32)
+criterion = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+inputs = keras.Input(shape=(64, 64, 3))
+x = layers.Conv2D(8 * WIDTH, 3, strides=2, padding="valid")(inputs)
+x = layers.ReLU()(x)
+x = layers.MaxPooling2D(3, strides=2)(x)
+x = layers.Conv2D(2 * WIDTH, 1)(x)
+x = layers.ReLU()(x)
+left = layers.Conv2D(8 * WIDTH, 1)(x)
+right = layers.Conv2D(8 * WIDTH, 3, padding="same")(x)
+x = layers.Concatenate()([left, right])
+x = layers.ReLU()(x)
+x = layers.Conv2D(2 * WIDTH, 1)(x)
+x = layers.ReLU()(x)
+left = layers.Conv2D(8 * WIDTH, 1)(x)
+right = layers.Conv2D(8 * WIDTH, 3, padding="same")(x)
+x = layers.Concatenate()([left, right])
+x = layers.ReLU()(x)
+x = layers.MaxPooling2D(3, strides=2)(x)
+x = layers.Conv2D(4 * WIDTH, 1)(x)
+x = layers.ReLU()(x)
+left = layers.Conv2D(16 * WIDTH, 1)(x)
+right = layers.Conv2D(16 * WIDTH, 3, padding="same")(x)
+x = layers.Concatenate()([left, right])
+x = layers.ReLU()(x)
+x = layers.Conv2D(4 * WIDTH, 1)(x)
+x = layers.ReLU()(x)
+left = layers.Conv2D(16 * WIDTH, 1)(x)
+right = layers.Conv2D(16 * WIDTH, 3, padding="same")(x)
+x = layers.Concatenate()([left, right])
+x = layers.ReLU()(x)
+x = layers.MaxPooling2D(3, strides=2)(x)
+x = layers.Conv2D(6 * WIDTH, 1)(x)
+x = layers.ReLU()(x)
+left = layers.Conv2D(24 * WIDTH, 1)(x)
+right = layers.Conv2D(24 * WIDTH, 3, padding="same")(x)
+x = layers.Concatenate()([left, right])
+x = layers.ReLU()(x)
+x = layers.Conv2D(6 * WIDTH, 1)(x)
+x = layers.ReLU()(x)
+left = layers.Conv2D(24 * WIDTH, 1)(x)
+right = layers.Conv2D(24 * WIDTH, 3, padding="same")(x)
+x = layers.Concatenate()([left, right])
+x = layers.ReLU()(x)
+x = layers.Conv2D(8 * WIDTH, 1)(x)
+x = layers.ReLU()(x)
+left = layers.Conv2D(32 * WIDTH, 1)(x)
+right = layers.Conv2D(32 * WIDTH, 3, padding="same")(x)
+x = layers.Concatenate()([left, right])
+x = layers.ReLU()(x)
+x = layers.Conv2D(8 * WIDTH, 1)(x)
+x = layers.ReLU()(x)
+left = layers.Conv2D(32 * WIDTH, 1)(x)
+right = layers.Conv2D(32 * WIDTH, 3, padding="same")(x)
+x = layers.Concatenate()([left, right])
+x = layers.ReLU()(x)
+x = layers.Dropout(0.5)(x)
+x = layers.GlobalAveragePooling2D()(x)
+x = layers.Flatten()(x)
+outputs = layers.Dense(CLASSES)(x)
+model = keras.Model(inputs, outputs)

@@ -1,0 +1,127 @@
+"""SqueezeNet: eight fire modules, each of which squeezes and then expands in two ways side by side.
+
+The images are of 64 x 64 x 3: those of ImageNet, 224 x 224, cost twelve times as much.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+CLASSES = 10
+# 8 makes the model as wide as the published one.
+WIDTH = 8
+
+torch.manual_seed(0)
+samples = torch.rand(120, 3, 64, 64)
+targets = torch.randint(0, CLASSES, (120,))
+criterion = nn.CrossEntropyLoss()
+
+
+class SqueezeNet(nn.Module):
+    """A stem, eight fire modules and a classifier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8 * WIDTH, kernel_size=3, stride=2)
+        self.act1 = nn.ReLU()
+        self.pool1 = nn.MaxPool2d(3, stride=2)
+        self.squeeze2 = nn.Conv2d(8 * WIDTH, 2 * WIDTH, kernel_size=1)
+        self.act2 = nn.ReLU()
+        self.left2 = nn.Conv2d(2 * WIDTH, 8 * WIDTH, kernel_size=1)
+        self.right2 = nn.Conv2d(2 * WIDTH, 8 * WIDTH, kernel_size=3, padding=1)
+        self.squeeze3 = nn.Conv2d(16 * WIDTH, 2 * WIDTH, kernel_size=1)
+        self.act3 = nn.ReLU()
+        self.left3 = nn.Conv2d(2 * WIDTH, 8 * WIDTH, kernel_size=1)
+        self.right3 = nn.Conv2d(2 * WIDTH, 8 * WIDTH, kernel_size=3, padding=1)
+        self.pool3 = nn.MaxPool2d(3, stride=2)
+        self.squeeze4 = nn.Conv2d(16 * WIDTH, 4 * WIDTH, kernel_size=1)
+        self.act4 = nn.ReLU()
+        self.left4 = nn.Conv2d(4 * WIDTH, 16 * WIDTH, kernel_size=1)
+        self.right4 = nn.Conv2d(4 * WIDTH, 16 * WIDTH, kernel_size=3, padding=1)
+        self.squeeze5 = nn.Conv2d(32 * WIDTH, 4 * WIDTH, kernel_size=1)
+        self.act5 = nn.ReLU()
+        self.left5 = nn.Conv2d(4 * WIDTH, 16 * WIDTH, kernel_size=1)
+        self.right5 = nn.Conv2d(4 * WIDTH, 16 * WIDTH, kernel_size=3, padding=1)
+        self.pool5 = nn.MaxPool2d(3, stride=2)
+        self.squeeze6 = nn.Conv2d(32 * WIDTH, 6 * WIDTH, kernel_size=1)
+        self.act6 = nn.ReLU()
+        self.left6 = nn.Conv2d(6 * WIDTH, 24 * WIDTH, kernel_size=1)
+        self.right6 = nn.Conv2d(6 * WIDTH, 24 * WIDTH, kernel_size=3, padding=1)
+        self.squeeze7 = nn.Conv2d(48 * WIDTH, 6 * WIDTH, kernel_size=1)
+        self.act7 = nn.ReLU()
+        self.left7 = nn.Conv2d(6 * WIDTH, 24 * WIDTH, kernel_size=1)
+        self.right7 = nn.Conv2d(6 * WIDTH, 24 * WIDTH, kernel_size=3, padding=1)
+        self.squeeze8 = nn.Conv2d(48 * WIDTH, 8 * WIDTH, kernel_size=1)
+        self.act8 = nn.ReLU()
+        self.left8 = nn.Conv2d(8 * WIDTH, 32 * WIDTH, kernel_size=1)
+        self.right8 = nn.Conv2d(8 * WIDTH, 32 * WIDTH, kernel_size=3, padding=1)
+        self.squeeze9 = nn.Conv2d(64 * WIDTH, 8 * WIDTH, kernel_size=1)
+        self.act9 = nn.ReLU()
+        self.left9 = nn.Conv2d(8 * WIDTH, 32 * WIDTH, kernel_size=1)
+        self.right9 = nn.Conv2d(8 * WIDTH, 32 * WIDTH, kernel_size=3, padding=1)
+        self.drop = nn.Dropout(0.5)
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.head = nn.Linear(64 * WIDTH, CLASSES)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.stem(x)
+        x = self.act1(x)
+        x = self.pool1(x)
+        x = self.squeeze2(x)
+        x = self.act2(x)
+        left = self.left2(x)
+        right = self.right2(x)
+        x = torch.cat([left, right], dim=1)
+        x = F.relu(x)
+        x = self.squeeze3(x)
+        x = self.act3(x)
+        left = self.left3(x)
+        right = self.right3(x)
+        x = torch.cat([left, right], dim=1)
+        x = F.relu(x)
+        x = self.pool3(x)
+        x = self.squeeze4(x)
+        x = self.act4(x)
+        left = self.left4(x)
+        right = self.right4(x)
+        x = torch.cat([left, right], dim=1)
+        x = F.relu(x)
+        x = self.squeeze5(x)
+        x = self.act5(x)
+        left = self.left5(x)
+        right = self.right5(x)
+        x = torch.cat([left, right], dim=1)
+        x = F.relu(x)
+        x = self.pool5(x)
+        x = self.squeeze6(x)
+        x = self.act6(x)
+        left = self.left6(x)
+        right = self.right6(x)
+        x = torch.cat([left, right], dim=1)
+        x = F.relu(x)
+        x = self.squeeze7(x)
+        x = self.act7(x)
+        left = self.left7(x)
+        right = self.right7(x)
+        x = torch.cat([left, right], dim=1)
+        x = F.relu(x)
+        x = self.squeeze8(x)
+        x = self.act8(x)
+        left = self.left8(x)
+        right = self.right8(x)
+        x = torch.cat([left, right], dim=1)
+        x = F.relu(x)
+        x = self.squeeze9(x)
+        x = self.act9(x)
+        left = self.left9(x)
+        right = self.right9(x)
+        x = torch.cat([left, right], dim=1)
+        x = F.relu(x)
+        x = self.drop(x)
+        x = self.pool(x)
+        x = torch.flatten(x, 1)
+        return self.head(x)
+
+
+model = SqueezeNet()
+parts = model

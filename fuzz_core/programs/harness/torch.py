@@ -1,0 +1,14 @@
+"""How a program of PyTorch trains its `model` on 100 samples and tells its loss on 20 others; `parts` has the weights."""
+
+optimizer = torch.optim.SGD(parts.parameters(), lr=0.01, momentum=0.9)
+parts.train()
+for start in (0, 50):
+    optimizer.zero_grad()
+    loss = criterion(model(samples[start : start + 50]), targets[start : start + 50])
+    loss.backward()
+    optimizer.step()
+
+parts.eval()
+with torch.no_grad():
+    loss = criterion(model(samples[100:]), targets[100:])
+print("loss", loss.item())
