@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sidecases import side_by_side
 
+from fuzz_core.campaign.engine import GandalfEngine, Round
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.gandalf import relating
@@ -21,6 +22,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.generation import Options, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.guidance import Novelty
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
@@ -90,6 +92,19 @@ def test_what_fails_again_and_again_is_found_and_then_left_out(sessions: dict[Li
     assert (report.symptoms, len(report.signatures)) == ({("cv", "crash"): ENOUGH}, 1)
     found = sessions["torch"].store.findings(sessions["torch"].target.key)
     assert found and all("sown" in each.test.program and "n1" not in each.test.program for each in found)
+
+
+def test_a_round_goes_on_with_what_the_round_before_has_learnt(sessions: dict[Library, Session]) -> None:
+    engine = GandalfEngine(sessions, GandalfOptions(graphs=4, domains=["cv"], guidance="novelty"))
+    tried = []
+    for seed in (1, 2):
+        engine.fuzz(Round(seed))
+        guidance = engine.experience.guidance
+        assert isinstance(guidance, Novelty)
+        tried.append(guidance.tried.copy())
+    assert tried[0] < tried[1]
+    assert len(engine.experience.graphs) >= engine.report.tests == 8
+    assert engine.experience.signatures == engine.report.signatures
 
 
 def test_one_library_has_nothing_to_be_compared_with(sessions: dict[Library, Session]) -> None:

@@ -22,11 +22,12 @@ AHEAD = 4
 
 
 class Drawn(NamedTuple):
-    """A graph to be executed. chosen: how a guidance made it."""
+    """A graph to be executed. chosen: how a guidance made it. trap: whether one of its structure was there before."""
 
     domain: Domain
     graph: Graph
     chosen: list[Pair]
+    trap: bool = False
 
 
 class Judged(NamedTuple):
@@ -35,6 +36,7 @@ class Judged(NamedTuple):
     found: list[tuple[Library, Found]]
     report: GandalfReport
     chosen: list[Pair]
+    trap: bool = False
 
 
 class Workshop:
@@ -76,6 +78,6 @@ class Workshop:
         try:
             found = judged(sides, drawn.graph, drawn.domain, report)
             # A process that has been ended tells nothing of its library.
-            return Judged([] if self.stopped() else found, report, drawn.chosen)
+            return Judged([] if self.stopped() else found, report, drawn.chosen, drawn.trap)
         finally:
             self.free.put(sides)
