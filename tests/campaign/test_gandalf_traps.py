@@ -8,9 +8,9 @@ from itertools import islice
 from fuzz_core.campaign.gandalf.engine import _graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.learnt import Experience
+from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.generation import Options, grammar
-from fuzz_core.modelgen.gandalf.graph import structure
 from fuzz_core.modelgen.gandalf.guidance import Alike, Noting
 from fuzz_core.modelgen.gandalf.table import load
 
@@ -27,11 +27,10 @@ class Stubborn(Alike):
 
 def traps(guidance: Alike, experience: Experience, number: int = 20) -> list[bool]:
     grammars = {"cv": grammar(load(), ["torch", "tensorflow"], "cv")}
-    report = GandalfReport()
-    drawn = list(islice(_graphs(grammars, OPTIONS, report, Noting(guidance), experience), number))
+    report, schedule = GandalfReport(), Schedule(load(), ["torch", "tensorflow"], Rng(1))
+    drawn = list(islice(_graphs(grammars, OPTIONS, report, Noting(guidance), experience, schedule), number))
     assert report.trapped == sum(each.trap for each in drawn)
     assert len({each.graph.model_dump_json() for each in drawn}) == number
-    assert len({structure(each.graph) for each in drawn}) <= len(experience.structures)
     return [each.trap for each in drawn]
 
 

@@ -10,6 +10,7 @@ from fuzz_core.campaign.gandalf.figures import APART, GandalfOptions, GandalfRep
 from fuzz_core.campaign.gandalf.lacking import absent
 from fuzz_core.campaign.gandalf.learnt import Experience, keep, recall
 from fuzz_core.campaign.gandalf.ordering import order_of
+from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.workshop import Drawn, Judged, Workshop
 from fuzz_core.campaign.listener import FindingRecorder
@@ -69,7 +70,8 @@ def fuzz_graphs(
             _show(session, report, options)
             return session.stopped() or (options.seconds is not None and report.seconds >= options.seconds)
 
-        graphs = _graphs(grammars, options, report, Noting(guidance), experience)
+        schedule = Schedule(table, sessions, Rng(derive(options.seed, "relations")))
+        graphs = _graphs(grammars, options, report, Noting(guidance), experience, schedule)
         for judged in workshop(graphs, options.graphs, over):
             report.add(judged.report)
             _kept(judged, keeping, report)
@@ -133,6 +135,7 @@ def _graphs(
     report: GandalfReport,
     guide: Noting,
     experience: Experience,
+    schedule: Schedule,
 ) -> Iterator[Drawn]:
     """A stream of graphs, the domains in turn; none twice. A graph is a trap if one of its structure was there."""
     for number in count():
@@ -148,7 +151,8 @@ def _graphs(
         trap = (alike := structure(graph)) in experience.structures
         experience.structures.add(alike)
         report.trapped += trap
-        yield Drawn(domain, graph, chosen, trap)
+        whole = schedule.extended(graph, grammars[domain], derive(options.seed, domain, number, "beside"))
+        yield Drawn(domain, whole, chosen, schedule.asks(whole), trap)
 
 
 @contextmanager
