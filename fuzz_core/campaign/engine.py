@@ -14,6 +14,7 @@ from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
+from fuzz_core.campaign.gandalf.learnt import Experience
 from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.knowledge import knowledge_of
@@ -225,9 +226,10 @@ class GandalfEngine:
         self.libraries = sessions
         self.sessions = list(sessions.values())
         self.options = options
+        self.experience = Experience()
         self.report = GandalfReport()
 
     def fuzz(self, turn: Round) -> None:
         """Compares graphs for one round."""
         options = replace(self.options, seed=turn.seed, seconds=turn.seconds)
-        self.report.add(fuzz_graphs(self.libraries, load(), options))
+        self.report.add(fuzz_graphs(self.libraries, load(), options, self.experience))

@@ -4,7 +4,7 @@ from fuzz_core.campaign.gandalf.learnt import keep, path_of, recall
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import Dqn
-from fuzz_core.modelgen.gandalf.guidance import Alike
+from fuzz_core.modelgen.gandalf.guidance import Alike, Novelty
 
 NAMES = ("conv", "relu", "softmax")
 
@@ -32,3 +32,17 @@ def test_what_cannot_be_read_is_left_out(fakelib_session: Session) -> None:
 def test_what_learns_nothing_is_not_kept(fakelib_session: Session) -> None:
     keep(fakelib_session, "random", Alike(Rng(1)))
     assert not path_of(fakelib_session, "random").exists()
+
+
+def test_another_night_goes_on_with_the_novelty_of_pairs(fakelib_session: Session) -> None:
+    one, other = Novelty(Rng(1)), Novelty(Rng(1))
+    assert not recall(fakelib_session, "novelty", one)
+    for _ in range(30):
+        one.told([("", "conv"), ("conv", "relu")], 1.0)
+        one.told([("", "softmax")], 0.0)
+    keep(fakelib_session, "novelty", one)
+    assert recall(fakelib_session, "novelty", other)
+    assert (one.times, one.tried, one.total) == (other.times, other.tried, other.total)
+    assert (dict(one.worth), dict(one.each)) == (dict(other.worth), dict(other.each))
+    choices = [[each.choose("", NAMES) for _ in range(20)] for each in (one, other)]
+    assert choices[0] == choices[1] and "softmax" not in choices[0]

@@ -9,18 +9,20 @@ from pathlib import Path
 import pytest
 from sidecases import side_by_side
 
+from fuzz_core.campaign.engine import GandalfEngine, Round
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.gandalf import relating
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.gandalf.lacking import ENOUGH
-from fuzz_core.campaign.gandalf.looking import ran
+from fuzz_core.campaign.gandalf.looking import PRECISIONS, ran
+from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.generation import Options, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.guidance import Novelty
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
@@ -92,6 +94,19 @@ def test_what_fails_again_and_again_is_found_and_then_left_out(sessions: dict[Li
     assert found and all("sown" in each.test.program and "n1" not in each.test.program for each in found)
 
 
+def test_a_round_goes_on_with_what_the_round_before_has_learnt(sessions: dict[Library, Session]) -> None:
+    engine = GandalfEngine(sessions, GandalfOptions(graphs=4, domains=["cv"], guidance="novelty"))
+    tried = []
+    for seed in (1, 2):
+        engine.fuzz(Round(seed))
+        guidance = engine.experience.guidance
+        assert isinstance(guidance, Novelty)
+        tried.append(guidance.tried.copy())
+    assert tried[0] < tried[1]
+    assert len(engine.experience.graphs) >= engine.report.tests == 8
+    assert engine.experience.signatures == engine.report.signatures
+
+
 def test_one_library_has_nothing_to_be_compared_with(sessions: dict[Library, Session]) -> None:
     with pytest.raises(UserError, match="--libraries"):
         fuzz_graphs({"torch": sessions["torch"]}, TABLE, GandalfOptions())
@@ -117,6 +132,7 @@ class Broken(Relation):
 def broken(real: Relation) -> Relation:
     """See Broken; with the number, statement and precisions of the real one."""
     told = {"number": real.number, "statement": real.statement, "precisions": real.precisions}
+    told["reference"] = real.reference
     made: Relation = type("Sown", (Broken,), told)(real)
     return made
 
@@ -129,18 +145,17 @@ def graph_for(relation: Relation) -> Graph:
 
 
 def test_a_violation_of_each_relation_is_caught_and_nothing_else(
-    sessions: dict[Library, Session], monkeypatch: pytest.MonkeyPatch
+    sessions: dict[Library, Session],
 ) -> None:
     with sides_of(sessions, TABLE, 1) as sides:
 
         def caught(relation: Relation) -> bool:
-            monkeypatch.setattr(relating, "RELATIONS", {relation.number: relation})
             graph, asked = graph_for(relation), Counter[str]()
             runs = ran(sides, graph)
             assert not isinstance(runs, dict), runs
-            # Which precision is looked at is drawn.
-            seeds = [Rng(seed) for seed in range(3)]
-            found = [list(relating.violations(sides, graph, runs, rng, asked, Counter())) for rng in seeds]
+            through = {of: {0: relation} for of in LIBRARIES if relation.applies_to(TABLE[graph.nodes[0].operator], of)}
+            asks = [Asks(each, through) for each in PRECISIONS if each in relation.precisions]
+            found = [list(relating.violations(sides, graph, runs, each, asked, Counter())) for each in asks]
             assert set(asked) == {f"relation {relation.number}"}
             return any(found)
 

@@ -11,6 +11,7 @@ import pytest
 from fuzz_core.campaign.gandalf import workshop as module
 from fuzz_core.campaign.gandalf.figures import COMPARED, GandalfReport
 from fuzz_core.campaign.gandalf.lacking import ENOUGH, PATIENCE, SHARE, Takings
+from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.workshop import AHEAD, Drawn, Workshop
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
 
@@ -22,7 +23,7 @@ def graph(number: int) -> Graph:
 def stream(made: list[int]) -> Iterator[Drawn]:
     for number in range(1000):
         made.append(number)
-        yield Drawn("cv", graph(number), [("", str(number))])
+        yield Drawn("cv", graph(number), [("", str(number))], Asks("float64", {}))
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     second = threading.Event()
 
-    def judged(sides: Any, each: Graph, domain: str, report: GandalfReport) -> list[Any]:
+    def judged(sides: Any, each: Graph, domain: str, report: GandalfReport, asks: Asks) -> list[Any]:
         seed = each.inputs[0].seed
         if seed == 0 and len({sides_ for sides_, _ in found}) < 1:
             assert second.wait(30)

@@ -32,6 +32,20 @@ def test_none_speaks_of_a_library_that_lacks_the_operator(number: int) -> None:
             assert not RELATIONS[number].applies_to(operator, library)
 
 
+@pytest.mark.parametrize("number", RELATIONS)
+def test_each_rewrites_six_spellings_at_least(number: int) -> None:
+    pairs = [(each, library) for each in load().values() for library in LIBRARIES]
+    assert sum(RELATIONS[number].applies_to(*pair) for pair in pairs) >= 6
+
+
+def test_a_conversion_to_float_computes_in_single_precision_what_double_was_asked_for() -> None:
+    relation, operator = RELATIONS[7], load()["tanh"]
+    assert (relation.precisions, relation.reference) == (("float64",), "float32")
+    assert relation.transform(operator, "jittor").call == "jt.tanh(x.float()).double()"
+    # A product of float64 weights and such data is refused.
+    assert not relation.applies_to(load()["linear"], "torch")
+
+
 def test_the_table_spells_out_relations_that_ask_it_alone() -> None:
     told = {number for each in load().values() for others in each.also.values() for number in others}
     assert told == {5, 6, 9, 11, 12, 13}

@@ -8,8 +8,9 @@ from itertools import count
 
 from fuzz_core.campaign.gandalf.figures import APART, GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.lacking import absent
-from fuzz_core.campaign.gandalf.learnt import keep, recall
+from fuzz_core.campaign.gandalf.learnt import Experience, keep, recall
 from fuzz_core.campaign.gandalf.ordering import order_of
+from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.workshop import Drawn, Judged, Workshop
 from fuzz_core.campaign.listener import FindingRecorder
@@ -19,25 +20,31 @@ from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.generation import Grammar, generate, grammar
-from fuzz_core.modelgen.gandalf.graph import canonical
+from fuzz_core.modelgen.gandalf.graph import canonical, structure
 from fuzz_core.modelgen.gandalf.guidance import Noting
 from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 from fuzz_core.modelgen.gandalf.order import Order
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
-# What a graph is worth that has been there already (trick 2).
+# The worth of a graph whose structure has been there already, and that finds nothing new (trick 2).
 TRAP = -1.0
 
 
 def fuzz_graphs(
-    sessions: Mapping[Library, Session], table: Mapping[str, Operator], options: GandalfOptions
+    sessions: Mapping[Library, Session],
+    table: Mapping[str, Operator],
+    options: GandalfOptions,
+    experience: Experience | None = None,
 ) -> GandalfReport:
     """Generates graphs and compares what the libraries make of them; findings are pending in the store, by target.
+
+    experience: of earlier rounds of the session, which this round adds to; without it, the round begins anew.
 
     Raises UserError for fewer than two libraries, and domains without operators that all of them have.
     """
     if len(sessions) < 2:
         raise UserError("one library alone has nothing to be compared with", "name two or three with --libraries")
+    experience = experience or Experience()
     order = order_of(table, sessions, options.models)
     session, report = next(iter(sessions.values())), GandalfReport()
     began = session.clock()
@@ -50,8 +57,11 @@ def fuzz_graphs(
     with _workshop(sessions, table, options.seed) as (sides, workshop):
         left_out = _left_out(sides, report)
         grammars = _grammars(table, left_out, sessions, options, order)
-        guidance = GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance")), _names(grammars.values()))
-        recall(session, options.guidance, guidance)
+        guidance = experience.guidance
+        if guidance is None:
+            guidance = GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance")), _names(grammars.values()))
+            recall(session, options.guidance, guidance)
+            experience.guidance = guidance
 
         def over() -> bool:
             report.seconds = session.clock() - began
@@ -60,10 +70,15 @@ def fuzz_graphs(
             _show(session, report, options)
             return session.stopped() or (options.seconds is not None and report.seconds >= options.seconds)
 
-        for judged in workshop(_graphs(grammars, options, report, Noting(guidance)), options.graphs, over):
+        schedule = Schedule(table, sessions, Rng(derive(options.seed, "relations")))
+        graphs = _graphs(grammars, options, report, Noting(guidance), experience, schedule)
+        for judged in workshop(graphs, options.graphs, over):
             report.add(judged.report)
-            known = not _kept(judged, keeping, report)
-            guidance.told(judged.chosen, _worth(judged, options) * (guidance.again if known else 1.0))
+            _kept(judged, keeping, report)
+            known = report.signatures <= experience.signatures
+            experience.signatures |= report.signatures
+            worth = _worth(judged, options) * (guidance.again if known else 1.0)
+            guidance.told(judged.chosen, TRAP if judged.trap and known else worth)
             if not report.takings.left_out <= left_out:
                 left_out |= report.takings.left_out
                 grammars |= _grammars(table, left_out, sessions, options, order)
@@ -74,13 +89,12 @@ def fuzz_graphs(
     return report
 
 
-def _kept(judged: Judged, keeping: Mapping[Library, FindingRecorder], report: GandalfReport) -> bool:
-    """Puts findings on record; whether one is the first of its signature in this run."""
+def _kept(judged: Judged, keeping: Mapping[Library, FindingRecorder], report: GandalfReport) -> None:
+    """Puts findings on record."""
     kept = [(library, keeping[library].keep(*found[:4])) for library, found in judged.found]
     report.findings += len(kept)
     report.kept += sum(each.added for _, each in kept)
     report.signatures.update((library, each.signature) for library, each in kept)
-    return any(each.first for _, each in kept)
 
 
 def _worth(judged: Judged, options: GandalfOptions) -> float:
@@ -116,21 +130,29 @@ def _names(grammars: Iterable[Grammar]) -> list[str]:
 
 
 def _graphs(
-    grammars: Mapping[Domain, Grammar], options: GandalfOptions, report: GandalfReport, guide: Noting
+    grammars: Mapping[Domain, Grammar],
+    options: GandalfOptions,
+    report: GandalfReport,
+    guide: Noting,
+    experience: Experience,
+    schedule: Schedule,
 ) -> Iterator[Drawn]:
-    """A stream of graphs, the domains in turn; none twice."""
-    seen: set[int] = set()
+    """A stream of graphs, the domains in turn; none twice. A graph is a trap if one of its structure was there."""
     for number in count():
         domain = options.domains[number % len(options.domains)]
         graph = generate(grammars[domain], derive(options.seed, domain, number), guide, options.growth)
         chosen = guide.taken()
         identity = derive(canonical(graph).model_dump_json())
-        if identity in seen:
+        if identity in experience.graphs:
             report.repeated += 1
             guide.guidance.told(chosen, TRAP)
             continue
-        seen.add(identity)
-        yield Drawn(domain, graph, chosen)
+        experience.graphs.add(identity)
+        trap = (alike := structure(graph)) in experience.structures
+        experience.structures.add(alike)
+        report.trapped += trap
+        whole = schedule.extended(graph, grammars[domain], derive(options.seed, domain, number, "beside"))
+        yield Drawn(domain, whole, chosen, schedule.asks(whole), trap)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz_core.campaign.gandalf.culprits import smaller
-from fuzz_core.campaign.gandalf.relating import PRECISIONS
+from fuzz_core.campaign.gandalf.looking import PRECISIONS
 from fuzz_core.campaign.gandalf.sides import Came, Sides
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.modelgen.gandalf.graph import Graph

@@ -52,11 +52,14 @@ class GandalfOptions:
 
 @dataclass
 class GandalfReport:
-    """Figures of one run. graphs: executed, by domain. effective: those that triggered a finding (section 5.4), by
-    domain. symptoms: of findings, by domain and symptom (table 5). models: effective ones, with their domains.
-    repeated: generated anew and left out. refused: by library and operator, what it did not take. relations: how often
-    each was asked, training and other ways among them. skipped: how often a library has no such way. absent: how many
-    operators each build does not have. rounded: graphs that were apart by no operator's doing. signatures: the
+    """Figures of one run.
+
+    graphs: executed, by domain. effective: those that triggered a finding (section 5.4), by domain. symptoms: of
+    findings, by domain and symptom (table 5). models: effective ones, with their domains. repeated: generated anew and
+    left out. trapped: executed although a graph of the same operators, in the same order of computation, had been
+    there. refused: by library and operator, what it did not take. relations: how often each was asked, training and
+    other ways among them. hits: how often each did not hold. skipped: how often a library has no such way. absent: how
+    many operators each build does not have. rounded: graphs that were apart by no operator's doing. signatures: the
     different ones of findings, by library.
     """
 
@@ -65,6 +68,7 @@ class GandalfReport:
     refused: Counter[str] = field(default_factory=Counter)
     symptoms: Counter[tuple[str, str]] = field(default_factory=Counter)
     relations: Counter[str] = field(default_factory=Counter)
+    hits: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
     signatures: set[tuple[Library, str]] = field(default_factory=set)
@@ -72,6 +76,7 @@ class GandalfReport:
     absent: dict[str, int] = field(default_factory=dict)
     models: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     repeated: int = 0
+    trapped: int = 0
     rounded: int = 0
     findings: int = 0
     kept: int = 0

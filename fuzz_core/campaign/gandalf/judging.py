@@ -8,8 +8,9 @@ from fuzz_core.campaign.gandalf.culprits import Culprit, culprit
 from fuzz_core.campaign.gandalf.failing import first_failing
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed, violated
-from fuzz_core.campaign.gandalf.looking import Disagreement, Runs, precisions, ran, suspicious
-from fuzz_core.campaign.gandalf.relating import PRECISIONS, miscompiled, mixed, violations
+from fuzz_core.campaign.gandalf.looking import PRECISIONS, Disagreement, Runs, precisions, ran, suspicious
+from fuzz_core.campaign.gandalf.relating import miscompiled, mixed, violations
+from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained, varied
 from fuzz_core.ir.rng import Rng, derive
@@ -22,11 +23,11 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator
 TRAINED, COMPILED = 0.5, 0.125
 
 
-def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> list[tuple[Library, Found]]:
-    """Executes a graph everywhere; what is wrong with it in which library."""
+def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport, asks: Asks) -> list[tuple[Library, Found]]:
+    """Executes a graph everywhere; what is wrong with it in which library. asks: the relations where all agree."""
     report.graphs[domain] += 1
     report.operators.update(node.operator for node in graph.nodes)
-    found = _found(sides, graph, report)
+    found = _found(sides, graph, report, asks)
     if found:
         report.effective[domain] += 1
         report.symptoms.update((domain, each.symptom) for _, each in found)
@@ -34,11 +35,11 @@ def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> li
     return found
 
 
-def _found(sides: Sides, graph: Graph, report: GandalfReport) -> list[tuple[Library, Found]]:
+def _found(sides: Sides, graph: Graph, report: GandalfReport, asks: Asks) -> list[tuple[Library, Found]]:
     came = ran(sides, graph)
     if isinstance(came, Runs):
         report.takings.note(graph, set(sides.sides), {})
-        return _compared(sides, graph, came, report)
+        return _compared(sides, graph, came, report, asks)
     places = {library: first_failing(sides, graph, library) for library in came}
     found = list(crashed(sides, graph, came, places, report.refused))
     # Those that did not fail may have been asked in one precision alone.
@@ -48,10 +49,10 @@ def _found(sides: Sides, graph: Graph, report: GandalfReport) -> list[tuple[Libr
     # What a library did wrong before may be what it does not take here.
     begun = graph.model_copy(update={"nodes": graph.nodes[: min(places.values())]})
     came = ran(sides, begun) if begun.nodes else {}
-    return _compared(sides, begun, came, report) if isinstance(came, Runs) else []
+    return _compared(sides, begun, came, report, asks) if isinstance(came, Runs) else []
 
 
-def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> list[tuple[Library, Found]]:
+def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport, asks: Asks) -> list[tuple[Library, Found]]:
     if suspicious(runs, precisions(sides, graph)):
         guilty = culprit(sides, graph, runs)
         if guilty is None or _overflows(sides, guilty):
@@ -59,10 +60,11 @@ def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> 
             return []
         return [disagreed(sides, graph, guilty)]
     rng = Rng(derive("relations", operators_of(graph), graph.model_dump_json()))
-    every = [*violations(sides, graph, runs, rng, report.relations, report.refused)]
+    every = [*violations(sides, graph, runs, asks.within(len(graph.nodes)), report.relations, report.refused)]
     every += mixed(sides, graph, runs, rng, report.relations)
     if rng.chance(COMPILED):
         every += miscompiled(sides, graph, runs, rng.choice(PRECISIONS), report.relations, report.skipped)
+    report.hits.update(each.way.name for each in every)
     found = [violated(sides, graph, each) for each in every]
     return [*found, *_trained(sides, graph, runs, report)] if rng.chance(TRAINED) else found
 
@@ -74,7 +76,10 @@ def _trained(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> l
         return [died(sides, graph, each) for each in deadly(sides, graph, runs, came, report.skipped)]
     report.relations.update(["training"])
     guilty = mistrained(sides, graph, runs, came)
-    return [] if guilty is None or _overflows(sides, guilty) else [disagreed(sides, graph, guilty)]
+    if guilty is None or _overflows(sides, guilty):
+        return []
+    report.hits.update(["training"])
+    return [disagreed(sides, graph, guilty)]
 
 
 def _overflows(sides: Sides, guilty: Culprit) -> bool:

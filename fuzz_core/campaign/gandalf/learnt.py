@@ -1,15 +1,34 @@
-"""What a guidance has learnt, kept in the state directory from night to night."""
+"""What a guidance has learnt: kept in the session for the next round, in the state directory for the next night."""
 
 from __future__ import annotations
 
 import zipfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.gandalf.dqn import Dqn
-from fuzz_core.modelgen.gandalf.guidance import Guidance
+from fuzz_core.modelgen.gandalf.guidance import Guidance, Novelty
+from fuzz_core.modelgen.gandalf.table import Library
+
+# Guidances whose knowledge is kept in the state directory.
+Kept = Dqn | Novelty
+
+
+@dataclass
+class Experience:
+    """What a session knows of its graphs, from round to round.
+
+    guidance: made by the first round. signatures: of findings, by library. graphs, structures: of those made, see
+    `graph.canonical` and `graph.structure`.
+    """
+
+    guidance: Guidance | None = None
+    signatures: set[tuple[Library, str]] = field(default_factory=set)
+    graphs: set[int] = field(default_factory=set)
+    structures: set[int] = field(default_factory=set)
 
 
 def path_of(session: Session, name: str) -> Path:
@@ -20,7 +39,7 @@ def path_of(session: Session, name: str) -> Path:
 def recall(session: Session, name: str, guidance: Guidance) -> bool:
     """Goes on with what was learnt before, where there is anything, and about the same operators."""
     path = path_of(session, name)
-    if not isinstance(guidance, Dqn) or not path.exists():
+    if not isinstance(guidance, Kept) or not path.exists():
         return False
     try:
         with np.load(path, allow_pickle=False) as saved:
@@ -32,11 +51,11 @@ def recall(session: Session, name: str, guidance: Guidance) -> bool:
 
 def keep(session: Session, name: str, guidance: Guidance) -> None:
     """Keeps what was learnt: all of it, or what was there before."""
-    if not isinstance(guidance, Dqn):
+    if not isinstance(guidance, Kept):
         return
     path = path_of(session, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = path.with_name(f"{path.name}.new")
     with whole.open("wb") as file:
-        np.savez(file, **guidance.saved())  # type: ignore[arg-type]
+        np.savez(file, **guidance.saved())
     whole.replace(path)

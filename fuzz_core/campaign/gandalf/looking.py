@@ -29,6 +29,7 @@ from fuzz_core.modelgen.gandalf.table import Library
 
 DOUBLE: Precision = "float64"
 SINGLE: Precision = "float32"
+PRECISIONS: tuple[Precision, ...] = (DOUBLE, SINGLE)
 
 
 class Disagreement(NamedTuple):

@@ -11,20 +11,18 @@ import numpy as np
 from fuzz_core.campaign.gandalf.comparing import BOUNDS, LEAST_MAGNITUDE, TIMES, bound, error, moderate, worst
 from fuzz_core.campaign.gandalf.culprits import sensible, smaller, taken, values_of
 from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Runs, precisions, shaken
+from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.ways import Compiled, Rewritten, RowByRow, Way, last
 from fuzz_core.execution.replay import Results
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.rendering import Precision
 from fuzz_core.modelgen.gandalf.rows import batched
 from fuzz_core.modelgen.gandalf.scripts import Expected, asserting
 from fuzz_core.modelgen.gandalf.surgery import above, apart
 from fuzz_core.modelgen.gandalf.table import Library
 
-PRECISIONS: tuple[Precision, ...] = (DOUBLE, SINGLE)
 # By so much single precision rounds coarser than double.
 COARSER = 2.0**29
 
@@ -40,38 +38,20 @@ class Violation(NamedTuple):
     place: int
 
 
-def drawn(sides: Sides, graph: Graph, library: Library, precision: Precision, rng: Rng) -> dict[int, Relation]:
-    """For each node one of the relations that apply to it in a library and hold in this precision, where any does."""
-    found = {}
-    for place, node in enumerate(graph.nodes):
-        operator = sides.table[node.operator]
-        fitting = [
-            relation
-            for relation in RELATIONS.values()
-            if precision in relation.precisions
-            and relation.applies_to(operator, library)
-            and set(relation.constants(operator)) <= set(node.constants)
-        ]
-        if fitting:
-            found[place] = rng.choice(fitting)
-    return found
-
-
 def violations(
-    sides: Sides, graph: Graph, runs: Runs, rng: Rng, exercised: Counter[str], refused: Counter[str]
+    sides: Sides, graph: Graph, runs: Runs, asks: Asks, exercised: Counter[str], refused: Counter[str]
 ) -> Iterator[Violation]:
     """The first of each library that does not hold. exercised: how often each relation was asked, by its number."""
-    precision = rng.choice(PRECISIONS)
-    through = {library: drawn(sides, graph, library, precision, rng) for library in sides.sides}
-    came = sides.run(graph, precision, through=through)
-    for library, results in came.items():
+    precision, through = asks.precision, {library: each for library, each in asks.through.items() if each}
+    for library, results in sides.run(graph, precision, list(through), through).items() if through else ():
         names = [f"relation {relation.number}" for relation in through[library].values()]
         if not isinstance(results, Mapping):
             refused.update([f"{library} {' or '.join(sorted(set(names)))}"])
             continue
         exercised.update(names)
         for place, relation in through[library].items():
-            if error(_plain(runs, precision)[library][place], results[place]) <= BOUNDS[precision]:
+            reference = relation.reference or precision
+            if error(_plain(runs, reference)[library][place], results[place]) <= BOUNDS[reference]:
                 continue
             if (found := _alone(sides, above(graph, place), library, Rewritten(relation), precision)) is not None:
                 yield found._replace(place=place)
@@ -121,13 +101,13 @@ def mixed(sides: Sides, graph: Graph, runs: Runs, rng: Rng, exercised: Counter[s
 
 def _alone(sides: Sides, graph: Graph, library: Library, way: Way, precision: Precision) -> Violation | None:
     """Whether the last node alone gives something else in this way, by more than a nudge explains."""
-    place = len(graph.nodes) - 1
-    plain, nudged = (last(sides.run(each, precision, [library])[library], place) for each in (graph, shaken(graph)))
+    place, reference = len(graph.nodes) - 1, way.reference or precision
+    plain, nudged = (last(sides.run(each, reference, [library])[library], place) for each in (graph, shaken(graph)))
     other = way.last(sides, graph, library, precision)
     if plain is None or nudged is None or other is None or plain.shape != other.shape or not moderate([plain]):
         return None
     single = library in sides.table[graph.nodes[place].operator].single
-    most, far = bound(SINGLE if single else precision, plain, nudged), error(plain, other)
+    most, far = bound(SINGLE if single else reference, plain, nudged), error(plain, other)
     if far <= most or (precision == SINGLE and far <= _rounding(sides, graph, library, way)):
         return None
     at, scale = worst(other, plain), float(np.max(np.abs(plain.astype(np.float64)), initial=0.0))

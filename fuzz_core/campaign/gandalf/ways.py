@@ -31,10 +31,15 @@ class Shown(NamedTuple):
 
 
 class Way(ABC):
-    """said: the script's word for what is wrong, one of `scripts.SAID`. told: in words, for origins and comments."""
+    """said: the script's word for what is wrong, one of `scripts.SAID`. told: in words, for origins and comments.
+
+    name: under which reports count it. reference: the precision of the plain result, where it is another one.
+    """
 
     said: str
     told: str
+    name: str
+    reference: Precision | None = None
 
     @abstractmethod
     def last(self, sides: Sides, graph: Graph, library: Library, precision: Precision) -> Array | None:
@@ -53,7 +58,8 @@ class Rewritten(Way):
     said = REWRITTEN
 
     def __init__(self, relation: Relation) -> None:
-        self.relation = relation
+        self.relation, self.reference = relation, relation.reference
+        self.name = f"relation {relation.number}"
         self.told = f"relation {relation.number} does not rewrite it: {relation.statement}"
 
     def last(self, sides: Sides, graph: Graph, library: Library, precision: Precision) -> Array | None:
@@ -76,7 +82,7 @@ class Rewritten(Way):
 class Compiled(Way):
     """As a compiled function."""
 
-    said, told = COMPILED, "it is not compiled"
+    said, told, name = COMPILED, "it is not compiled", "compiled"
 
     def last(self, sides: Sides, graph: Graph, library: Library, precision: Precision) -> Array | None:
         """See `Way`."""
@@ -92,7 +98,7 @@ class Compiled(Way):
 class RowByRow(Way):
     """Each row of a batch alone; of a graph of one operator that has rows, see `rows`."""
 
-    said, told = ALONE, "the row is one of a batch"
+    said, told, name = ALONE, "the row is one of a batch", "row by row"
 
     def last(self, sides: Sides, graph: Graph, library: Library, precision: Precision) -> Array | None:
         """See `Way`."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.findings import Found
 from fuzz_core.campaign.gandalf.judging import judged
+from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.guidance import Pair
@@ -22,11 +23,16 @@ AHEAD = 4
 
 
 class Drawn(NamedTuple):
-    """A graph to be executed. chosen: how a guidance made it."""
+    """A graph to be executed. chosen: how a guidance made it. trap: whether one of its structure was there before.
+
+    asks: the relations that it is asked.
+    """
 
     domain: Domain
     graph: Graph
     chosen: list[Pair]
+    asks: Asks
+    trap: bool = False
 
 
 class Judged(NamedTuple):
@@ -35,6 +41,7 @@ class Judged(NamedTuple):
     found: list[tuple[Library, Found]]
     report: GandalfReport
     chosen: list[Pair]
+    trap: bool = False
 
 
 class Workshop:
@@ -74,8 +81,8 @@ class Workshop:
     def _judged(self, drawn: Drawn) -> Judged:
         sides, report = self.free.get(), GandalfReport()
         try:
-            found = judged(sides, drawn.graph, drawn.domain, report)
+            found = judged(sides, drawn.graph, drawn.domain, report, drawn.asks)
             # A process that has been ended tells nothing of its library.
-            return Judged([] if self.stopped() else found, report, drawn.chosen)
+            return Judged([] if self.stopped() else found, report, drawn.chosen, drawn.trap)
         finally:
             self.free.put(sides)

@@ -27,9 +27,13 @@ class Memory(NamedTuple):
 
 
 class Dqn(Epsilon):
-    """operators: all that may be chosen. discount: of what follows. Actions are operators, and so are observations."""
+    """Algorithm 1. Actions are operators, and observations are operators, too.
 
-    def __init__(self, rng: Rng, operators: Iterable[str], discount: float = 0.9) -> None:
+    operators: all that may be chosen. discount: of what follows; the reward of a graph reaches all of its choices
+    anyway, so that a value does not have to come from far ahead.
+    """
+
+    def __init__(self, rng: Rng, operators: Iterable[str], discount: float = 0.5) -> None:
         super().__init__(rng)
         self.places = {name: place for place, name in enumerate(["", *sorted(operators)])}
         seed = rng.below(2**32)
@@ -37,15 +41,30 @@ class Dqn(Epsilon):
         self.discount = discount
         self.memory: deque[Memory] = deque(maxlen=MEMORY)
         self.row: tuple[str, int, Floats] | None = None
+        # Row: an operator. Column: whether that operator has been among those that may follow.
+        self.follows = np.zeros((len(self.places), len(self.places)), np.bool_)
+        # The lowest and the highest return of a graph so far.
+        self.least = self.most = 0.0
+
+    def choose(self, before: str, names: Sequence[str]) -> str:
+        """Notes what may follow, and chooses by algorithm 1."""
+        self.follows[self.places[before], [self.places[name] for name in names]] = True
+        return super().choose(before, names)
 
     def value(self, before: str, name: str) -> float:
         """The network's."""
         if self.row is None or self.row[:2] != (before, self.online.updates):
-            self.row = before, self.online.updates, self.online.values([self.places[before]])[0]
+            self.row = before, self.online.updates, self.decoded(self.online.values([self.places[before]])[0])
         return float(self.row[2][self.places[name]])
+
+    def decoded(self, outputs: Floats) -> Floats:
+        """Q-values of outputs of the network (figure 4): none is outside of what a graph has returned."""
+        return outputs.clip(self.least, self.most)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
         """Remembers the choices, and learns once for each, from a batch of what it remembers."""
+        returned = reward * sum(self.discount**step for step in range(len(chosen)))
+        self.least, self.most = min(self.least, returned), max(self.most, returned)
         pairs = [(self.places[before], self.places[name]) for before, name in chosen]
         follow = {before for before, _ in pairs}
         self.memory.extend(Memory(before, name, reward, name not in follow) for before, name in pairs)
@@ -54,19 +73,28 @@ class Dqn(Epsilon):
 
     def worth(self, after: Sequence[int]) -> Floats:
         """What the best that may follow these operators is worth."""
-        best: Floats = self.target.values(after).max(1)
+        best: Floats = self.decoded(self._allowed(self.target, after).max(1))
         return best
 
     def saved(self) -> dict[str, Floats]:
         """What it has learnt, to go on with the next night; the memory is not kept."""
-        return self.online.saved()
+        follows = self.follows.astype(np.float64)
+        return {**self.online.saved(), "follows": follows, "returns": np.array([self.least, self.most])}
 
     def restore(self, saved: Mapping[str, Floats]) -> bool:
-        """Goes on with what was learnt before; False where that was about other operators."""
+        """Goes on with what was learnt before; False where that was about other operators, or without returns."""
+        if "returns" not in saved or saved.get("follows", np.empty(0)).shape != self.follows.shape:
+            return False
         restored = self.online.restore(saved)
+        self.follows = saved["follows"] > 0
+        self.least, self.most = saved["returns"].tolist()
         self.target.copy_from(self.online)
         self.row = None
         return restored
+
+    def _allowed(self, network: QNetwork, after: Sequence[int]) -> Floats:
+        """The network's values of what may follow these operators; of the rest, less than anything."""
+        return np.where(self.follows[list(after)], network.values(after), -np.inf)
 
     def _learn(self) -> None:
         batch = [self.memory[self.rng.below(len(self.memory))] for _ in range(min(BATCH, len(self.memory)))]
@@ -83,6 +111,5 @@ class DoubleDqn(Dqn):
 
     def worth(self, after: Sequence[int]) -> Floats:
         """See the class."""
-        best = self.online.values(after).argmax(1)
-        worth: Floats = self.target.values(after)[np.arange(len(after)), best]
-        return worth
+        best = self._allowed(self.online, after).argmax(1)
+        return self.decoded(self.target.values(after)[np.arange(len(after)), best])

@@ -94,6 +94,13 @@ def canonical(graph: Graph) -> Graph:
     return Graph(inputs=inputs, nodes=tuple(_renamed(graph.nodes[old], names, new) for new, old in enumerate(nodes)))
 
 
+def structure(graph: Graph) -> int:
+    """A number for all graphs of the same operators in the same order of computation, whatever data and parameters."""
+    inputs = tuple(Input(shape=()) for _ in graph.inputs)
+    nodes = tuple(Node(operator=node.operator, takes=node.takes) for node in graph.nodes)
+    return derive(canonical(Graph(inputs=inputs, nodes=nodes)).model_dump_json())
+
+
 def _renamed(node: Node, names: Mapping[str, str], seed: int) -> Node:
     takes = tuple(names[name] for name in node.takes)
     parameters = dict(sorted(node.parameters.items()))

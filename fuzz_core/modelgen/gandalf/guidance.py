@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log, sqrt
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fuzz_core.ir.rng import Rng
 
@@ -208,6 +211,32 @@ class Novelty(Bandit):
         for _, name in chosen:
             self.tried[name] += 1
             self.each[name] += (max(0.0, reward) - self.each[name]) / self.tried[name]
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """What it has learnt of each operator and pair that was tried, to go on with the next night."""
+        pairs, names = list(self.times), list(self.tried)
+        return {
+            "pairs": np.array(pairs, np.str_).reshape(-1, 2),
+            "times": np.array([self.times[each] for each in pairs], np.int64),
+            "worth": np.array([self.worth[each] for each in pairs]),
+            "names": np.array(names, np.str_),
+            "tried": np.array([self.tried[each] for each in names], np.int64),
+            "each": np.array([self.each[each] for each in names]),
+        }
+
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> bool:
+        """Goes on with what was learnt before; False where something is missing, or sizes do not fit."""
+        try:
+            pairs = [(before, name) for before, name in saved["pairs"].tolist()]
+            names = saved["names"].tolist()
+            self.times = Counter(dict(zip(pairs, saved["times"].tolist(), strict=True)))
+            self.worth.update(zip(pairs, saved["worth"].tolist(), strict=True))
+            self.tried = Counter(dict(zip(names, saved["tried"].tolist(), strict=True)))
+            self.each.update(zip(names, saved["each"].tolist(), strict=True))
+        except (KeyError, ValueError):
+            return False
+        self.total = self.times.total()
+        return True
 
     def _bound(self, pair: Pair) -> float:
         times, own = self.times[pair], self.each[pair[1]]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 HIDDEN = 64
 # Adam's, as its authors have them, but for the step.
-STEP, FIRST, SECOND, TINY = 1e-2, 0.9, 0.999, 1e-8
+STEP, FIRST, SECOND, TINY = 1e-3, 0.9, 0.999, 1e-8
 
 
 class QNetwork:

@@ -40,6 +40,14 @@ def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[Tenso
     return Graph(inputs=tuple(inputs), nodes=tuple(nodes))
 
 
+def beside(graph: Graph, other: Graph) -> Graph:
+    """Both in one: the other's inputs and nodes follow, and are renumbered."""
+    names = {f"x{place}": f"x{place + len(graph.inputs)}" for place in range(len(other.inputs))}
+    names |= {f"n{place}": f"n{place + len(graph.nodes)}" for place in range(len(other.nodes))}
+    nodes = tuple(_taking(node, [names[name] for name in node.takes]) for node in other.nodes)
+    return Graph(inputs=graph.inputs + other.inputs, nodes=graph.nodes + nodes)
+
+
 def given(tensor: Tensor, values: Values) -> Input:
     """Data with these elements."""
     return Input.model_validate({**tensor._asdict(), "values": tuple(map(float, values))})

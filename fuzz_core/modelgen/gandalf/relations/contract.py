@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
@@ -18,11 +18,15 @@ class Example(NamedTuple):
 
 
 class Relation(ABC):
-    """number: in table 4. statement: what is equivalent. precisions: those in which it is."""
+    """number: in table 4. statement: what is equivalent. precisions: those in which it is.
+
+    reference: the precision of the plain result that the other spelling must give, where it is another one.
+    """
 
     number: ClassVar[int]
     statement: ClassVar[str]
     precisions: ClassVar[tuple[str, ...]] = ("float32", "float64")
+    reference: ClassVar[Literal["float32", "float64"] | None] = None
     examples: ClassVar[tuple[Example, ...]]
 
     @abstractmethod
@@ -51,25 +55,28 @@ class Told(Relation):
 
 
 class Defaulted(Relation):
-    """An argument left out that is the library's default."""
+    """An argument left out that is the library's default. arguments: by name and value, as libraries call it."""
 
-    argument: ClassVar[tuple[str, str]]
+    arguments: ClassVar[tuple[tuple[str, str], ...]]
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
         """Where the spelling has the argument, with that value."""
         spelling = operator.spelled.get(library)
         if spelling is None:
             return False
-        return any(self.argument in templates.keywords(text) for text in (spelling.setup, spelling.call))
+        given = {each for text in (spelling.setup, spelling.call) for each in templates.keywords(text)}
+        return not given.isdisjoint(self.arguments)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """The spelling without it."""
+        """The spelling without them."""
         spelling = operator.spelled[library]
         texts = {"setup": self._without(spelling.setup), "call": self._without(spelling.call)}
         return spelling.model_copy(update=texts)
 
     def _without(self, text: str) -> str:
-        return templates.without_keyword(text, *self.argument)
+        for name, value in self.arguments:
+            text = templates.without_keyword(text, name, value)
+        return text
 
 
 def replaced(spelling: Spelling, meanings: dict[str, str]) -> Spelling:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from fuzz_core.modelgen.gandalf.patterns import FLOAT, GUARDS, INT
+from fuzz_core.modelgen.gandalf import templates
+from fuzz_core.modelgen.gandalf.patterns import FLOAT, GUARDS, INT, SAME, pattern
 from fuzz_core.modelgen.gandalf.relations.contract import Example, Relation, Told, replaced
 from fuzz_core.modelgen.gandalf.table import Layout, Library, Operator, Spelling
 
@@ -87,18 +88,40 @@ class _Undeclared(Relation):
 
 
 class Floats(_Undeclared):
-    """`float` is float32."""
+    """`float` is float32: what computes on data converted to `float` gives what it gives in a program of float32.
+
+    Such data is converted in a program of float64, so that the conversion does something, and the result is converted
+    back for the nodes that follow. Operators with weights or layers of float64 take no such data.
+    """
 
     number = 7
     statement = "I1 ≡ I2 with float and float32"
-    precisions = ("float32",)
+    precisions = ("float64",)
+    reference = "float32"
     kinds = (FLOAT, *GUARDS)
     forms: ClassVar[dict[Library, str]] = {
         "torch": "{0}.to(torch.float)",
         "tensorflow": "tf.cast({0}, float)",
         "jittor": "{0}.float()",
     }
-    examples = (Example("relu", "torch", "F.relu(x.to(torch.float))"),)
+    back: ClassVar[dict[Library, str]] = {
+        "torch": "made.to(torch.double)",
+        "tensorflow": "tf.cast(made, tf.double)",
+        "jittor": "made.double()",
+    }
+    examples = (Example("relu", "torch", "F.relu(x.to(torch.float)).to(torch.double)"),)
+
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        """Where an operator computes element by element on nothing but such inputs, and gives them."""
+        if not (super().applies_to(operator, library) and operator.pointwise) or library in operator.single:
+            return False
+        kinds = {each.kind for each in (*operator.inputs, pattern(operator.gives))}
+        return kinds <= {*self.kinds, SAME} and not operator.spelled[library].setup
+
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        """Inputs are converted to `float`, and the result back to double precision."""
+        spelling = super().transform(operator, library)
+        return spelling.model_copy(update={"call": templates.filled(self.back[library], {"made": spelling.call})})
 
 
 class Integers(_Undeclared):

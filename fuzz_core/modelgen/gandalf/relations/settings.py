@@ -18,7 +18,7 @@ class Multiplier(Defaulted):
 
     number = 10
     statement = "I1 ≡ I2 when separable and depthwise set as depth_multiplier = 1 or default"
-    argument = ("depth_multiplier", "1")
+    arguments = (("depth_multiplier", "1"),)
     examples = (Example("depthwise_conv2d_layer", "tensorflow", "keras.layers.DepthwiseConv2D(k)"),)
 
 
@@ -51,7 +51,7 @@ class Affine(Defaulted):
 
     number = 14
     statement = "I1 ≡ I2 with affine = True or default affine"
-    argument = ("affine", "True")
+    arguments = (("affine", "True"), ("elementwise_affine", "True"), ("center", "True"), ("scale", "True"))
     examples = (Example("batch_norm_layer", "torch", "nn.BatchNorm2d(C, eps=0.0078125, track_running_stats=True)"),)
 
 
@@ -60,5 +60,5 @@ class Tracking(Defaulted):
 
     number = 15
     statement = "I1 ≡ I2 with track_running_stats = True or default track_running_stats"
-    argument = ("track_running_stats", "True")
+    arguments = (("track_running_stats", "True"),)
     examples = (Example("batch_norm_layer", "torch", "nn.BatchNorm2d(C, eps=0.0078125, affine=True)"),)
