@@ -16,6 +16,7 @@ from rich.console import Console
 
 import fuzz_core
 from fuzz_core.cli.streams import close_output, open_output
+from fuzz_core.execution.faults import Faults
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 
 BUGS, USER_ERROR, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
@@ -25,6 +26,7 @@ _SPACE = "free some space, or name a folder on another disk"
 _OPEN = "allow more open files: `ulimit -n 4096`, or give fewer --workers"
 _MEMORY = "end other programs, or give fewer --workers"
 _WRITABLE = "make it writable, or name another folder: --state DIR, NIGHTFUZZ_CACHE, TMPDIR"
+_OURS = "this is a bug in nightfuzz; please report the lines below"
 # Faults of the machine by the number that the system gives them: what is wrong, and the remedy.
 _FAULTS = {
     errno.ENOSPC: ("no space is left on the disk", _SPACE),
@@ -51,6 +53,29 @@ def guarded(work: Callable[[], int], verbose: bool = False) -> int:
     return code if close_output() or code != 0 else USER_ERROR
 
 
+def summed_up(faults: Faults) -> list[str]:
+    """Return the lines of a command's summary about faults of nightfuzz's own code in workers; empty without any."""
+    return [
+        f"{count} of the workers ended by a fault of nightfuzz at {place}" for place, count in faults.counts.items()
+    ]
+
+
+def code_with(faults: Faults, code: int) -> int:
+    """Print the faults of nightfuzz's own code in workers, and return the exit code of a command that had `code`.
+
+    What the command has found is on record, so the faults come last.
+    """
+    if not faults.counts:
+        return code
+    traces = "\n\n".join(faults.traces.values())
+    say(f"{_OURS}\n{_versions()}\n{traces}")
+    return code if code == INTERRUPTED else OUR_BUG
+
+
+def _versions() -> str:
+    return f"nightfuzz {fuzz_core.__version__}, Python {sys.version.split()[0]}, {sys.platform}"
+
+
 def _code_of(work: Callable[[], int], verbose: bool) -> int:
     try:
         code = work()
@@ -67,8 +92,7 @@ def _code_of(work: Callable[[], int], verbose: bool) -> int:
         if isinstance(error, NightfuzzError):
             say(f"failed: {error}", verbose)
             return OUR_BUG
-        versions = f"nightfuzz {fuzz_core.__version__}, Python {sys.version.split()[0]}, {sys.platform}"
-        say(f"this is a bug in nightfuzz; please report the lines below\n{versions}", True)
+        say(f"{_OURS}\n{_versions()}", True)
         return OUR_BUG
     if code == INTERRUPTED:
         say(KEPT)

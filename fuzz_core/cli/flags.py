@@ -95,9 +95,10 @@ def _function(command: CommandLine) -> Any:
     lists = [name for name, each in command.own.items() if get_origin(each.kind) is list]
 
     def perform(context: typer.Context, **given: Any) -> None:
-        from fuzz_core.cli.errors import guarded
+        from fuzz_core.cli.errors import code_with, guarded, summed_up
         from fuzz_core.cli.output import CommandOutput
         from fuzz_core.cli.settings import load, named
+        from fuzz_core.execution.faults import collected_faults
 
         own = {name: given[name] for name in command.own}
         own |= {name: own[name] or [] for name in lists}
@@ -115,7 +116,10 @@ def _function(command: CommandLine) -> Any:
                 if code is not None:
                     return code
             module, _, function = command.work.partition(":")
-            return output.print(getattr(import_module(module), function)(settings, output, **own))
+            with collected_faults(output.note) as faults:
+                report = getattr(import_module(module), function)(settings, output, **own)
+            code = output.print(report._replace(text=[*report.text, *summed_up(faults)]))
+            return code_with(faults, code)
 
         raise typer.Exit(guarded(work, given["verbose"]))
 

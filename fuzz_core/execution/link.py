@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from fuzz_core.execution.faults import note_end
 from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.journal import Entry, Journal
@@ -222,7 +223,9 @@ class Link:
         """How the process ended. One that goes on for longer than a second is killed."""
         status = self.reaper(self)
         # Only now does the journal stand still: a library that closed the pipe has told of its end too early.
-        return Ending(status, self.output.text(), self.journal.read(), self.receive())
+        ending = Ending(status, self.output.text(), self.journal.read(), self.receive())
+        note_end(ending.outcome)
+        return ending
 
     def close(self) -> None:
         """Closes our ends and removes what the process left on disk. Only after `reap`."""

@@ -13,6 +13,8 @@ from time import monotonic
 from typing import NamedTuple
 
 SIZE = 64
+# Exit codes of a worker: an exception of nightfuzz's own code, and one that the library under test has brought about.
+OWN_FAULT, DISTURBED = 70, 71
 # Whether a test is executed, in a way that may take its time.
 INSIDE, DEAR = 1, 2
 _FORM = struct.Struct("<qqdq32s")

@@ -235,7 +235,7 @@ class Worker:
         self.journal.begin(turn.lease, index)
         outcome, verdicts = self.execution.judge(test)
         news = self.novelty.of(test.invocation.api, outcome, self.execution.shown)
-        turn.spoilt = self._spoilt()
+        turn.spoilt = self.is_spoilt()
         watched = (news or test.seed % OPERATORS_PERIOD == 0) and not turn.spoilt
         operators = self._operators(test, outcome) if watched else []
         self.journal.end()
@@ -289,7 +289,8 @@ class Worker:
         outcome, verdicts = self.execution.judge(test, lease.get("redzone", False))
         if lease.get("weigh"):
             verdicts += self.execution.weigh(test, lambda: self.journal.begin(lease["lease"], 0))
-        return {"outcome": outcome, "verdicts": verdicts, "spoilt": self._spoilt()}
+        return {"outcome": outcome, "verdicts": verdicts, "spoilt": self.is_spoilt()}
 
-    def _spoilt(self) -> bool:
+    def is_spoilt(self) -> bool:
+        """Whether the library's switches have changed, or its device is lost."""
         return self.execution.poisoned or self.adapter.state() != self.state

@@ -18,7 +18,7 @@ import socket
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 
@@ -42,7 +42,7 @@ from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker import limits
 from fuzz_core.worker.confinement import NAMESPACE, VARIABLE
 from fuzz_core.worker.execution import Execution
-from fuzz_core.worker.journal import Journal
+from fuzz_core.worker.journal import DISTURBED, OWN_FAULT, Journal
 from fuzz_core.worker.limits import adopt, end_children, wait_for
 from fuzz_core.worker.loop import Channel, Worker, World
 from fuzz_core.worker.observers import GARBAGE, garbage, resident
@@ -58,6 +58,13 @@ OPAQUE = Prim("ellipsis", None)
 MAX_MESSAGE = 1 << 20
 # A seed may save a model; a test of one call has no business with large files.
 FUZZ_FILE_BYTES = 64 << 20
+
+
+Answer = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class DisturbedError(Exception):
+    """An exception of nightfuzz's own code after a test that changed the library's global state."""
 
 
 def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
@@ -144,11 +151,22 @@ def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
     """Works off leases until the controller closes the pipe."""
     world.adapter.prepare()
     worker, programs = Worker(world, channel), Programs(world, channel)
-    answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    answers: dict[str, Answer] = {
         "results": partial(results, programs),
         "tell": partial(tell, worker.execution),
         "test": worker.replay,
     }
+    try:
+        answer_leases(worker, programs, answers)
+    except Exception as error:
+        if worker.is_spoilt():
+            raise DisturbedError("the library's global state had changed before") from error
+        raise
+
+
+def answer_leases(worker: Worker, programs: Programs, answers: Mapping[str, Answer]) -> None:
+    """Work off leases until the controller closes the pipe. answers: by a key of the lease, what answers it."""
+    channel = worker.channel
     for lease in channel.lines():
         asked = next((name for name in answers if name in lease), None)
         if "program" in lease:
@@ -249,8 +267,8 @@ def _reap(pid: int, seconds: float, forked: set[int]) -> int:
 
 
 def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """Never returns: a job that raises ends with exit code 70 and its traceback in the output file."""
-    code = 70
+    """Never returns: a job that raises ends with OWN_FAULT or DISTURBED, and its traceback ends the output file."""
+    code = OWN_FAULT
     try:
         os.setsid()
         incoming, outgoing, output, journal = limits.raise_descriptors(descriptors)
@@ -268,7 +286,12 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
         limits.limit(int(request["memory"]), FUZZ_FILE_BYTES if request["fork"] == "fuzz" else limits.FILE_BYTES)
         JOBS[request["fork"]](world, Channel(incoming, outgoing, Journal(journal)), request)
         code = 0
-    except BaseException:  # noqa: BLE001 - the last line of defence of a process that is about to end
+    except BaseException as error:  # noqa: BLE001 - the last line of defence of a process that is about to end
+        # The library may have taken the memory, or sent a signal.
+        own = isinstance(error, Exception) and not isinstance(error, MemoryError | DisturbedError)
+        code = OWN_FAULT if own else DISTURBED
+        with suppress(Exception):
+            sys.stdout.flush()
         traceback.print_exc()
     finally:
         # A library may have closed them, or put something else in their place.

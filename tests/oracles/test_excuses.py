@@ -11,7 +11,7 @@ import pytest
 import fuzz_core
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.worker import excuses
-from fuzz_core.worker.evidence import BUILDS, MODES, REFUSAL
+from fuzz_core.worker.evidence import BUILDS, MEMORY, MODES, REFUSAL
 from fuzz_core.worker.excuses import EXCUSES, Excuse, find_excuse
 
 ROOT = Path(fuzz_core.__file__).parent
@@ -69,7 +69,7 @@ def test_only_excuses_look_at_the_numbers_of_a_test_case_and_change_them() -> No
 
 
 def test_every_excuse_applies_to_known_relations_and_every_relation_has_one() -> None:
-    known = {*MODES, *BUILDS, REFUSAL}
+    known = {*MODES, *BUILDS, MEMORY, REFUSAL}
     assert {relation for excuse in EXCUSES for relation in excuse.relations} == known
 
 

@@ -1,0 +1,57 @@
+"""Faults of nightfuzz's own code in workers. Such a fault ends its process: it is no finding, and it must be said."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.worker.journal import OWN_FAULT
+
+_BEGIN = "Traceback (most recent call last):"
+_FRAME = re.compile(r'^  File "[^"\n]*\b(?P<file>(?:fuzz_core|nightfuzz)[^"\n]*)", line (?P<line>\d+)', re.MULTILINE)
+
+
+class Faults:
+    """The faults of a command: how often each place in the code failed, and the traceback of its first fault.
+
+    say: gets the text of the first fault of each place as soon as its process has ended.
+    """
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self.say = say
+        self.counts: Counter[str] = Counter()
+        self.traces: dict[str, str] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        """Count a process's end if it is a fault of nightfuzz's own code."""
+        frames = list(_FRAME.finditer(outcome.text))
+        if (outcome.kind, outcome.name) != ("exit", str(OWN_FAULT)) or not frames:
+            return
+        place = f"{frames[-1]['file']}:{frames[-1]['line']}"
+        self.counts[place] += 1
+        if place not in self.traces:
+            self.traces[place] = outcome.text[max(outcome.text.find(_BEGIN), 0) :].rstrip()
+            self.say(f"a fault of nightfuzz at {place} ended a worker; the run goes on\n{self.traces[place]}")
+
+
+_COLLECTING: list[Faults] = []
+
+
+@contextmanager
+def collected_faults(say: Callable[[str], object]) -> Iterator[Faults]:
+    """Collect the faults of all processes that end within the context, in any thread. say: see `Faults`."""
+    faults = Faults(say)
+    _COLLECTING.append(faults)
+    try:
+        yield faults
+    finally:
+        _COLLECTING.remove(faults)
+
+
+def note_end(outcome: Outcome) -> None:
+    """Tell whoever collects faults how a process has ended."""
+    for faults in _COLLECTING:
+        faults.add(outcome)

@@ -1,0 +1,82 @@
+"""An exception of nightfuzz's own code in a worker is counted and told, and costs nothing that was found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import Done, run
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+
+# Of 40 tests in a process one fails in code that belongs to nightfuzz, and none in a process of a library that has
+# changed its switches.
+ADAPTER = """
+import nightfuzz_fakelib
+
+KIND = "own"
+
+class Adapter(nightfuzz_fakelib.Adapter):
+    library = "brittlelib"
+    prefixes = ("fakelib",)
+    looks = 0
+
+    def load(self):
+        import fakelib
+        self.root = fakelib
+        return fakelib
+
+    def state(self):
+        Adapter.looks += 1
+        if Adapter.looks % 40 == 0 and KIND == "own":
+            raise ArithmeticError("planted in an adapter")
+        if Adapter.looks % 40 == 0 and KIND == "memory":
+            raise MemoryError
+        return super().state()
+
+
+class Dialect(nightfuzz_fakelib.Dialect):
+    library = "brittlelib"
+"""
+FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", "*.add")
+
+
+@pytest.fixture(params=["own", "memory"])
+def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Which fault the adapter of brittlelib has: of its own code, or of memory that the library has taken."""
+    (tmp_path / "nightfuzz_brittlelib.py").write_text(ADAPTER.replace('KIND = "own"', f'KIND = "{request.param}"'))
+    monkeypatch.setenv("NIGHTFUZZ_PATH", os.pathsep.join([str(tmp_path), os.environ["NIGHTFUZZ_PATH"]]))
+    monkeypatch.syspath_prepend(tmp_path)
+    return str(request.param)
+
+
+@pytest.fixture
+def fuzzed(kind: str, tmp_path: Path, fakelib_python: str) -> Iterator[Done]:
+    """What a fuzz of the library has printed."""
+    state = tmp_path / "state"
+    info = {"summary": "brittlelib 1", "notes": [], "devices": ["cpu"]}
+    target = TargetRecord("brittlelib-1", f"python:{fakelib_python}", "brittlelib", "1", fakelib_python, info)
+    with open_store(state / "state.db") as store:
+        store.save_target(target)
+        trace(Session(store, target, state, workers=1), TraceOptions(sources=["docs"]))
+    yield run(*FUZZ, "--state", state)
+
+
+def test_a_fault_is_told_with_its_traceback_and_what_was_found_is_kept(fuzzed: Done, kind: str, tmp_path: Path) -> None:
+    place = "a fault of nightfuzz at "
+    if kind == "memory":
+        assert fuzzed.code == 0, fuzzed.err
+        assert place not in fuzzed.out + fuzzed.err
+        return
+    assert fuzzed.code == 3, fuzzed.out + fuzzed.err
+    # Once when it happens, once at the end; in the summary with the number of workers.
+    assert fuzzed.err.count("ArithmeticError: planted in an adapter") == 2
+    assert "this is a bug in nightfuzz; please report the lines below" in fuzzed.err
+    assert "of the workers ended by " + place in fuzzed.out
+    with open_store(tmp_path / "state" / "state.db") as store:
+        assert {bug.api for bug in store.bugs()} == {"fakelib.scale"}
