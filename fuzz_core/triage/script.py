@@ -305,7 +305,7 @@ def render_comparison(
     check = check.replace("{changed}", f"({', '.join(changed)},)")
     actual = way.actual.replace("{x}", "*other" if hoisted else ", ".join(changed))
     lines += _check(check, actual, f"f({', '.join(names)})")
-    more = [*way.imports, *["import time"] * ("time.process_time()" in check)]
+    more = [*way.imports, *["import time"] * ("time.thread_time()" in check)]
     return _written(dialect, [*lines, *_comments(expected, observed)], more)
 
 
