@@ -65,7 +65,9 @@ _COMPARED = [
         r"\A(?P<what>[\w ]{1,40}) is (?P<actual>.{1,80}), expected (?P<expected>.{1,80})",
     )
 ]
-_TIMES = re.compile(r"^expected at most \d+ times the (?P<fast>.{1,80}), got (?P<slow>.{1,80})$", re.MULTILINE)
+_TIMES = re.compile(
+    r"^expected at most (?P<factor>\d+) times the \S+ s (?P<fast>.{1,80}), got \S+ s (?P<slow>.{1,80})$", re.MULTILINE
+)
 _COUNT = re.compile(r"(?:Mismatched elements: |\bin )?(\d+) ?(?:/|of) ?(\d+)(?: \(| elements?)")
 _LARGEST = re.compile(r"Greatest absolute difference: (\S+)")
 _PROPERTY = re.compile(r"\A(?:another )?(shape|dtype|stride|type of result|number of results)\b")
@@ -165,7 +167,8 @@ def happened(kind: str, outcome: Outcome, mode: str = "") -> str:
         # How many pages a script has found differs from run to run.
         return _line(f"memory leak: {outcome.text.partition(chr(10))[0]}")
     if kind == "slow" and (times := _TIMES.search(outcome.text)):
-        return _line(f"takes {times['slow']}, {times['fast']}")
+        # The seconds differ from run to run.
+        return _line(f"takes more than {times['factor']} times as long {times['slow']} as {times['fast']}")
     if found.oracle in ("differential", "nonfinite"):
         return _line(_difference(kind, outcome.text[:READ].strip(), mode))
     if found.title:

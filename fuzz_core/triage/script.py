@@ -24,6 +24,8 @@ _BUILTINS = ("bool", "int", "float", "complex", "str", "bytes", "list", "tuple",
 _NUMPY = re.compile(r"\bnp\.")
 _INSTANCES = ("Tensor", "Variable", "Var")
 _LONG = 16
+# Signs in messages of compilers and of ours, as a keyboard has them.
+_TYPED = str.maketrans({"…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'})  # noqa: RUF001
 NAMES = ("x", "y", "z")
 CALL = "{actual}"
 # A random draw that only the library's own seed makes the same each time.
@@ -124,7 +126,7 @@ def _repeated(statements: list[str]) -> list[str]:
 def comment(text: str) -> str:
     """A comment of one line and at most 100 columns."""
     line = " ".join(["#", *"".join(c if c.isprintable() else " " for c in text).split()])
-    line = line.replace("…", "...").encode("ascii", "backslashreplace").decode()
+    line = line.translate(_TYPED).encode("ascii", "backslashreplace").decode()
     return line if len(line) <= COLUMNS else f"{line[: COLUMNS - 3]}..."
 
 
@@ -305,7 +307,7 @@ def render_comparison(
     check = check.replace("{changed}", f"({', '.join(changed)},)")
     actual = way.actual.replace("{x}", "*other" if hoisted else ", ".join(changed))
     lines += _check(check, actual, f"f({', '.join(names)})")
-    more = [*way.imports, *["import time"] * ("time.process_time()" in check)]
+    more = [*way.imports, *["import time"] * ("time.thread_time()" in check)]
     return _written(dialect, [*lines, *_comments(expected, observed)], more)
 
 

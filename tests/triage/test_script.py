@@ -153,6 +153,11 @@ class DescribeTrust:
         assert {type(s) for s in statements} <= {ast.Import, ast.Expr, ast.Assign}
 
 
+def test_a_comment_has_quotes_as_a_keyboard_has_them() -> None:
+    said = "no match for \N{LEFT SINGLE QUOTATION MARK}operator>\N{RIGHT SINGLE QUOTATION MARK}"
+    assert comment(said) == "# no match for 'operator>'"
+
+
 def test_long_names_are_moved_once_each() -> None:
     wide = tuple((f"a_keyword_as_long_as_those_of_raw_ops_{n}", Prim("str", "x" * 40)) for n in range(4))
     lines = render(TestCase(Invocation("torch.add", (), wide), 0), dialect_of("torch")).splitlines()

@@ -82,8 +82,8 @@ def test_a_script_times_one_thread_and_names_both_calls() -> None:
     assert text.isascii() and text.startswith("import torch\nimport time\n")
 
 
-def test_a_slow_call_says_both_times() -> None:
+def test_a_slow_call_says_the_same_after_each_run() -> None:
     told = "expected at most 5 times the 7.9e-03 s with it, got 6.2e-02 s without oneDNN"
     outcome = Outcome("ok", text=f"9.0e-01 9.1e-01\n{told}")
-    assert happened("slow", outcome) == "takes 6.2e-02 s without oneDNN, 7.9e-03 s with it"
+    assert happened("slow", outcome) == "takes more than 5 times as long without oneDNN as with it"
     assert happened("slow", Outcome("ok", text="9.0e-01")) == "much slower than a call that means the same"
