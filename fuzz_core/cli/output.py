@@ -37,12 +37,14 @@ class BarProgress:
     """A bar with figures, redrawn in place; a context manager."""
 
     def __init__(self, console: Console) -> None:
+        self.is_narrow = console.width < NARROW
+        wide = (
+            [] if self.is_narrow else [BarColumn(bar_width=24), TimeElapsedColumn(), TimeRemainingColumn(compact=True)]
+        )
         self.progress = Progress(
             SpinnerColumn(),
             TextColumn("[bold]{task.description}"),
-            BarColumn(bar_width=24),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(compact=True),
+            *([] if self.is_narrow else wide),
             TextColumn("{task.fields[figures]}", markup=False),
             console=console,
             transient=True,
@@ -65,6 +67,9 @@ class BarProgress:
 
     def advance(self, done: float, **figures: object) -> None:
         """Moves the bar."""
+        if self.is_narrow:
+            # There is room for two: how much was done, and what came of it.
+            figures = {name: value for name, value in figures.items() if name in (next(iter(figures)), "bugs")}
         if self.task is not None:
             self.progress.update(self.task, completed=done, figures=_figures(figures))
 

@@ -147,6 +147,15 @@ def test_a_live_bar_shows_phase_and_figures_and_keeps_notes() -> None:
         assert part in text
 
 
+def test_a_live_bar_on_a_narrow_terminal_shows_phase_progress_and_bugs_whole() -> None:
+    file = StringIO()
+    with BarProgress(Console(file=file, force_terminal=True, width=40)) as display:
+        display.phase("fuzzing", 60)
+        display.advance(30, tests=1048, rate="442/s", inside="8%", apis="1/17", bugs=3)
+        display.progress.refresh()
+    assert "fuzzing" in file.getvalue() and "tests 1048  bugs 3" in file.getvalue() and "…" not in file.getvalue()
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_table_is_as_narrow_as_the_terminal_and_as_wide_as_it_needs_in_a_log(
     terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
