@@ -24,7 +24,10 @@ def picture(printed: str, title: str, width: int, theme: TerminalTheme) -> str:
     """Return what a terminal of that width shows of a text with its colours, as SVG."""
     console = Console(record=True, width=width, file=StringIO())
     for line in printed.splitlines()[:LINES]:
-        console.print(Text.from_ansi(line), overflow="fold", soft_wrap=False)
+        text = Text.from_ansi(line)
+        # A terminal goes on in the next line at its last column, in the middle of a word or not.
+        for row in text.divide(range(width, len(text), width)):
+            console.print(row, soft_wrap=True)
     return console.export_svg(title=title, theme=theme)
 
 

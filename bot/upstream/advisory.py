@@ -7,7 +7,7 @@ import os
 from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.adapters.library import Disclosure
 from fuzz_core.campaign.cases import case, guarded, keep_environment
-from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.output import CommandOutput, Report, Verbatim
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
@@ -30,7 +30,7 @@ def advise(settings: Settings, output: CommandOutput, bug: int, send: bool) -> R
         steps = instructions(text.title, text.body, rules, library)
         data = {"bug": bug, "library": library, "sent": None}
         data |= {"title": bounded(text.title, TITLE), "body": clean(text.body), "place": place_of(rules, library)}
-        return Report(data, steps.splitlines())
+        return Report(data, [Verbatim(steps)])
     if rules is None:
         raise UserError(f"nobody has written down where {library} takes private reports", "look for its SECURITY.md")
     repository = rules.repository

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from itertools import compress
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -36,12 +37,14 @@ class BarProgress:
     """A bar with figures, redrawn in place; a context manager."""
 
     def __init__(self, console: Console) -> None:
+        self.is_narrow = console.width < NARROW
+        wide = (
+            [] if self.is_narrow else [BarColumn(bar_width=24), TimeElapsedColumn(), TimeRemainingColumn(compact=True)]
+        )
         self.progress = Progress(
             SpinnerColumn(),
             TextColumn("[bold]{task.description}"),
-            BarColumn(bar_width=24),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(compact=True),
+            *([] if self.is_narrow else wide),
             TextColumn("{task.fields[figures]}", markup=False),
             console=console,
             transient=True,
@@ -64,6 +67,9 @@ class BarProgress:
 
     def advance(self, done: float, **figures: object) -> None:
         """Moves the bar."""
+        if self.is_narrow:
+            # There is room for two: how much was done, and what came of it.
+            figures = {name: value for name, value in figures.items() if name in (next(iter(figures)), "bugs")}
         if self.task is not None:
             self.progress.update(self.task, completed=done, figures=_figures(figures))
 
@@ -166,6 +172,12 @@ class TextTable(NamedTuple):
     rows: Iterable[Sequence[object]]
 
 
+class Verbatim(str):
+    """Text that is printed as it is, however narrow the terminal: a script or a document, which people copy."""
+
+    __slots__ = ()
+
+
 class Report(NamedTuple):
     """Result of a command. data: printed as JSON where that is asked for; else the text is printed.
 
@@ -215,8 +227,10 @@ class CommandOutput:
             for part in parts:
                 if isinstance(part, TextTable):
                     draw(self.console, part)
-                else:
+                elif isinstance(part, Verbatim) or not self.console.is_terminal:
                     _write(self.console, part)
+                else:
+                    _write(self.console, _wrapped(part, self.console.width))
 
     def note(self, text: str) -> None:
         """Prints a line on standard error, unless the user wants quiet."""
@@ -240,6 +254,18 @@ class CommandOutput:
         return BarProgress(console)
 
 
+def _wrapped(text: str, width: int) -> str:
+    """Returns the text with lines that end at words; what goes on is indented by two more cells."""
+    lines = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        wrapped = textwrap.wrap(
+            line, width, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
+        )
+        lines += wrapped or [""]
+    return "\n".join(lines)
+
+
 def _write(console: Console, text: str) -> None:
     console.print(printable(text), markup=False, highlight=False, emoji=False, soft_wrap=True)
 
@@ -251,18 +277,24 @@ def shorten(names: Sequence[str], most: int = 5) -> str:
 
 
 def draw(console: Console, table: TextTable) -> None:
-    """Prints a table: long cells go on below at words, and a word that is too long is cut, a dotted name at its front.
+    """Prints a table without its empty columns: long cells go on below at words, and a word that is too long is cut, a
+    dotted name at its front.
 
     On a narrow terminal each row is a block of lines.
     """
     rows = [[printable(cell) for cell in row] for row in table.rows]
+    columns = table.columns
+    if rows:
+        full = [any(cells) for cells in zip(*rows, strict=True)]
+        columns = list(compress(columns, full))
+        rows = [list(compress(row, full)) for row in rows]
     if console.width < NARROW:
         for row in rows:
-            console.print(Text("\n".join(_stacked(_labelled(table.columns, row), console.width))))
+            console.print(Text("\n".join(_stacked(_labelled(columns, row), console.width))))
         return
     drawing = Table(box=None, pad_edge=False, header_style="bold")
-    widths = _widths([table.columns, *rows], console.width)
-    for column, width in zip(table.columns, widths, strict=True):
+    widths = _widths([columns, *rows], console.width)
+    for column, width in zip(columns, widths, strict=True):
         drawing.add_column(column, overflow="ellipsis", width=width)
     for row in rows:
         drawing.add_row(*(Text(_fitted(cell, width)) for cell, width in zip(row, widths, strict=True)))
@@ -284,21 +316,24 @@ def _fitted(text: str, width: int) -> str:
 
 
 def _cut(word: str, width: int) -> str:
-    """Returns a word of at most this width; of a dotted name, also of one that is called, the last parts say most."""
+    """Returns a word of at most this width; of a dotted name, also of one that is called, and of a test's, the last
+    parts say most.
+    """
     if cell_len(word) <= width:
         return word
+    mark = "::" if "::" in word else "."
     name, bracket, arguments = word.partition("(")
-    parts = name.split(".")
-    if len(parts) > 2 and all(part.isidentifier() for part in parts):
-        ends = (".".join(parts[first:]) + bracket + arguments for first in range(1, len(parts)))
+    parts = name.split(mark)
+    if len(parts) > 2 and (mark == "::" or all(part.isidentifier() for part in parts)):
+        ends = (mark.join(parts[first:]) + bracket + arguments for first in range(1, len(parts)))
         word = f"…{next((end for end in ends if cell_len(end) < width), parts[-1] + bracket + arguments)}"
     return word if cell_len(word) <= width else f"{set_cell_size(word, width - 1).rstrip()}…"
 
 
 def _labelled(columns: Sequence[str], row: Sequence[str]) -> list[str]:
-    """Returns the cells of a row without a head above it: a number says what it counts."""
+    """Returns the cells of a row without a head above it: a number, a rate and a version say what they are."""
     return [
-        f"{column} {cell}" if place and re.fullmatch(r"[\d,]+(?:[smh]\d*m?)?", cell) else cell
+        f"{column} {cell}" if place and re.fullmatch(r"[\d,]+(?:[smh]\d*m?)?|\d+/\d+|<=\S+", cell) else cell
         for place, (column, cell) in enumerate(zip(columns, row, strict=True))
     ]
 
@@ -308,7 +343,9 @@ def _stacked(row: Sequence[str], width: int) -> list[str]:
     lines = [""]
     for place, cell in enumerate(row):
         for line in cell.splitlines():
-            if cell_len(lines[-1]) + 2 + cell_len(line) <= width and (len(cell) <= SHORT or not place):
+            if cell_len(lines[-1]) + 2 + cell_len(line) <= width and (
+                len(cell) <= SHORT or " " not in cell or not place
+            ):
                 lines[-1] += f"  {line}" if lines[-1] else line
             else:
                 lines += textwrap.wrap(_fitted(line, width - 2), width, initial_indent="  ", subsequent_indent="  ")

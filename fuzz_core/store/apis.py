@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fuzz_core.ir.catalogue import Api, deprecated
-from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.constraints import MAX_TEXT, Constraint
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.base import Base, digest_of, stored
 from fuzz_core.store.records import Coverage, TargetRecord
@@ -87,7 +87,9 @@ class ApiTables(Base):
         """Replaces the target's constraints; where several sources bound the same, the first one stays."""
         with self._transaction():
             self._db.execute("DELETE FROM constraints WHERE target = ?", (target,))
-            self._insert_all("constraints", ((target, *each) for each in constraints))
+            # Longer ones would be refused where the state, or a space file of it, is read as a stranger's.
+            cut = (each._replace(text=each.text[:MAX_TEXT]) for each in constraints)
+            self._insert_all("constraints", ((target, *each) for each in cut))
 
     def constraints(self, target: str) -> list[Constraint]:
         """The target's constraints, by api, argument and kind."""

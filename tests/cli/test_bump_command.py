@@ -76,7 +76,7 @@ def test_a_table_for_people(cli: Cli, state: Path, project: Path) -> None:
         "1 of your 7 traced tests makes calls that change between 1.9.0 and 2.0.0: "
         "project/tests/test_pipeline.py::TestRows::test_each_part_counts."
     )
-    assert "fakelib.row_sum(" in done.out.partition("script: ")[2]
+    assert "fakelib.row_sum(" in done.out.partition("\nchanged: fakelib.row_sum: another shape: ")[2]
     assert "7 tests of 2 files traced on old" in done.out
     assert "tests/test_plots.py: not traced: ModuleNotFoundError" in done.out
     assert "tests/test_pipeline.py::TestRows::test_each_part_counts" in done.out

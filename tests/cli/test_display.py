@@ -11,7 +11,17 @@ from threading import Event
 import pytest
 from rich.console import Console
 
-from fuzz_core.cli.output import LOGS, PLAIN_SECONDS, BarProgress, CommandOutput, LineProgress, Report, TextTable, draw
+from fuzz_core.cli.output import (
+    LOGS,
+    PLAIN_SECONDS,
+    BarProgress,
+    CommandOutput,
+    LineProgress,
+    Report,
+    TextTable,
+    Verbatim,
+    draw,
+)
 
 
 class Clock:
@@ -137,6 +147,15 @@ def test_a_live_bar_shows_phase_and_figures_and_keeps_notes() -> None:
         assert part in text
 
 
+def test_a_live_bar_on_a_narrow_terminal_shows_phase_progress_and_bugs_whole() -> None:
+    file = StringIO()
+    with BarProgress(Console(file=file, force_terminal=True, width=40)) as display:
+        display.phase("fuzzing", 60)
+        display.advance(30, tests=1048, rate="442/s", inside="8%", apis="1/17", bugs=3)
+        display.progress.refresh()
+    assert "fuzzing" in file.getvalue() and "tests 1048  bugs 3" in file.getvalue() and "…" not in file.getvalue()
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_table_is_as_narrow_as_the_terminal_and_as_wide_as_it_needs_in_a_log(
     terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -192,6 +211,29 @@ def test_no_width_breaks_a_word_or_leaves_the_screen(width: int) -> None:
     assert all(len(line) <= width for line in lines)
     known = {"bug", "severity", "api", "what", "happened", "12", "wrong-result", API, *SAID.split()}
     assert [word for word in " ".join(lines).split() if word not in known and "…" not in word] == []
+
+
+def test_prose_ends_lines_at_words_on_a_terminal_and_a_script_stays_as_it_is() -> None:
+    output, script = CommandOutput(), "fakelib.scale(np.zeros((1, 1), np.float32), -1)  # a line to copy"
+    text = "  evidence: its script was minimised and shows it in fresh processes"
+    for terminal, lines in (
+        (True, ["  evidence: its script was minimised and", "    shows it in fresh processes"]),
+        (False, [text]),
+    ):
+        output.console = Console(file=StringIO(), width=40, force_terminal=terminal, color_system=None)
+        output.show(text, Verbatim(script))
+        assert output.console.file.getvalue().splitlines() == [*lines, script]  # type: ignore[attr-defined]
+
+
+def test_a_column_without_a_cell_is_left_out() -> None:
+    lines = drawn(80, ["build", "commit", "tests"], ["a", "", 0], ["b", "", 5])
+    assert [line.split() for line in lines] == [["build", "tests"], ["a", "0"], ["b", "5"]]
+    assert drawn(80, ["build", "commit"]) == ["build  commit"]
+
+
+def test_a_test_that_is_cut_keeps_its_own_name() -> None:
+    [line] = drawn(30, ["kind", "reached from"], ["new", "tests/test_pipeline.py::TestRows::test_each_part"])[1:]
+    assert line.strip() == "…TestRows::test_each_part"
 
 
 def test_a_narrow_terminal_has_a_block_a_row() -> None:

@@ -23,9 +23,9 @@ OWN = SEED._replace(digest="own", name="test_secret_product.py", source="tests")
 def traced(store: Store) -> Store:
     """A store with calls of the library's seed and of the user's, and with a bug."""
     store.save_apis(KEY, [Api("torch.add", "function", ("a", "b"), "add(a, b)")])
-    store.save_constraints(
-        KEY, [Constraint("torch.add", "a", "minimum", (0.0,), "`a` must not be negative.", "docstring")]
-    )
+    # A paragraph of TensorFlow's documentation is longer than what a constraint may hold.
+    text = "`a` must not be negative. " + "Negative numbers are those below zero. " * 20
+    store.save_constraints(KEY, [Constraint("torch.add", "a", "minimum", (0.0,), text, "docstring")])
     shipped = [(add(1), "ok"), (add(2), "ok"), (add(3), "exception"), (add(4), "ok"), (add(5), "ok"), (add(6), "ok")]
     store.save_trace(KEY, SEED._replace(reason="/home/ann"), shipped, {("torch.add", "file"): 1}, {})
     store.save_trace(KEY, OWN, [(add(6), "ok"), (add(77), "ok")], {("torch.add", "secret"): 1}, {})

@@ -12,7 +12,7 @@ from fuzz_core.adapters.library import library_of
 from fuzz_core.adapters.quotes import quoted_in
 from fuzz_core.campaign.cases import Judged, judged
 from fuzz_core.campaign.history import came_with
-from fuzz_core.cli.output import CommandOutput, Report, TextTable
+from fuzz_core.cli.output import CommandOutput, Report, TextTable, Verbatim
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import read_state, target_key
 from fuzz_core.ir.codec import encode_test
@@ -145,7 +145,7 @@ def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
         checks = store.checks(each.first)
         which = next((row.reason for row in store.findings(target, "confirmed", bug) if row.reason), "")
     data = {**_bug_json(each), "checks": [check._asdict() for check in checks], "which": which}
-    return Report(data, [_in_full(each, checks, which)])
+    return Report(data, [_in_full(each, checks, which), "", Verbatim(each.row.script)])
 
 
 def _in_full(each: Judged, checks: Sequence[CheckRow], which: str) -> str:
@@ -155,6 +155,7 @@ def _in_full(each: Judged, checks: Sequence[CheckRow], which: str) -> str:
     others = [f"{member.id} {member.api}" for member in each.cluster.members if member.id != row.id]
     # Of a bug of the documentation the contradiction says it all.
     said = "" if row.kind == "bounds" else row.outcome.text.strip()
+    found_at = row.first_found[:16].replace("T", " ")
     return (
         f"bug {row.id}: {call_of(row.script, row.api)}\n"
         f"{contradiction(row)}\n\n"
@@ -165,13 +166,12 @@ def _in_full(each: Judged, checks: Sequence[CheckRow], which: str) -> str:
         f"looks like the same cause: {', '.join(others) or 'no other bug'}\n"
         f"reproduced {row.hits} of {row.runs} times in fresh processes{f' ({which})' * bool(which)}; "
         f"{row.findings} findings; "
-        f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
+        f"first found {found_at} UTC; {'minimised' if row.minimised else 'not minimised'}\n"
         f"{f'in a model program: {row.origin}{chr(10)}' * bool(row.origin)}"
         f"{_life(each, checks)}"
         f"{f'said: {said}{chr(10)}' * bool(said)}"
         f"{f'frames:{frames}{chr(10)}' * bool(frames)}"
-        f"\n{row.script}"
-    )
+    ).rstrip()
 
 
 def _life(each: Judged, checks: Sequence[CheckRow]) -> str:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from fuzz_core.campaign.changes import Dropped, OwnTests, dropped_apis, own_tests
 from fuzz_core.campaign.comparison import CompareReport, by_cause, worst_first
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.commands.changes import changes_report, compare_builds
+from fuzz_core.cli.commands.changes import changes_report, compare_builds, difference
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
-from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
+from fuzz_core.cli.output import CommandOutput, Report, TextTable, Verbatim, shorten
 from fuzz_core.cli.session import TRACE_SHARE, check_stop, open_sessions, targets_of, trace_phase
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
@@ -43,10 +43,11 @@ def bump(settings: Settings, output: CommandOutput, old: str, new: str) -> Repor
         rows = [[each.kind, each.api, each.said, shorten(each.seeds)] for each in dropped]
         text.append(TextTable(["api", "name", "what is said", "reached from"], rows))
     text += report.text
-    scripts = [f"script: {cause[0].signature}\n\n{cause[0].script}" for cause in _causes(compared.changes)]
-    text += scripts[:SCRIPTS]
-    if len(scripts) > SCRIPTS:
-        text.append(f"{len(scripts) - SCRIPTS} further scripts: `nightfuzz changes --json`")
+    causes = _causes(compared.changes)
+    for first, *_ in causes[:SCRIPTS]:
+        text += ["", f"{first.kind}: {first.api}: {difference(first)}", "", Verbatim(first.script)]
+    if len(causes) > SCRIPTS:
+        text.append(f"{len(causes) - SCRIPTS} further scripts: `nightfuzz changes --json`")
     for each in own.untraced:
         what = f"{each.failed} of {each.tests} tests failed" if each.failed < each.tests else "not traced"
         text.append(f"{each.file}: {what}: {each.reason}")

@@ -90,11 +90,16 @@ def changes_report(
     return Report(data, text)
 
 
+def difference(change: Change) -> str:
+    """Return what a call did before and what it does now, in words."""
+    text = change.signature.partition(": ")[2].partition("baseline: ")[2]
+    if change.before.kind == change.after.kind == "ok":
+        text += f": {change.before.text[:80]} before, now {change.after.text[:80]}"
+    return text
+
+
 def _line(store: Store, cause: Sequence[Change]) -> list[object]:
     first = cause[0]
-    difference = first.signature.partition(": ")[2].partition("baseline: ")[2]
-    if first.before.kind == first.after.kind == "ok":
-        difference += f": {first.before.text[:80]} before, now {first.after.text[:80]}"
     apis = dict.fromkeys(change.api for change in cause)
     seeds = dict.fromkeys(name for change in cause for name in store.seeds_of(change.test.origin))
-    return [first.kind, shorten(list(apis), SHOWN_APIS), difference, shorten(list(seeds))]
+    return [first.kind, shorten(list(apis), SHOWN_APIS), difference(first), shorten(list(seeds))]

@@ -9,7 +9,7 @@ from typing import Any
 
 from fuzz_core.campaign.benign import add_case
 from fuzz_core.campaign.cases import Judged, judged
-from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.output import CommandOutput, Report, Verbatim
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state, target_key
 from fuzz_core.ir.errors import UserError
@@ -50,7 +50,11 @@ def judge(
         if verdict is not None:
             _record(store, each, verdict, reason)
         judgement = store.judgements().get(bug)
-        lines = [_page(each)] if judgement is None else [f"bug {bug} is judged {judgement.verdict}: {judgement.reason}"]
+        lines: list[str] = (
+            [Verbatim(_page(each))]
+            if judgement is None
+            else [f"bug {bug} is judged {judgement.verdict}: {judgement.reason}"]
+        )
         if benign is not None:
             if judgement is None or judgement.verdict != NOT_REAL:
                 remedy = f"judge it first: nightfuzz judge {bug} --as {NOT_REAL} --reason WHY"
@@ -87,7 +91,7 @@ def _walk(store: Store, found: Sequence[Judged], output: CommandOutput) -> Repor
     given: Counter[str] = Counter()
     try:
         for place, each in enumerate(waiting, 1):
-            output.show(f"\n{place} of {len(waiting)}\n{_page(each)}")
+            output.show(Verbatim(f"\n{place} of {len(waiting)}\n{_page(each)}"))
             answer = _answer([*WORDS, SKIP, QUIT])
             if answer == QUIT:
                 break

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fuzz_core.campaign.document import result_since
-from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.output import CommandOutput, Report, Verbatim
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import read_state, target_key
 from fuzz_core.execution.protection import read_protection
@@ -40,7 +40,7 @@ def results(settings: Settings, output: CommandOutput, form: str, since: str | N
         key = target_key(store, settings.target)
         text = FORMATS[form](result_since(store, key, began, read_protection(settings.state)))
     if file is None:
-        return Report(json.loads(text) if form in ("json", "sarif") else {form: text}, [text])
+        return Report(json.loads(text) if form in ("json", "sarif") else {form: text}, [Verbatim(text)])
     try:
         write_whole(file, text)
     except OSError as error:
