@@ -20,7 +20,8 @@ class Projector(nn.Module):
         self.leave = nn.Linear(width, outputs, bias=False)
 
     def execute(self, x: jt.Var) -> jt.Var:
-        x = nn.droppath(self.slope(self.norm(self.enter(x))), p=0.1, is_train=self.is_training())
+        x = self.slope(self.norm(self.enter(x)))
+        x = x + nn.droppath(x, p=0.1, is_train=self.is_training())
         return jt.normalize(self.leave(x + self.path(self.inner(x))), p=2, dim=1)
 
 
