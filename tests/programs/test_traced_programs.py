@@ -14,23 +14,8 @@ from fuzz_core.adapters.dialect import dialect_of, surroundings
 
 PROGRAMS = Path(fuzz_core.programs.__file__).parent / "traced"
 LIBRARIES = ("jittor", "tensorflow", "torch")
-MODELS = {
-    "autoencoder",
-    "cnn",
-    "contrastive",
-    "custom_autograd",
-    "detection_head",
-    "gan",
-    "gnn",
-    "mixture_of_experts",
-    "normalising_flow",
-    "quantised",
-    "rl",
-    "rnn",
-    "sparse",
-    "state_space",
-    "transformer",
-}
+EVERYWHERE = {"cnn", "custom_autograd", "gaussian_process", "quantised", "sparse", "super_resolution"}
+LEAST = 12
 ALLOWED_IMPORTS = {"copy", "functools", "itertools", "math", "warnings", "numpy"}
 
 RUN_ALL = """
@@ -113,9 +98,9 @@ def run_all(
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_the_set_covers_every_model_of_the_list(library: str) -> None:
+def test_a_library_has_enough_programs_and_those_that_all_have(library: str) -> None:
     names = {path.stem for path in (PROGRAMS / library).glob("*.py")}
-    assert names >= MODELS
+    assert len(names) >= LEAST and names >= EVERYWHERE
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

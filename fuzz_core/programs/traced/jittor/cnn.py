@@ -17,6 +17,8 @@ class SeparableConv(nn.Module):
         self.pointwise = nn.Conv2d(inputs, outputs, 1, bias=False)
         self.norm = nn.GroupNorm(num_groups=2, num_channels=outputs, affine=True)
         init.kaiming_normal_(self.pointwise.weight, mode="fan_out", nonlinearity="relu")
+        init.uniform_(self.norm.weight, low=0.9, high=1.1)
+        init.zero_(self.norm.bias)
 
     def execute(self, x: jt.Var) -> jt.Var:
         return nn.relu6(self.norm(self.pointwise(self.depthwise(x))))
@@ -33,11 +35,13 @@ class Cnn(nn.Module):
         self.pool = nn.Pool(3, stride=2, padding=1, ceil_mode=True, op="maximum")
         self.smooth = nn.AvgPool2d((2, 2), count_include_pad=False)
         self.drop = nn.Dropout2d(p=0.1)
+        self.scale = init.xavier_uniform((1, 2 * channels), gain=1.0).reshape(1, 2 * channels, 1, 1)
+        init.one_(self.norm.weight)
         self.head = nn.Sequential(nn.Flatten(1, -1), nn.Linear(16 * channels, 8), nn.ReLU6(), nn.Linear(8, CLASSES))
 
     def execute(self, x: jt.Var) -> jt.Var:
         x = self.pool(nn.relu(self.norm(self.stem(x))))
-        x = self.drop(self.smooth(self.separable(x)))
+        x = self.drop(self.smooth(self.separable(x))) * self.scale
         coarse = nn.AdaptiveMaxPool2d((2, 2))(x)
         return self.head(jt.concat([coarse, nn.AdaptiveAvgPool2d(2)(x)], dim=1))
 
@@ -66,11 +70,15 @@ def main() -> None:
     model = Cnn()
     criterion = nn.CrossEntropyLoss(weight=jt.array([1.0, 0.5, 2.0, 1.0]), ignore_index=-1)
     optimizer = nn.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-4, nesterov=True)
-    scheduler = jt.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    schedulers = [
+        jt.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5),
+        jt.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 2], gamma=0.5),
+    ]
     for _ in range(3):
         loss = criterion(model(augment(images)), labels)
         optimizer.step(loss)
-        scheduler.step()
+        for scheduler in schedulers:
+            scheduler.step()
         assert math.isfinite(loss.item())
     model.eval()
     with jt.no_grad():

@@ -21,6 +21,7 @@ class Projector(nn.Module):
 
     def execute(self, x: jt.Var) -> jt.Var:
         x = self.slope(self.norm(self.enter(x)))
+        x = x + nn.droppath(x, p=0.1, is_train=self.is_training())
         return jt.normalize(self.leave(x + self.path(self.inner(x))), p=2, dim=1)
 
 
@@ -73,6 +74,7 @@ def main() -> None:
     model = Projector(4, 8, 3)
     teacher = copy.deepcopy(model)
     optimizer = jt.optim.SGD(model.parameters(), 0.05, momentum=0.5, dampening=0.1)
+    momentum = jt.optim.Adan(model.parameters(), lr=0.01, betas=(0.98, 0.92, 0.99), weight_decay=1e-3)
     for _ in range(3):
         first, second = (model(view) for view in views(points))
         loss = info_nce(first, second, 0.2) + triplet(first, second, jt.flip(second, 0), 0.3)
@@ -82,6 +84,7 @@ def main() -> None:
         optimizer.clip_grad_norm(1.0, norm_type=2)
         optimizer.step()
         momentum_update(teacher, model, 0.9)
+        momentum.step(uniformity(model(points)))
         assert math.isfinite(loss.item())
     teacher.eval()
     similar = jt.matmul(teacher(points), teacher(points).transpose(1, 0))

@@ -82,6 +82,17 @@ def summary(x: jt.Var) -> jt.Var:
     return correlation - jt.var(x, 0, unbiased=True, keepdims=True)
 
 
+def geometry(x: jt.Var) -> jt.Var:
+    """Nearest rows, angles and products of the rows, each of three numbers."""
+    _, near = jt.misc.knn(x.unsqueeze(0), x.unsqueeze(0), 2)
+    first, second = jt.flatten(jt.cross(x, x.roll(1, 0), dim=1), 0).chunk(2, dim=0)
+    angle = jt.atan2(first, jt.abs(second) + 1.0)
+    upper = jt.triu(jt.matmul(x.t(), x), diagonal=1)
+    squared = jt.baddbmm(upper.triu(0).unsqueeze(0), upper.unsqueeze(0), upper.unsqueeze(0))
+    apart = jt.logical_xor(first > 0.0, second > 0.0).float32()
+    return jt.subtract(angle.sum(), squared.sum()) + apart.sum() + x.gather(1, near[0] % 3).sum()
+
+
 def main() -> None:
     jt.set_global_seed(25)
     table, wanted = make_table()
@@ -94,6 +105,7 @@ def main() -> None:
         optimizer.step(loss)
         assert math.isfinite(loss.item())
     assert bool(jt.isfinite(summary(table)).all()) and integers(table).shape == table.shape
+    assert math.isfinite(geometry(table).item())
     first, second = jt.split(jt.randperm(ROWS), ROWS // 2, dim=0)
     assert len(set(first.tolist()) | set(second.tolist())) == ROWS
 

@@ -17,6 +17,7 @@ def make_model(width: int = 8) -> tf.keras.Model:
     x = layers.Conv1D(2 * width, kernel_size=5, strides=1, activation="swish")(x)
     x = layers.MaxPooling1D(pool_size=2, strides=1, padding="same")(x)
     x = layers.SpatialDropout1D(rate=0.1)(layers.DepthwiseConv1D(3, padding="same")(x))
+    x = layers.AlphaDropout(rate=0.1, seed=3)(layers.SeparableConv1D(width, 3, padding="same", dilation_rate=1)(x))
     x = layers.Bidirectional(layers.LSTM(width, return_sequences=True, implementation=1), merge_mode="sum")(x)
     return tf.keras.Model(frames, layers.Dense(SYMBOLS, activation=tf.nn.log_softmax)(x))
 
@@ -82,7 +83,7 @@ def main() -> None:
     sizes = tf.cast(words.row_lengths(), tf.int32)
     frames = tf.fill([3], features.shape[1])
     model = make_model()
-    optimizer = tf.keras.optimizers.Adam(learning_rate=5e-3, beta_1=0.8)
+    optimizer = tf.keras.optimizers.Adafactor(learning_rate=0.02, beta_2_decay=-0.8, clip_threshold=1.0)
     for _ in range(3):
         with tf.GradientTape() as tape:
             scores = model(mask(features), training=True)

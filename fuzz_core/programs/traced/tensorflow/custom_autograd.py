@@ -59,7 +59,7 @@ class Network(tf.keras.Model):
     def __init__(self, width: int = 6) -> None:
         super().__init__()
         self.enter, self.middle = layers.Dense(width), layers.Dense(width, activation="hard_tanh")
-        self.label, self.domain = layers.Dense(3), layers.Dense(2)
+        self.label, self.domain = layers.Dense(3, activation="softsign"), layers.Dense(2)
         self.scale, self.reverse = ScaledVariable(), reverse_gradient(0.1)
 
     def call(self, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -95,8 +95,13 @@ def main() -> None:
     tf.random.set_seed(0)
     x, labels, domains = tf.random.normal([6, 4]), tf.constant([0, 1, 2, 0, 1, 2]), tf.constant([0, 0, 0, 1, 1, 1])
     model, loss_of = Network(), tf.nn.sparse_softmax_cross_entropy_with_logits
-    optimizer = tf.keras.optimizers.Ftrl(learning_rate=0.05, learning_rate_power=-0.5, l2_regularization_strength=1e-4)
-    for _ in range(3):
+    kinds = tf.keras.optimizers
+    optimizers = (
+        kinds.Ftrl(learning_rate=0.05, learning_rate_power=-0.5, l2_regularization_strength=1e-4),
+        kinds.Adagrad(learning_rate=0.05, initial_accumulator_value=0.2, epsilon=1e-6),
+        kinds.Lion(learning_rate=5e-3),
+    )
+    for optimizer in optimizers:
         with tf.GradientTape() as tape:
             label, domain = model(x)
             loss = tf.reduce_mean(loss_of(labels, label)) + 0.5 * tf.reduce_mean(loss_of(domains, domain))

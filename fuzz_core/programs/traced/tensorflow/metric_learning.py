@@ -67,7 +67,10 @@ def class_losses(features: tf.Tensor, proxies: tf.Tensor, labels: tf.Tensor) -> 
     hinge = losses.Hinge(reduction="sum")(2 * wanted - 1, chances)
     divergence = losses.KLDivergence()(0.9 * wanted + 0.1 / CLASSES, chances)
     circle = losses.Circle(gamma=2.0, margin=0.25)(labels, features)
-    return margins + 0.1 * hinge + divergence + circle + losses.Poisson()(wanted, chances)
+    entropy = tf.math.multiply_no_nan(tf.math.log(chances), chances) + tf.math.xlogy(chances, chances)
+    others = losses.Huber(delta=0.5, reduction="sum_over_batch_size")(wanted, chances) + tf.reduce_mean(entropy)
+    others += losses.CosineSimilarity(axis=-1, reduction="sum")(wanted, chances)
+    return margins + 0.1 * hinge + divergence + circle + losses.Poisson()(wanted, chances) + 0.1 * others
 
 
 def word_loss(table: tf.Variable, bias: tf.Variable, words: tf.Tensor, features: tf.Tensor) -> tf.Tensor:

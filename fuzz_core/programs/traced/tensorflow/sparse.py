@@ -21,7 +21,8 @@ class Ratings(tf.Module):
         plain = tf.nn.embedding_lookup_sparse(self.tags, tags, None, combiner="sqrtn", max_norm=2.0)
         factors = tf.nn.embedding_lookup(self.users, user, max_norm=None)
         bias = tf.math.segment_mean(tf.gather(self.bias, tags.values), tags.indices[:, 0])
-        return tf.reduce_sum(factors * (items + plain), axis=1) + bias
+        spread = tf.math.unsorted_segment_sqrt_n(tf.gather(self.bias, tags.values), tags.indices[:, 0], user.shape[0])
+        return tf.reduce_sum(factors * (items + plain), axis=1) + bias + spread
 
 
 def make_adjacency(count: int) -> tf.SparseTensor:

@@ -83,7 +83,7 @@ def make_batch(count: int) -> tuple[tf.Tensor, tf.Tensor]:
 def masked_loss(target: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=logits)
     weights = tf.cast(target != PADDING, losses.dtype)
-    return tf.math.divide_no_nan(tf.reduce_sum(losses * weights), tf.reduce_sum(weights))
+    return tf.nn.weighted_moments(losses, axes=[0, 1], frequency_weights=weights)[0]
 
 
 def main() -> None:
@@ -95,7 +95,7 @@ def main() -> None:
     for _ in range(3):
         with tf.GradientTape() as tape:
             loss = masked_loss(target, model(source, given))
-        gradients = tape.gradient(loss, model.trainable_variables)
+        gradients, _ = tf.clip_by_global_norm(tape.gradient(loss, model.trainable_variables), clip_norm=1.0)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         assert math.isfinite(float(loss))
     embedded = model.embed(source)
