@@ -29,13 +29,19 @@ Symptom = Literal["inconsistency", "crash", "nan or inf"]
 
 
 class Found(NamedTuple):
-    """A finding. origin: see `store.records.FindingRow`."""
+    """A finding. origin: see `store.records.FindingRow`. known: the fault that the table knows, empty for a new one."""
 
     test: TestCase
     verdict: Verdict
     outcome: Outcome
     origin: str
     symptom: Symptom = "inconsistency"
+    known: str = ""
+
+    def of(self, sides: Sides, operator: str, library: Library) -> Found:
+        """The finding about an operator: its origin says what the table knows of it."""
+        known = sides.table[operator].faults.get(library, "")
+        return self._replace(known=known, origin=f"{self.origin}; known: {known}" if known else self.origin)
 
 
 def disagreed(sides: Sides, whole: Graph, guilty: Culprit) -> tuple[Library, Found]:
@@ -65,14 +71,15 @@ def died(sides: Sides, whole: Graph, found: Deadly) -> tuple[Library, Found]:
     verdict = crash_of(sides, found.library, found.outcome)
     test = TestCase(Invocation(_api(sides, found.graph, 0, found.library)), 0, program=found.program)
     origin = f"{_origin(whole, found.place, None)}, where it is trained"
-    return found.library, Found(test, verdict, found.outcome, origin, "crash")
+    crash = Found(test, verdict, found.outcome, origin, "crash")
+    return found.library, crash.of(sides, found.graph.nodes[0].operator, found.library)
 
 
 def _found(sides: Sides, graph: Graph, library: Library, script: str, said: str, origin: str) -> Found:
     outcome = Outcome("ok", text=said)
     verdict = oracle_of("differential").judge({LIBRARIES: outcome}, sides.sides[library].session.dialect)
     test = TestCase(Invocation(_api(sides, graph, len(graph.nodes) - 1, library)), 0, program=script)
-    return Found(test, verdict, outcome, origin)
+    return Found(test, verdict, outcome, origin).of(sides, graph.nodes[-1].operator, library)
 
 
 def witnesses(sides: Sides, told: Disagreement) -> str:
@@ -99,7 +106,8 @@ def crashed(
         small, precision = smallest_failing(sides, graph, place, library, outcome)
         program = printing(written(small, sides.table, library, precision), f"n{len(small.nodes) - 1}.numpy()")
         test = TestCase(Invocation(_api(sides, graph, place, library)), 0, program=program)
-        yield library, Found(test, verdict, outcome, _origin(graph, place, None), "crash")
+        crash = Found(test, verdict, outcome, _origin(graph, place, None), "crash")
+        yield library, crash.of(sides, graph.nodes[place].operator, library)
 
 
 def _api(sides: Sides, graph: Graph, place: int, library: Library) -> str:
