@@ -109,7 +109,8 @@ class GandalfReport:
         return [
             f"graphs: {self.tests:,} ({domains or 'none'}), of {len(self.operators)} operators",
             f"relations and ways, how often each was asked (and did not hold): {relations or 'none'}",
-            f"findings of {len(self.known)} known faults, for which each build is asked again, and of {len(self.new)} other apis",
+            f"findings of {len(self.known)} known faults, for which each build is asked again, "
+            f"and of {len(self.new)} other apis",
             *(f"known fault: {name} ({times})" for name, times in self.known.most_common(SHOWN)),
             *(f"not known: {name} ({times})" for name, times in self.new.most_common(SHOWN)),
         ]
