@@ -20,7 +20,8 @@ def test_a_report_shows_graphs_operators_relations_and_known_faults_apart() -> N
     report.add(one)
     assert report.lines == [
         "graphs: 6 (asr 2, cv 3, nlp 1), of 2 operators",
-        "relations and ways, how often each was asked (and did not hold): compiled: 1 (0), 2: 5 (0), 13: 4 (1)",
+        "relations of table 4, how often each was asked (and did not hold): 2: 5 (0), 13: 4 (1)",
+        "other checks, the same: compiled: 1 (0)",
         "findings of 1 known faults, for which each build is asked again, and of 1 other apis",
         "known fault: jittor jittor.nn.gelu: rounds its constant (2)",
         "not known: torch torch.tanh (1)",
@@ -31,6 +32,7 @@ def test_a_report_shows_graphs_operators_relations_and_known_faults_apart() -> N
 def test_a_report_on_nothing_says_so() -> None:
     assert GandalfReport().lines == [
         "graphs: 0 (none), of 0 operators",
-        "relations and ways, how often each was asked (and did not hold): none",
+        "relations of table 4, how often each was asked (and did not hold): none",
+        "other checks, the same: none",
         "findings of 0 known faults, for which each build is asked again, and of 0 other apis",
     ]
