@@ -34,10 +34,14 @@ def summary(result: RunResult, blob_url: str = "", notes: Sequence[str] = ()) ->
     return _summary(result, blob_url, notes, mode=result.mode, whole="`results.json`, an artifact of this run")
 
 
-def write_report(path: Path, result: RunResult) -> Path:
-    """Write the summary of a run on this machine, with pictures of models beside it, and return its path."""
+def write_report(path: Path, result: RunResult, notes: Sequence[str] = ()) -> Path:
+    """Write the summary of a run on this machine, with pictures of models beside it, and return its path.
+
+    Args:
+        notes: further lines, which go before those about commands.
+    """
     pictures = {bug.number: name for bug in wording.opened(result) if (name := _drawn(path, bug))}
-    text = _summary(result, "", HERE, pictures, mode="", whole="`nightfuzz bugs`")
+    text = _summary(result, "", (*notes, *HERE), pictures, mode="", whole="`nightfuzz bugs`")
     write_whole(path, text)
     return path
 

@@ -93,10 +93,14 @@ def result_of(store: Store, ran: Ran) -> results.RunResult:
     )
 
 
-def write_report(path: Path, session: Session) -> Path:
-    """Write the report of a session, whose bugs are new where they are on record since it began. Return its path."""
+def write_report(path: Path, session: Session, notes: Sequence[str] = ()) -> Path:
+    """Write the report of a session, whose bugs are new where they are on record since it began. Return its path.
+
+    Args:
+        notes: further lines for the head of the report.
+    """
     found = result_since(session.store, session.target.key, session.began, read_protection(session.state_dir))
-    return summary.write_report(path, found)
+    return summary.write_report(path, found, notes)
 
 
 def result_since(store: Store, key: str, since: datetime, protection: Sequence[str]) -> results.RunResult:

@@ -306,11 +306,11 @@ COMMANDS = {
         "state",
         {
             "number": argument(int, "Number of a tree [default: list them]", None),
-            "draw": option(Path, "--draw", "Write its picture (SVG) to this file"),
+            "draw": option(Path, "--draw", "Write its picture (Markdown with a Mermaid flowchart) to this file"),
         },
         examples=(
             "moco tree",
-            "moco tree 1 --draw tree.svg",
+            "moco tree 1 --draw tree.md",
         ),
     ),
     "gandalf operators": CommandLine(

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from fuzz_core.campaign.gandalf.comparing import BOUNDS, NUDGE, bound, error, moderate, nudged, parties, worst
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.gandalf.findings import Symptom
-from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Disagreement, Runs, found_in, shaken, suspicious
+from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Disagreement, Runs, found_in, loss_in, shaken, suspicious
 from fuzz_core.execution.replay import Array
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
 from fuzz_core.modelgen.gandalf.table import Library
@@ -82,6 +82,31 @@ class DescribeErrors:
 @pytest.mark.parametrize(("symptom", "worth"), [("inconsistency", 1.0), ("crash", 2.0), ("nan or inf", 3.0)])
 def test_symptoms_are_worth_what_is_asked_for(symptom: Symptom, worth: float) -> None:
     assert GandalfOptions(beta=1.0, gamma=2.0, delta=3.0).worth(symptom) == worth
+
+
+class DescribeLosses:
+    OFF = VALUES + 1e-8
+
+    def test_double_precision_that_is_as_good_as_single_is_a_loss(self) -> None:
+        double = {"torch": VALUES, "tensorflow": self.OFF, "jittor": VALUES}
+        told = loss_in(double, double)  # type: ignore[arg-type]
+        assert told is not None and (told.wrong, told.precision, told.decided) == ("tensorflow", DOUBLE, True)
+        assert told.bound < 1e-7 and judged(double) is None
+
+    def test_of_two_it_is_the_one_that_is_known_to_lose(self) -> None:
+        double = {"torch": self.OFF, "tensorflow": VALUES}
+        told, known = (loss_in(double, double, each) for each in ([], ["torch"]))  # type: ignore[arg-type]
+        assert told is not None and not told.decided
+        assert known is not None and (known.wrong, known.decided) == ("torch", True)
+
+    def test_roundings_ties_and_single_precision_are_none(self) -> None:
+        for double, moved in [
+            ({"torch": VALUES, "tensorflow": VALUES + 1e-12}, VALUES),
+            ({"torch": VALUES, "tensorflow": self.OFF}, VALUES + 1.0),
+            ({"torch": VALUES, "tensorflow": VALUES + 1e-3}, VALUES),
+            ({"torch": VALUES, "tensorflow": self.OFF.astype(np.float32)}, VALUES),
+        ]:
+            assert loss_in(double, dict.fromkeys(double, moved)) is None  # type: ignore[arg-type]
 
 
 class DescribeJudgement:

@@ -48,7 +48,7 @@ def sessions(tmp_path: Path, torch_python: Path, tensorflow_python: Path) -> Ite
 
 def sown(names: Mapping[str, tuple[Library, str, str]]) -> dict[str, Operator]:
     """A table of a few simple operators, of which these are spelled wrongly in one library: all are drawn often."""
-    simple = [name for name, each in TABLE.items() if each.pointwise and not each.single and not each.also]
+    simple = [name for name, each in TABLE.items() if each.pointwise and not each.coarse and not each.also]
     table = {name: TABLE[name] for name in simple[::12]}
     for name, (library, call, _) in names.items():
         spelled = {**TABLE[name].spelled, library: Spelling(call=call)}
@@ -140,7 +140,7 @@ def broken(real: Relation) -> Relation:
 def graph_for(relation: Relation) -> Graph:
     """A graph of one operator that the relation applies to."""
     fitting = [each for each in TABLE.values() if any(relation.applies_to(each, library) for library in LIBRARIES)]
-    operator = next(each for each in fitting if not each.single)
+    operator = next(each for each in fitting if not each.coarse)
     return alone(operator, 1, Options(constant=float(bool(relation.constants(operator)))))
 
 

@@ -13,6 +13,7 @@ from sidecases import side_by_side
 from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.findings import died, disagreed, violated
 from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Runs, ran
+from fuzz_core.campaign.gandalf.losses import NAME, lost
 from fuzz_core.campaign.gandalf.relating import miscompiled, mixed, violations
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.sides import Sides
@@ -86,6 +87,25 @@ def test_a_gradient_that_is_wrong_is_found_with_its_operator(sides: Sides) -> No
     program = found.test.program or ""
     assert library == guilty.told.wrong and GRADIENT in program and "gradients[0].numpy()" in program
     assert found.verdict.kind == "wrong-result" and "the gradient of x0" in found.origin
+
+
+def test_an_operator_that_loses_precision_is_found_and_known_faults_are_told_apart(
+    sides: Sides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = "torch.atan(x.float()).double() if x.dtype == torch.double else torch.atan(x)"
+    lossy = {**TABLE["atan"].spelled, "torch": Spelling(call=call)}
+    asked, graph = Counter[str](), chain(node("square"), node("atan"), node("cos"))
+    assert lost(sides, graph, runs_of(sides, graph), asked) == [] and not asked
+    monkeypatch.setitem(sides.table, "atan", TABLE["atan"].model_copy(update={"spelled": lossy}))  # type: ignore[arg-type]
+    guilty = lost(sides, graph, runs_of(sides, graph), asked)
+    assert [(each.place, each.told.decided) for each in guilty] == [(1, False)] and asked == {NAME: 2}
+    assert disagreed(sides, graph, guilty[0])[1].known == ""
+    known = TABLE["atan"].model_copy(update={"spelled": lossy, "loses": {"torch": "computes in float32"}})
+    monkeypatch.setitem(sides.table, "atan", known)  # type: ignore[arg-type]
+    (again,) = lost(sides, graph, runs_of(sides, graph), asked)
+    library, found = disagreed(sides, graph, again)
+    assert (library, found.known, again.told.decided) == ("torch", "computes in float32", True)
+    assert found.origin.endswith("; known: computes in float32")
 
 
 def test_what_has_no_gradient_is_skipped_and_what_dies_of_it_found(

@@ -9,10 +9,14 @@ from typing import Any, cast
 import pytest
 
 from fuzz_core.campaign.gandalf import workshop as module
-from fuzz_core.campaign.gandalf.figures import COMPARED, GandalfReport
+from fuzz_core.campaign.gandalf.engine import _worth
+from fuzz_core.campaign.gandalf.figures import COMPARED, GandalfOptions, GandalfReport
+from fuzz_core.campaign.gandalf.findings import Found
 from fuzz_core.campaign.gandalf.lacking import ENOUGH, PATIENCE, SHARE, Takings
 from fuzz_core.campaign.gandalf.schedule import Asks
-from fuzz_core.campaign.gandalf.workshop import AHEAD, Drawn, Workshop
+from fuzz_core.campaign.gandalf.workshop import AHEAD, Drawn, Judged, Workshop
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
 
 
@@ -54,7 +58,7 @@ def test_they_are_settled_in_order_and_so_many_ahead(used: list[tuple[int, str]]
         # The next graph is made with what was settled before, however long any took.
         assert len(made) == min(2 * AHEAD - 1 + len(settled), 20)
     shop.close()
-    assert [each.chosen for each in settled] == [[("", str(number))] for number in range(20)]
+    assert [each.drawn.chosen for each in settled] == [[("", str(number))] for number in range(20)]
     assert [each.found[0][1] for each in settled] == list(range(20))
     assert {sides for _, sides in used} == {"a", "b"}
 
@@ -74,7 +78,7 @@ def test_what_has_not_begun_is_left_out_where_the_time_is_over(used: list[tuple[
     settled = list(shop(stream(made), None, lambda: len(made) >= 6))
     shop.close()
     assert len(made) == 6 and len(settled) == len(used) <= 6
-    assert [each.chosen[0][1] for each in settled] == sorted(str(seed) for seed, _ in used)
+    assert [each.drawn.chosen[0][1] for each in settled] == sorted(str(seed) for seed, _ in used)
 
 
 def test_what_processes_tell_that_were_ended_is_no_finding(used: list[tuple[int, str]]) -> None:
@@ -124,3 +128,13 @@ def test_what_seldom_fails_goes_on_however_often_it_did() -> None:
         for _ in range(int(2 / SHARE)):
             takings.note(every, {"torch"}, {})
     assert takings.left_out == set()
+
+
+def test_guidance_is_paid_for_its_own_nodes_alone() -> None:
+    """What stands beside them for relations is not its merit."""
+    drawn = Drawn("cv", graph(0), [("", "relu")], Asks("float64", {}), own=1)
+    for place, worth in [(0, 1.0), (1, 0.0)]:
+        found = Found(
+            TestCase(Invocation("f"), 0), Verdict("differential", "wrong-result"), Outcome("ok"), "", place=place
+        )
+        assert _worth(Judged([("torch", found)], GandalfReport(), drawn), GandalfOptions()) == worth

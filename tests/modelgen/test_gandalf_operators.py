@@ -59,16 +59,16 @@ def plain(library: Library) -> Iterator[Case]:
     spelled = [each for each in load().values() if library in each.spelled and library not in each.wrong]
     for operator in spelled[:: JITTOR_PERIOD if library == "jittor" else 1]:
         for seed in SEEDS[library]:
-            if library in operator.single or library != "jittor":
+            if library in operator.coarse or library != "jittor":
                 yield Case(operator.name, seed, "float32")
-            if library not in operator.single:
+            if library not in operator.coarse:
                 yield Case(operator.name, seed, "float64")
         yield from extremes(operator, library)
 
 
 def extremes(operator: Operator, library: Library) -> Iterator[Case]:
     """The operator on the extreme data that it takes."""
-    precision: Precision = "float32" if library in operator.single else "float64"
+    precision: Precision = "float32" if library in operator.coarse else "float64"
     for data in [each for each in KINDS if each != "drawn"]:
         case = Case(operator.name, 0, precision, data=data)
         with suppress(Refused):
@@ -81,9 +81,14 @@ def related(library: Library) -> Iterator[Case]:
     for number, relation in RELATIONS.items():
         applying = [each for each in load().values() if relation.applies_to(each, library)]
         for operator in [each for each in applying if library not in each.wrong]:
-            exact = library not in operator.single and "float64" in relation.precisions
+            exact = library not in operator.coarse and "float64" in relation.precisions
             case = Case(operator.name, 0, "float64" if exact else "float32", bool(relation.constants(operator)))
-            yield from (case, case._replace(relation=number))
+            yield from (reference(case, number), case._replace(relation=number))
+
+
+def reference(case: Case, number: int) -> Case:
+    """The plain case that a case with this relation must agree with."""
+    return case._replace(relation=0, precision=RELATIONS[number].reference or case.precision)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +126,8 @@ def test_relations_hold(results: dict[Library, dict[Case, Any]]) -> None:
     wrong = []
     for library, found in results.items():
         for case in [each for each in found if each.relation and isinstance(found[each], np.ndarray)]:
-            said = _differ(found[case._replace(relation=0)], found[case], case)
+            same = reference(case, case.relation)
+            said = _differ(found[same], found[case], same)
             wrong += [f"{library} {case}: {said}"] if said else []
     assert wrong == []
 

@@ -101,4 +101,4 @@ def test_what_is_no_float_may_end_a_graph() -> None:
 def test_every_library_is_spelled_or_its_absence_explained() -> None:
     for each in load().values():
         assert {*each.spelled, *each.excluded} == set(LIBRARIES)
-        assert all(len(reason) > 8 for reason in (*each.excluded.values(), *each.single.values()))
+        assert all(len(reason) > 8 for reason in (*each.excluded.values(), *each.coarse.values()))

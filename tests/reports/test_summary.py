@@ -100,6 +100,11 @@ def test_the_report_of_a_run_here_is_its_summary(tmp_path: Path) -> None:
     assert [line for line in ours[1:] if ": nightfuzz " not in line] == its[1:]
 
 
+def test_notes_of_a_run_here_stand_in_its_report(tmp_path: Path) -> None:
+    text = write_report(tmp_path / "report.md", result(mode="nightly"), ["graphs: 7 of 9 operators"]).read_text()
+    assert "- graphs: 7 of 9 operators" in text and "nightfuzz known list" in text
+
+
 def test_models_that_libraries_disagree_about_are_drawn_beside_the_report(tmp_path: Path) -> None:
     script = f"x0 = lib.data((2, 3))\nn0 = lib.f(x0)\nassert n0 == 1, '{RESULT}: 1, here 2'"
     made = result(mode="nightly", bugs=(bug(3, regression=True, script=script),))

@@ -78,7 +78,7 @@ def fuzz_graphs(
             known = report.signatures <= experience.signatures
             experience.signatures |= report.signatures
             worth = _worth(judged, options) * (guidance.again if known else 1.0)
-            guidance.told(judged.chosen, TRAP if judged.trap and known else worth)
+            guidance.told(judged.drawn.chosen, TRAP if judged.drawn.trap and known else worth)
             if not report.takings.left_out <= left_out:
                 left_out |= report.takings.left_out
                 grammars |= _grammars(table, left_out, sessions, options, order)
@@ -98,7 +98,7 @@ def _kept(judged: Judged, keeping: Mapping[Library, FindingRecorder], report: Ga
 
 
 def _worth(judged: Judged, options: GandalfOptions) -> float:
-    worth = [options.worth(found.symptom) for _, found in judged.found]
+    worth = [options.worth(found.symptom) for _, found in judged.found if found.place < judged.drawn.own]
     return max([*worth, *[APART * options.beta] * judged.report.rounded], default=0.0)
 
 
@@ -152,7 +152,7 @@ def _graphs(
         experience.structures.add(alike)
         report.trapped += trap
         whole = schedule.extended(graph, grammars[domain], derive(options.seed, domain, number, "beside"))
-        yield Drawn(domain, whole, chosen, schedule.asks(whole), trap)
+        yield Drawn(domain, whole, chosen, schedule.asks(whole), trap, len(graph.nodes))
 
 
 @contextmanager

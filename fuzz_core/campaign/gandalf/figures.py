@@ -16,6 +16,8 @@ from fuzz_core.modelgen.gandalf.table import Domain, Library
 
 # Of so many effective inputs the mean edit distance is told: the pairs grow with the square.
 COMPARED = 300
+# So many known faults are named, and other apis.
+SHOWN = 20
 # What a graph is worth that is apart by no operator's doing, as a share of an inconsistency.
 APART = 0.1
 
@@ -58,9 +60,10 @@ class GandalfReport:
     findings, by domain and symptom (table 5). models: effective ones, with their domains. repeated: generated anew and
     left out. trapped: executed although a graph of the same operators, in the same order of computation, had been
     there. refused: by library and operator, what it did not take. relations: how often each was asked, training and
-    other ways among them. hits: how often each did not hold. skipped: how often a library has no such way. absent: how
-    many operators each build does not have. rounded: graphs that were apart by no operator's doing. signatures: the
-    different ones of findings, by library.
+    other ways among them. hits: how often each did not hold. known, new: findings by library and api, of faults that
+    the table knows and asks each build again for, and all others. skipped: how often a library has no such way.
+    absent: how many operators each build does not have. rounded: graphs that were apart by no operator's doing.
+    signatures: the different ones of findings, by library.
     """
 
     graphs: Counter[str] = field(default_factory=Counter)
@@ -69,6 +72,8 @@ class GandalfReport:
     symptoms: Counter[tuple[str, str]] = field(default_factory=Counter)
     relations: Counter[str] = field(default_factory=Counter)
     hits: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+    new: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
     signatures: set[tuple[Library, str]] = field(default_factory=set)
@@ -95,6 +100,24 @@ class GandalfReport:
         found = f"{self.effective.total():,} effective, mean edit distance {self.diversity():.2f}"
         return f"{made} in {self.seconds:.0f} s ({rate:.1f} per second), {found}"
 
+    @property
+    def lines(self) -> list[str]:
+        """Graphs by domain, asks and hits by relation, and findings, known faults apart, each in a short line."""
+        domains = ", ".join(f"{domain} {times}" for domain, times in sorted(self.graphs.items()))
+        asked = sorted(self.relations.items(), key=lambda each: (len(each[0]), each[0]))
+        said = {name: f"{name.removeprefix('relation ')}: {times} ({self.hits[name]})" for name, times in asked}
+        relations = ", ".join(each for name, each in said.items() if name.startswith("relation "))
+        others = ", ".join(each for name, each in said.items() if not name.startswith("relation "))
+        return [
+            f"graphs: {self.tests:,} ({domains or 'none'}), of {len(self.operators)} operators",
+            f"relations of table 4, how often each was asked (and did not hold): {relations or 'none'}",
+            f"other checks, the same: {others or 'none'}",
+            f"findings of {len(self.known)} known faults, for which each build is asked again, "
+            f"and of {len(self.new)} other apis",
+            *(f"known fault: {name} ({times})" for name, times in self.known.most_common(SHOWN)),
+            *(f"not known: {name} ({times})" for name, times in self.new.most_common(SHOWN)),
+        ]
+
     def diversity(self, domain: str = "") -> float:
         """The mean edit distance of effective models, of one domain where it is named (table 7)."""
         return diversity([operators for of, operators in self.models if domain in ("", of)])
@@ -106,6 +129,7 @@ class GandalfReport:
             **plain,
             "tests": self.tests,
             "operators": sorted(self.operators),
+            "apis": len(self.operators),
             "signatures": len(self.signatures),
             "takings": sorted(self.takings.left_out),
             "symptoms": {" ".join(each): count for each, count in sorted(self.symptoms.items())},

@@ -29,13 +29,23 @@ Symptom = Literal["inconsistency", "crash", "nan or inf"]
 
 
 class Found(NamedTuple):
-    """A finding. origin: see `store.records.FindingRow`."""
+    """A finding. origin: see `store.records.FindingRow`. known: the fault that the table knows, empty for a new one.
+
+    place: of its node in the whole graph.
+    """
 
     test: TestCase
     verdict: Verdict
     outcome: Outcome
     origin: str
     symptom: Symptom = "inconsistency"
+    known: str = ""
+    place: int = 0
+
+    def of(self, sides: Sides, operator: str, library: Library) -> Found:
+        """The finding about an operator: its origin says what the table knows of it."""
+        known = sides.table[operator].faults.get(library, "")
+        return self._replace(known=known, origin=f"{self.origin}; known: {known}" if known else self.origin)
 
 
 def disagreed(sides: Sides, whole: Graph, guilty: Culprit) -> tuple[Library, Found]:
@@ -49,7 +59,7 @@ def disagreed(sides: Sides, whole: Graph, guilty: Culprit) -> tuple[Library, Fou
     script = asserting(program, array, GRADIENT if guilty.of else RESULT, expected)
     origin = _origin(whole, guilty.place, told) + (f", the gradient of {guilty.of}" if guilty.of else "")
     said = f"{GRADIENT if guilty.of else RESULT}\n{expected.witnesses}"
-    found = _found(sides, graph, told.wrong, script, said, origin)
+    found = _found(sides, graph, told.wrong, script, said, origin)._replace(place=guilty.place)
     return told.wrong, found if isfinite(told.seen) else found._replace(symptom="nan or inf")
 
 
@@ -57,7 +67,8 @@ def violated(sides: Sides, whole: Graph, found: Violation) -> tuple[Library, Fou
     """A library's result of the same operator computed in another way, which has to be the same."""
     origin = f"{_origin(whole, found.place, None)}, where {found.way.told}"
     said = f"{found.way.said}\n{found.expected.witnesses}"
-    return found.library, _found(sides, found.graph, found.library, found.script, said, origin)
+    made = _found(sides, found.graph, found.library, found.script, said, origin)
+    return found.library, made._replace(place=found.place)
 
 
 def died(sides: Sides, whole: Graph, found: Deadly) -> tuple[Library, Found]:
@@ -65,14 +76,15 @@ def died(sides: Sides, whole: Graph, found: Deadly) -> tuple[Library, Found]:
     verdict = crash_of(sides, found.library, found.outcome)
     test = TestCase(Invocation(_api(sides, found.graph, 0, found.library)), 0, program=found.program)
     origin = f"{_origin(whole, found.place, None)}, where it is trained"
-    return found.library, Found(test, verdict, found.outcome, origin, "crash")
+    crash = Found(test, verdict, found.outcome, origin, "crash", place=found.place)
+    return found.library, crash.of(sides, found.graph.nodes[0].operator, found.library)
 
 
 def _found(sides: Sides, graph: Graph, library: Library, script: str, said: str, origin: str) -> Found:
     outcome = Outcome("ok", text=said)
     verdict = oracle_of("differential").judge({LIBRARIES: outcome}, sides.sides[library].session.dialect)
     test = TestCase(Invocation(_api(sides, graph, len(graph.nodes) - 1, library)), 0, program=script)
-    return Found(test, verdict, outcome, origin)
+    return Found(test, verdict, outcome, origin).of(sides, graph.nodes[-1].operator, library)
 
 
 def witnesses(sides: Sides, told: Disagreement) -> str:
@@ -99,7 +111,8 @@ def crashed(
         small, precision = smallest_failing(sides, graph, place, library, outcome)
         program = printing(written(small, sides.table, library, precision), f"n{len(small.nodes) - 1}.numpy()")
         test = TestCase(Invocation(_api(sides, graph, place, library)), 0, program=program)
-        yield library, Found(test, verdict, outcome, _origin(graph, place, None), "crash")
+        crash = Found(test, verdict, outcome, _origin(graph, place, None), "crash", place=place)
+        yield library, crash.of(sides, graph.nodes[place].operator, library)
 
 
 def _api(sides: Sides, graph: Graph, place: int, library: Library) -> str:

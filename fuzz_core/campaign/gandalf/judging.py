@@ -9,6 +9,7 @@ from fuzz_core.campaign.gandalf.failing import first_failing
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed, violated
 from fuzz_core.campaign.gandalf.looking import PRECISIONS, Disagreement, Runs, precisions, ran, suspicious
+from fuzz_core.campaign.gandalf.losses import NAME, lost
 from fuzz_core.campaign.gandalf.relating import miscompiled, mixed, violations
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.sides import Sides
@@ -30,6 +31,10 @@ def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport, asks:
     found = _found(sides, graph, report, asks)
     if found:
         report.effective[domain] += 1
+        report.known.update(
+            f"{library} {each.test.invocation.api}: {each.known}" for library, each in found if each.known
+        )
+        report.new.update(f"{library} {each.test.invocation.api}" for library, each in found if not each.known)
         report.symptoms.update((domain, each.symptom) for _, each in found)
         report.models.append((domain, operators_of(graph)))
     return found
@@ -64,8 +69,9 @@ def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport, ask
     every += mixed(sides, graph, runs, rng, report.relations)
     if rng.chance(COMPILED):
         every += miscompiled(sides, graph, runs, rng.choice(PRECISIONS), report.relations, report.skipped)
-    report.hits.update(each.way.name for each in every)
-    found = [violated(sides, graph, each) for each in every]
+    losses = lost(sides, graph, runs, report.relations)
+    report.hits.update([*(each.way.name for each in every), *[NAME] * len(losses)])
+    found = [*(violated(sides, graph, each) for each in every), *(disagreed(sides, graph, each) for each in losses)]
     return [*found, *_trained(sides, graph, runs, report)] if rng.chance(TRAINED) else found
 
 

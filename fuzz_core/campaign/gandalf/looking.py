@@ -30,6 +30,11 @@ from fuzz_core.modelgen.gandalf.table import Library
 DOUBLE: Precision = "float64"
 SINGLE: Precision = "float32"
 PRECISIONS: tuple[Precision, ...] = (DOUBLE, SINGLE)
+# Double precision keeps fifteen digits. A result that is off by more has lost some to single precision.
+LOSS = 1e-9
+# Data that is nudged by a rounding of single precision may move a result by so much: a rounding of double precision
+# moves it by far less than a loss.
+STEADY = 1e-2
 
 
 class Disagreement(NamedTuple):
@@ -95,7 +100,7 @@ def results_of(came: Mapping[Library, Came]) -> dict[Library, Results]:
 
 def precisions(sides: Sides, graph: Graph) -> dict[int, Precision]:
     """For each node the precision in which all libraries have it at the most."""
-    single = [set(sides.table[node.operator].single) & set(sides.sides) for node in graph.nodes]
+    single = [set(sides.table[node.operator].coarse) & set(sides.sides) for node in graph.nodes]
     return {place: SINGLE if each else DOUBLE for place, each in enumerate(single)}
 
 
@@ -169,6 +174,25 @@ def _rounded(
     first = wrong[0]
     witnesses = tuple(each for each in double if each not in wrong)
     return _told(first, SINGLE, witnesses, True, single[first], double[first], most[first])
+
+
+def loss_in(
+    double: Mapping[Library, Array], nudge: Mapping[Library, Array], known: Sequence[Library] = ()
+) -> Disagreement | None:
+    """A library whose double precision is further from that of others than its roundings, but within single precision.
+
+    known: libraries of which the table says so: of two, one of these is wrong.
+    """
+    if not moderate(list(double.values())) or any(each.dtype != np.float64 for each in double.values()):
+        return None
+    found = parties(double, LOSS)
+    if len(found) == 1 or any(error(each, nudge[library]) > STEADY for library, each in double.items()):
+        return None
+    right, wrong = sorted(found, key=lambda each: (-len(each), each[0] in known))[:2]
+    if error(double[right[0]], double[wrong[0]]) > BOUNDS[DOUBLE]:
+        return None
+    decided = len(right) > len(wrong) or wrong[0] in known
+    return _told(wrong[0], DOUBLE, tuple(right), decided, double[wrong[0]], double[right[0]], LOSS)
 
 
 def _told(

@@ -106,7 +106,7 @@ def _alone(sides: Sides, graph: Graph, library: Library, way: Way, precision: Pr
     other = way.last(sides, graph, library, precision)
     if plain is None or nudged is None or other is None or plain.shape != other.shape or not moderate([plain]):
         return None
-    single = library in sides.table[graph.nodes[place].operator].single
+    single = library in sides.table[graph.nodes[place].operator].coarse
     most, far = bound(SINGLE if single else reference, plain, nudged), error(plain, other)
     if far <= most or (precision == SINGLE and far <= _rounding(sides, graph, library, way)):
         return None

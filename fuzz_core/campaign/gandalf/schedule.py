@@ -54,7 +54,7 @@ class Schedule:
         """The graph beside operators on data of their own, to which the relations apply that were asked least."""
         known = {each.name: each for each in (*operators.starts, *operators.inner, *operators.ends)}
         fitting = {
-            name: each for name, each in known.items() if not set(self.libraries) & set(each.wrong) and not each.single
+            name: each for name, each in known.items() if not set(self.libraries) & set(each.wrong) and not each.coarse
         }
         wanted = [number for number in self._ranked(self.asked) if self.applying[number] & set(fitting)]
         for number in wanted[:ADDED]:

@@ -20,12 +20,14 @@ from fuzz_core.modelgen.gandalf.table import Domain, Library
 
 # So many graphs for each set are made before the first of them is settled: one that takes long holds up no other.
 AHEAD = 4
+# More nodes than a graph has.
+MANY = 1 << 20
 
 
 class Drawn(NamedTuple):
     """A graph to be executed. chosen: how a guidance made it. trap: whether one of its structure was there before.
 
-    asks: the relations that it is asked.
+    asks: the relations that it is asked. own: how many nodes guidance chose, before those that stand beside them.
     """
 
     domain: Domain
@@ -33,15 +35,15 @@ class Drawn(NamedTuple):
     chosen: list[Pair]
     asks: Asks
     trap: bool = False
+    own: int = MANY
 
 
 class Judged(NamedTuple):
-    """What became of a graph."""
+    """What became of a graph, as it was drawn."""
 
     found: list[tuple[Library, Found]]
     report: GandalfReport
-    chosen: list[Pair]
-    trap: bool = False
+    drawn: Drawn
 
 
 class Workshop:
@@ -83,6 +85,6 @@ class Workshop:
         try:
             found = judged(sides, drawn.graph, drawn.domain, report, drawn.asks)
             # A process that has been ended tells nothing of its library.
-            return Judged([] if self.stopped() else found, report, drawn.chosen, drawn.trap)
+            return Judged([] if self.stopped() else found, report, drawn)
         finally:
             self.free.put(sides)

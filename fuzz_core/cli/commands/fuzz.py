@@ -103,14 +103,14 @@ def fuzz_libraries(sessions: Mapping[Library, Session], settings: Settings, end:
     )
     engine = GandalfEngine(sessions, options)
     triaged = dict(zip(sessions, _worked(engine, settings, _seed(settings), end), strict=True))
-    paths = {}
+    paths, fuzzed = {}, engine.report
     for library, session in sessions.items():
         keep_environment(session.store, session.target)
         path = session.state_dir / f"report-{session.target.library}.md"
-        paths[library] = str(write_report(path, session))
-    fuzzed = engine.report
+        paths[library] = str(write_report(path, session, fuzzed.lines))
     text = [
         fuzzed.told,
+        *fuzzed.lines,
         f"findings: {fuzzed.findings} seen, {fuzzed.kept} kept; {fuzzed.rounded} graphs only rounded",
         *(
             f"{library}: examined: {_settled(each)}; {each.left} wait; new bugs: {len(each.bugs)}; {paths[library]}"

@@ -22,7 +22,13 @@ def operators(settings: Settings, output: CommandOutput) -> Report:
 
 
 def _said(operator: Operator, library: Library) -> str:
-    for words, why in (("wrong", operator.wrong), ("not there", operator.excluded), ("single", operator.single)):
+    words_and_reasons = {
+        "wrong": operator.wrong,
+        "loses precision": operator.loses,
+        "not there": operator.excluded,
+        "single": operator.single,
+    }
+    for words, why in words_and_reasons.items():
         if library in why:
             return f"{words}: {why[library]}"
     return "yes"

@@ -17,7 +17,7 @@ from fuzz_core.cli.settings import Settings, check
 from fuzz_core.cli.state import read_state
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.files import write_whole
-from fuzz_core.modelgen.moco.drawing import svg
+from fuzz_core.modelgen.moco.drawing import mermaid
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.kinds import kind_of
 from fuzz_core.modelgen.moco.knowledge.authors import AuthorsFiles
@@ -97,7 +97,7 @@ def tree(settings: Settings, output: CommandOutput, number: int | None, draw: Pa
         if number is None:
             raise UserError("which tree is to be drawn?", "name its number: `nightfuzz moco tree` lists them")
         try:
-            write_whole(draw, svg(nodes, f"{trees[0].program} on {trees[0].target}"))
+            write_whole(draw, mermaid(nodes, f"{trees[0].program} on {trees[0].target}"))
         except OSError as error:
             raise UserError(f"{draw} cannot be written: {error.strerror}", "name another file") from error
         return Report([row._asdict() for row in trees])

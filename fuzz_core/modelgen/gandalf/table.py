@@ -63,7 +63,9 @@ class Operator(_Entry):
     may be. requires: expressions that must hold. weights: patterns whose kind says how they are drawn; the names of
     kernels begin with w, those of biases with b. gives: the pattern of the result. excluded: why a library has no
     spelling. limits: expressions that must hold besides where a library is among those compared. single: why a library
-    computes it in float32 alone. wrong: what a library did with its spelling, other than documented, when it was
+    computes it in float32 alone, which is
+    documented. loses: why its double precision is as good as single precision alone, though nothing says so: a bug,
+    which later builds may not have. wrong: what a library did with its spelling, other than documented, when it was
     verified: a bug, which later builds may not have. also: other spellings of the same, by the number of the relation
     that makes them (table 4).
     """
@@ -81,6 +83,7 @@ class Operator(_Entry):
     excluded: dict[Library, str] = {}
     limits: dict[Library, tuple[str, ...]] = {}
     single: dict[Library, str] = {}
+    loses: dict[Library, str] = {}
     wrong: dict[Library, str] = {}
     also: dict[Library, dict[int, Spelled]] = {}
 
@@ -88,6 +91,16 @@ class Operator(_Entry):
     def inputs(self) -> tuple[Pattern, ...]:
         """The patterns of what it takes, in order."""
         return tuple(map(pattern, self.takes.values()))
+
+    @property
+    def coarse(self) -> dict[Library, str]:
+        """Why a library's result is as good as single precision alone, documented or not."""
+        return {**self.single, **self.loses}
+
+    @property
+    def faults(self) -> dict[Library, str]:
+        """What a library is known to do other than documented."""
+        return {**self.loses, **self.wrong}
 
     @property
     def pointwise(self) -> bool:
@@ -152,7 +165,7 @@ def _check_libraries(operator: Operator) -> None:
     for library in LIBRARIES:
         if (library in operator.spelled) == (library in operator.excluded):
             raise ValueError(f"{library} must stand in one of spelled and excluded")
-    for field in (operator.limits, operator.single, operator.wrong, operator.also):
+    for field in (operator.limits, operator.single, operator.loses, operator.wrong, operator.also):
         if strangers := set(field) - set(operator.spelled):
             raise ValueError(f"{sorted(strangers)[0]} has no spelling")
 

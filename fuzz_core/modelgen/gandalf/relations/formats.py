@@ -113,7 +113,7 @@ class Floats(_Undeclared):
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
         """Where an operator computes element by element on nothing but such inputs, and gives them."""
-        if not (super().applies_to(operator, library) and operator.pointwise) or library in operator.single:
+        if not (super().applies_to(operator, library) and operator.pointwise) or library in operator.coarse:
             return False
         kinds = {each.kind for each in (*operator.inputs, pattern(operator.gives))}
         return kinds <= {*self.kinds, SAME} and not operator.spelled[library].setup
