@@ -287,9 +287,9 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
         JOBS[request["fork"]](world, Channel(incoming, outgoing, Journal(journal)), request)
         code = 0
     except BaseException as error:  # noqa: BLE001 - the last line of defence of a process that is about to end
-        # The library may have taken the memory, or sent a signal.
-        own = isinstance(error, Exception) and not isinstance(error, MemoryError | DisturbedError)
-        code = OWN_FAULT if own else DISTURBED
+        # The library may have taken the memory, or sent a signal. A seed may have replaced whatever it likes.
+        is_brought_about = request["fork"] == "seed" or isinstance(error, MemoryError | DisturbedError)
+        code = OWN_FAULT if isinstance(error, Exception) and not is_brought_about else DISTURBED
         with suppress(Exception):
             sys.stdout.flush()
         traceback.print_exc()

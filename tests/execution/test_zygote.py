@@ -129,7 +129,7 @@ ENDS: dict[str, tuple[str, str, str]] = {
     "abort": ("import os; os.abort()", "signal", "SIGABRT"),
     "segfault": ("import ctypes; ctypes.string_at(0)", "signal", "SIGSEGV"),
     "killed": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signal", "SIGKILL"),
-    "interrupt": ("raise KeyboardInterrupt", "exit", "70"),
+    "interrupt": ("raise KeyboardInterrupt", "exit", "71"),
     "closed pipe": ("import os; os.closerange(3, 301)", "exit", "0"),
     "hang": ("while True: pass", "timeout", "1 s"),
 }
