@@ -341,7 +341,7 @@ class _Planner:
             return self._extend(still[0], umbrella, fresh)
         closed = max((issue.closed_at for issue in mine), default=None)
         if not room or (closed is not None and self.now - closed < COOLDOWN):
-            self.notes.append(f"{len(fresh)} crashes on corner-case arguments of {umbrella.library} wait to be filed")
+            self.notes.append(f"{len(fresh)} bugs of {umbrella.library} that do not go alone wait to be filed")
             return None
         # An item may get an issue of its own one day, so the marker names no items.
         marker = marker_of("umbrella", umbrella.library, next(iter(fresh)))
@@ -353,7 +353,7 @@ class _Planner:
         more = {key: lines[key] for key in fresh if key in lines and key not in there}
         _, fitting = extended(issue.view.body, more)
         if left := len(more) - len(fitting):
-            self.notes.append(f"{left} crashes on corner-case arguments have no room in #{issue.number}")
+            self.notes.append(f"{left} bugs that do not go alone have no room in #{issue.number}")
         if not fitting:
             return None
         is_ours = issue.record.title == issue.view.title != umbrella.title

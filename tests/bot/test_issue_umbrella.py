@@ -68,7 +68,7 @@ def test_without_its_anchor_a_body_is_left_alone() -> None:
     world.hub.change(1, body="my own list")
     made = world.night(umbrella("a", "b"))
     assert (made.actions, world.body()) == ((), "my own list")
-    assert made.notes == ("1 crashes on corner-case arguments have no room in #1",)
+    assert made.notes == ("1 bugs that do not go alone have no room in #1",)
 
 
 def test_a_closed_umbrella_is_followed_by_one_for_what_is_new() -> None:
