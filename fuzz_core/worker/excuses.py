@@ -33,6 +33,7 @@ from fuzz_core.worker.evidence import (
 )
 from fuzz_core.worker.nearby import (
     aside,
+    floated,
     grown,
     has_nan,
     has_ties,
@@ -233,9 +234,16 @@ def _moves_far(found: Difference) -> bool:
 
 
 def _rounds_result(found: Difference) -> bool:
-    """Whether a few roundings of the input move the plain result about as far as the modes are apart."""
-    apart = found.adapter.error(found.reference, found.result)
-    plain = _rounded(found, found.case, found.way.against)
+    """Whether a few roundings of the input move the plain result about as far as the modes are apart.
+
+    Integers that real numbers are computed from are rounded as real numbers, which have the same result.
+    """
+    apart, case = found.adapter.error(found.reference, found.result), found.case
+    if not found.is_whole and not any(scales(case)) and (case := floated(case)) != found.case:
+        same = found.run(case, found.way.against)
+        if same is None or found.adapter.differences(found.reference, same[0], found.relation):
+            return False
+    plain = _rounded(found, case, found.way.against)
     return any(each and found.adapter.error(found.reference, each[0]) * AMPLIFIED >= apart for each in plain)
 
 

@@ -30,9 +30,16 @@ Elements = NDArray[Any]
 def aside(test: TestCase) -> TestCase:
     """Every real number a little off, by an amount that depends on where it stands: ties and kinks are gone.
 
+    A tiny number moves away from zero as far as zero does: to a difference quotient, tiny numbers are one.
     In single precision where that is more than there is: else equal ones would be rounded to equal ones.
     """
-    return _changed(test, lambda drawn: drawn * (1 + _places(drawn)) + (drawn == 0) * _places(drawn), "float32")
+
+    def moved(drawn: Elements) -> Elements:
+        places = _places(drawn)
+        away = np.where(drawn == 0, places, np.copysign(places, drawn))
+        return np.where(np.abs(drawn) < ASIDE, drawn + away, drawn * (1 + places))
+
+    return _changed(test, moved, "float32")
 
 
 def nudged(test: TestCase) -> TestCase:
@@ -60,6 +67,17 @@ def rounded(test: TestCase, roundings: int) -> TestCase:
 def widened(test: TestCase) -> TestCase:
     """Return the call with every real number in double precision."""
     return _changed(test, lambda drawn: drawn, "float64")
+
+
+def floated(test: TestCase) -> TestCase:
+    """Return the call with every tensor of integers as one of real numbers in single precision."""
+
+    def of(tensor: Tensor) -> Tensor:
+        if DTYPES[tensor.dtype].kind not in INTEGER or not tensor.size:
+            return tensor
+        return tensor._replace(dtype="float32", fill=Fill("values", data=pack(elements(tensor).astype(np.float32))))
+
+    return _with(test, of)
 
 
 def tempered(test: TestCase) -> TestCase:

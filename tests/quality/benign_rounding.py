@@ -44,6 +44,13 @@ TORCH: tuple[Case, ...] = (
     case("second derivative of a large power", "torch.norm", c(578.0, requires_grad=True), p=59),
     case("second derivative of a large power", "torch.linalg.vector_norm", u(3, low=400, high=578.0), 59),
     case("argument reduction of a sine", "torch.cos", u(8, low=1e5, high=2e6)),
+    case("rounding in a Fourier transform of integers", "torch.fft.hfftn", u(4098, high=2, dtype="int64")),
+    case(
+        "rounding in a Fourier transform of integers",
+        "torch.fft.ifftn",
+        u(51, 1, 1, 31, 2, low=-(2**40), high=2**40, dtype="int64"),
+    ),
+    case("nearly equal tiny numbers", "torch.aminmax", k(4.3e-19, 3.6e-19, 3.0e-19, requires_grad=True)),
     case("exp close to one", "torch.expm1", u(8, low=1e-7, high=1e-5)),
     case("logarithm close to one", "torch.log", u(8, low=0.999999, high=1.000001)),
     case(
