@@ -170,7 +170,8 @@ class Examiner:
         replayed = is_replayed(finding.verdict, self.dialect)
         # Forks are quick. If no attempt shows itself in a fork, each has an interpreter, the seeded one for both. Other
         # modes than the one that a worker died in have one if the fault may have been long before the death.
-        modes = None if corrupts_heap(finding.outcome) else (PLAIN, finding.verdict.mode)
+        own = finding.verdict.mode
+        modes = None if corrupts_heap(finding.outcome) else (PLAIN, own, self.dialect.way_of(own))
         likely = [each for each in attempts if modes is None or each.finding.verdict.mode in modes]
         seeded = [each for each in likely if each.seeded or each._replace(seeded=True) not in likely]
         tried = (

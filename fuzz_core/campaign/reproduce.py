@@ -147,8 +147,9 @@ class _Failure(Reproduction):
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
         """The call as it is comes before the mode in which a worker died: that may have been its second execution."""
         yield from super().attempts(_in(PLAIN, finding), small)
-        # The mode that the journal names, or else those that were executed for the test case.
+        # The mode in which it failed, or else those that were executed for the test case.
         own = finding.verdict.mode
+        own = own if finding.test.program else self.dialect.way_of(own) or own
         modes = self.dialect.programs if finding.test.program else self.dialect.ways
         if finding.outcome.kind != "signal" and own not in modes:
             return

@@ -79,3 +79,13 @@ def test_a_mode_has_an_interpreter_if_the_fault_may_have_been_long_before(
     row = finding(seed_that(True), Outcome("signal", "SIGABRT" if said else "SIGSEGV", said))
     assert examiner.confirm(row, row.test).status == "rejected"
     assert len(scripts) == interpreters
+
+
+def test_a_failure_in_a_mode_without_a_script_is_shown_by_one_that_executes_the_same(
+    examiner: Examiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes = {"reference": ModeSpec(run="it", against=""), "strided": EMPTY._replace(run="it", share=0.0)}
+    monkeypatch.setattr(type(examiner.session.dialect), "modes", modes)
+    row = finding(0, Outcome("exception", "SystemError", "it"))
+    row = row._replace(verdict=Verdict("crash", "internal-error", "reference: SystemError"))
+    assert examiner.confirm(row, row.test).status == "confirmed"
