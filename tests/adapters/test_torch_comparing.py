@@ -52,6 +52,11 @@ pairs = {
     "finite": (inf, torch.tensor([3.0]), "finite"),
     "both infinite": (inf, inf, "finite"),
     "too large": (inf, torch.tensor([1e39], dtype=torch.double), "finite"),
+    "unreadable": (torch.zeros((), device="meta"), torch.zeros(()), "finite"),
+    "impossible size": (torch.zeros(()).expand(2**61), torch.zeros(()).expand(2**61), "finite"),
+    "nested": (torch.nested.nested_tensor([a]), torch.nested.nested_tensor([off]), "finite"),
+    "nested shapes": (torch.nested.nested_tensor([a]), torch.nested.nested_tensor([a, a]), "metadata"),
+    "other nested": (torch.nested.nested_tensor([a]), torch.nested.nested_tensor([off]), "values"),
 }
 said = {name: differences(*pair).split("\\n")[0] for name, pair in pairs.items()}
 wide = a.double()
@@ -62,7 +67,8 @@ print(json.dumps([said, [str(each) for each in errors], second]))
 
 AGREEING = {
     "equal", "nan", "rounding", "layout", "no tensors", "not comparable", "named and plain tuple", "meta",
-    "strides of one", "empty strides", "gradient", "both infinite", "too large",
+    "strides of one", "empty strides", "gradient", "both infinite", "too large", "unreadable",
+    "impossible size", "nested", "nested shapes", "other nested",
 }  # fmt: skip
 DIFFERING = {
     "tensor and text": "another type of result",

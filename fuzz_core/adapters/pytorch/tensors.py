@@ -153,8 +153,11 @@ class TorchComparer(Comparer):
     slope = "another derivative\nby tensor {place}: {actual}, expected {expected}"
 
     def leaf(self, value: Any) -> Leaf | None:
-        """Tensors, and numbers, which have no shape or dtype to foresee. Quantised tensors have data."""
-        if isinstance(value, torch.Tensor):
+        """Tensors, and numbers, which have no shape or dtype to foresee. Quantised tensors have data.
+
+        Nested tensors have no shape.
+        """
+        if isinstance(value, torch.Tensor) and not value.is_nested:
             dtype, strided = value.dtype, value.layout is torch.strided
             kind = "f" if dtype.is_floating_point else "c" if dtype.is_complex else "b" if dtype is torch.bool else "i"
             return Leaf(
@@ -163,7 +166,7 @@ class TorchComparer(Comparer):
                 kind,
                 float(torch.finfo(dtype).max) if kind in "fc" else 0.0,
                 Tolerance(*default_tolerances(dtype)),
-                lambda: numbers(value) if strided and not value.is_quantized else None,
+                lambda: _read(value) if strided and not value.is_quantized else None,
                 tuple(value.stride()) if strided else None,
                 value.is_quantized,
             )
@@ -205,6 +208,14 @@ def _worded(text: str, place: tuple[Any, ...]) -> str:
     head = f"another {attribute.group(1)}" if attribute else "other values"
     where = f" The failure occurred for item {named(place)}" if place else ""
     return f"{head}\n{' '.join((text + where).split())}"[:MAX_TEXT]
+
+
+def _read(tensor: torch.Tensor) -> Array | None:
+    """The elements; None where PyTorch does not hand them over: on the meta device, of a result of impossible size."""
+    try:
+        return numbers(tensor)
+    except (RuntimeError, ValueError):
+        return None
 
 
 def numbers(tensor: torch.Tensor) -> Array:
