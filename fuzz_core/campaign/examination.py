@@ -161,15 +161,16 @@ class Desk:
             self._took.append(self.session.clock() - began)
             self._hanging += self._took[-1] * group.is_hang
             self._settle(group, future.result())
-        places = self.share(fuzzing) - self.running
-        for group in self._next(fuzzing, places):
-            self._waiting.remove(group)
-            if number := self._confirmed.get(group.text):
-                # A look-alike of a finding that was settled while the fuzz went on.
-                self._join(group, number)
-                continue
-            self.examiner.waiting = len(self._waiting) + 1
-            self._running[self.threads.submit(self.examiner.examine, group.findings)] = group, self.session.clock()
+        while chosen := self._next(fuzzing, self.share(fuzzing) - self.running):
+            for group in chosen:
+                self._waiting.remove(group)
+                if number := self._confirmed.get(group.text):
+                    # A look-alike of a finding that was settled while the fuzz went on leaves its place to the next.
+                    self._join(group, number)
+                    continue
+                self.examiner.waiting = len(self._waiting) + 1
+                begun = self.threads.submit(self.examiner.examine, group.findings)
+                self._running[begun] = group, self.session.clock()
         return bool(self._running)
 
     def _next(self, fuzzing: bool, places: int) -> list[Group]:

@@ -98,6 +98,20 @@ def test_a_look_alike_of_a_settled_finding_joins_its_bug(session: Session, desk:
     assert [bug.findings for bug in session.store.bugs()] == [2]
 
 
+def test_look_alikes_of_settled_findings_leave_their_places_to_others(
+    session: Session, desk: Desk, examiners: Examiners
+) -> None:
+    found(session, "scale", number=1)
+    found(session, "add", number=1)
+    examiners.may_end.set()
+    desk.finish()
+    for name in ("scale", "add", "other"):
+        found(session, name, number=2)
+    desk.finish()
+    assert examiners.begun.count("fakelib.other") == 1
+    assert not session.store.pending_findings("fakelib-1")
+
+
 def test_a_group_waits_for_one_under_way_that_looks_like_it(session: Session, desk: Desk, examiners: Examiners) -> None:
     for name, said in (("a", "the heap of blocks is broken"), ("b", "the heap of blocks is broken"), ("c", "no rank")):
         found(session, name, "internal-error", said=said)
