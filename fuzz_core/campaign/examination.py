@@ -241,7 +241,8 @@ def examine(session: Session, options: TriageOptions, desk: Desk | None = None) 
         desk.finish()
         # Bugs of this run count too if a deadline has cut them short; otherwise they have had the most that one may
         # take.
-        cut = [bug for bug in _unfinished(session) if options.deadline is not None or bug.id in before]
+        late = session.is_over(options.deadline)
+        cut = [bug for bug in _unfinished(session) if not late and (options.deadline is not None or bug.id in before)]
         firsts = [session.store.findings(session.target.key, bug=bug.id)[0] for bug in cut]
         for bug, better in zip(cut, desk.threads.map(desk.examiner.improve, firsts, cut), strict=True):
             if better is not None:
