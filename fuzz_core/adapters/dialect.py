@@ -230,16 +230,19 @@ class Dialect:
         """See above."""
         return {name: spec.script for name, spec in self.modes.items() if spec.script is not None}
 
-    def way_of(self, mode: str) -> str:
+    def way_of(self, mode: str, timed: bool = False) -> str:
         """Returns the mode whose script shows a death in `mode`: itself, one that executes the same, or one that is
         compared with it; empty where no script does.
+
+        timed: whether the script must take about as long; one with a difference quotient for each element takes longer.
         """
         spec = self.modes.get(mode)
-        if spec is None or spec.script is not None:
-            return mode if spec else ""
-        alike = [name for name in self.ways if spec.run and self.modes[name].run == spec.run]
+        if spec is None:
+            return ""
+        alike = [mode] if spec.script is not None else []
+        alike += [name for name in self.ways if spec.run and self.modes[name].run == spec.run]
         alike += [name for name in self.ways if mode in (self.modes[name].against, self.modes[name].blind)]
-        return next(iter(alike), "")
+        return next((name for name in alike if not (timed and self.modes[name].relation == "gradient")), "")
 
     def tensor(self, tensor: Tensor) -> str:
         """The shortest expression for it, with public names of the library (and numpy) alone.

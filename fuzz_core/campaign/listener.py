@@ -327,7 +327,8 @@ class FuzzListener:
         self.report.outcomes[outcome.kind] += 1
         self.touched.add(lease.api)
         dialect = self.session.dialect
-        verdict = CRASH.judge({dialect.way_of(lease.died_in) or PLAIN: outcome}, dialect)
+        mode = dialect.way_of(lease.died_in, timed=outcome.kind == "timeout")
+        verdict = CRASH.judge({mode or PLAIN: outcome}, dialect)
         if not verdict.clean:
             known = self.feedback.known_to(lease.api, lease.shown)
             self.keep(self.plan.test(lease.api, index, known), verdict, outcome)

@@ -71,6 +71,7 @@ _LIMITATION = re.compile(
 )
 
 
+BACKWARD = "backward"
 # It is no fault of the mode, and a finding about the call itself.
 OUT_OF_BOUNDS = "reads memory that is not its own"
 
@@ -112,6 +113,13 @@ def _need_not_refuse(refusal: Refusal) -> bool:
     refusing = executor.mode(refusal.accepting).spec.against
     calls = [with_tensors(case.invocation, lambda t, fill=fill: t._replace(fill=fill)) for fill in PLAIN_FILLS]  # type: ignore[misc]
     return any(executor.run(case._replace(invocation=call), refusing)[0].kind == "ok" for call in calls)
+
+
+def _has_no_backward(refusal: Refusal) -> bool:
+    """Whether the backward pass is refused as well, which compilers of calls with gradients compile, too."""
+    executor, case = refusal.executor, refusal.case
+    asked = any(tensor.requires_grad for tensor in tensors_of(case.invocation))
+    return asked and BACKWARD in executor.adapter.ways and executor.run(case, BACKWARD)[0].kind == "exception"
 
 
 def _has_generator(found: Evidence) -> bool:
@@ -234,17 +242,27 @@ def _moves_far(found: Difference) -> bool:
 
 
 def _rounds_result(found: Difference) -> bool:
-    """Whether a few roundings of the input move the plain result about as far as the modes are apart.
+    """Whether a few roundings of the input move a result about as far as the modes are apart.
 
-    Integers that real numbers are computed from are rounded as real numbers, which have the same result.
+    That is the plain result, or the mode's if it stays apart from the plain one: a fault at one number alone is none of
+    rounding. Integers that real numbers are computed from are rounded as real numbers, which have the same results.
     """
     apart, case = found.adapter.error(found.reference, found.result), found.case
+    modes = (found.way.against, found.mode)
     if not found.is_whole and not any(scales(case)) and (case := floated(case)) != found.case:
-        same = found.run(case, found.way.against)
-        if same is None or found.adapter.differences(found.reference, same[0], found.relation):
+        same = [found.run(case, mode) for mode in modes]
+        sides = zip((found.reference, found.result), same, strict=True)
+        if any(each is None or found.adapter.differences(side, each[0], found.relation) for side, each in sides):
             return False
-    plain = _rounded(found, case, found.way.against)
-    return any(each and found.adapter.error(found.reference, each[0]) * AMPLIFIED >= apart for each in plain)
+    for plain, other in zip(*(_rounded(found, case, mode) for mode in modes), strict=True):
+        if plain is None:
+            continue
+        moved = found.adapter.error(found.reference, plain[0])
+        if other is not None and found.adapter.differences(plain[0], other[0], found.relation):
+            moved = max(moved, found.adapter.error(found.result, other[0]))
+        if moved * AMPLIFIED >= apart:
+            return True
+    return False
 
 
 def _breaks_ties(found: Difference) -> bool:
@@ -312,6 +330,7 @@ EXCUSES = (
     Excuse("random", (REFUSAL,), lambda found: found.is_random),
     Excuse("nothing is computed", (REFUSAL,), _computes_nothing),
     Excuse("made without elements", (REFUSAL,), _need_not_refuse),
+    Excuse("no backward pass", (REFUSAL,), _has_no_backward),
     Excuse("by chance", (BUILD_SPEED,), lambda found: found.is_faster_again),
     Excuse("not smooth here", (GRADIENT,), _has_no_quotient),
     Excuse("ill-conditioned", (GRADIENT,), _moves_derivative),

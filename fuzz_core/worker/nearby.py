@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, double_of, integer_bounds
-from fuzz_core.ir.tree import numbers_of, tensors_of, with_tensors
-from fuzz_core.ir.values import Fill, Tensor, TestCase
+from fuzz_core.ir.tree import numbers_of, rewritten, tensors_of, with_tensors
+from fuzz_core.ir.values import Fill, Prim, Tensor, TestCase, Value, prim
 
 # Far enough from a kink that a difference quotient no longer sees it.
 ASIDE = 1e-3
@@ -21,6 +21,8 @@ ASIDE = 1e-3
 NUDGE = 1e-3
 # A product of eight numbers of these magnitudes neither overflows nor vanishes in single precision.
 LEAST, LARGEST = 2.0**-12, 2.0**12
+# From here on, neighbours in single precision are a quarter apart or more.
+CROWDED = 2.0**21
 FLOATING, INTEGER = ("float", "complex"), ("int", "uint")
 WHOLE = (*INTEGER, "bool")
 
@@ -48,20 +50,29 @@ def nudged(test: TestCase) -> TestCase:
 
 
 def rounded(test: TestCase, roundings: int) -> TestCase:
-    """Return the call with every real number so many roundings of its dtype off, up or down by its place."""
+    """Return the call with every real number so many roundings of its dtype off, up or down by its place.
+
+    A number that single precision hardly tells from its neighbours counts as one of single precision.
+    """
     seen = count()
 
-    def of(tensor: Tensor) -> Tensor:
-        dtype = DTYPES[tensor.dtype]
-        if dtype.kind != "float" or not tensor.size:
-            return tensor
-        signs = np.where(np.cos(1 + 2.4 * np.arange(tensor.size) + next(seen)) < 0, -1, 1)
+    def of(value: Value) -> Value:
+        if isinstance(value, Prim):
+            number = value.value
+            if not isinstance(number, int | float) or not CROWDED <= abs(number) < inf:
+                return value
+            moved = number * (1 + roundings * DTYPES["float32"].epsilon)
+            return prim(int(moved) if isinstance(number, int) else moved)
+        if not isinstance(value, Tensor) or DTYPES[value.dtype].kind != "float" or not value.size:
+            return value
+        dtype = DTYPES[value.dtype]
+        signs = np.where(np.cos(1 + 2.4 * np.arange(value.size) + next(seen)) < 0, -1, 1)
         with np.errstate(all="ignore"):
             # One epsilon of a number is a half to one of the distances to its neighbours, so that it always moves.
-            moved = elements(tensor).astype(np.float64) * (1 + roundings * dtype.epsilon * signs)
-            return tensor._replace(fill=Fill("values", data=pack(moved.astype(dtype.storage))))
+            drawn = elements(value).astype(np.float64) * (1 + roundings * dtype.epsilon * signs)
+            return value._replace(fill=Fill("values", data=pack(drawn.astype(dtype.storage))))
 
-    return _with(test, of)
+    return test._replace(invocation=rewritten(test.invocation, of))
 
 
 def widened(test: TestCase) -> TestCase:

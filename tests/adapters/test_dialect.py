@@ -372,4 +372,6 @@ def test_a_death_in_any_mode_has_a_script(library: str) -> None:
 
 def test_the_script_of_a_reference_is_that_of_a_mode_which_executes_it() -> None:
     assert (TORCH.way_of("grad"), TORCH.way_of("grad-grad")) == ("grad-numerical", "grad-second")
+    assert TORCH.way_of("grad", timed=True) == TORCH.way_of("grad-second", timed=True) == ""
+    assert TORCH.way_of("strided", timed=True) == "strided"
     assert (TF.way_of("function-known"), TF.way_of("cpu-fp64-nudged")) == ("function", "cpu-fp64")

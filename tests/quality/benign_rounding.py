@@ -50,6 +50,7 @@ TORCH: tuple[Case, ...] = (
         "torch.fft.ifftn",
         u(51, 1, 1, 31, 2, low=-(2**40), high=2**40, dtype="int64"),
     ),
+    case("exponent whose rounding is a factor", "torch.logspace", 2**24, k(-1, dtype="int64", shape=()), 2),
     case("nearly equal tiny numbers", "torch.aminmax", k(4.3e-19, 3.6e-19, 3.0e-19, requires_grad=True)),
     case("exp close to one", "torch.expm1", u(8, low=1e-7, high=1e-5)),
     case("logarithm close to one", "torch.log", u(8, low=0.999999, high=1.000001)),

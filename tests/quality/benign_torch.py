@@ -8,6 +8,11 @@ NAN, INF = float("nan"), float("inf")
 
 CASES: tuple[Case, ...] = (
     case("denormal input", "torch.rsqrt", c(1e-40, 8)),
+    case(
+        "backward pass that is refused",
+        "torch.Tensor.scatter_reduce_",
+        *(c(0.0), 0, k(dtype="int64"), c(0.0, 2, requires_grad=True), "amax"),
+    ),
     case("denormal input", "torch.div", c(1e-42, 5), c(3e-40, 5)),
     case("denormal result", "torch.mul", u(6, low=1e-22, high=2e-22), u(6, low=1e-20, high=2e-20)),
     case("ties in topk", "torch.topk", c(1.0, 12), 3),
