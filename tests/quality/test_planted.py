@@ -18,7 +18,7 @@ from fuzz_core.store.records import BugRow
 TRIAGE = TriageOptions(bug_seconds=600.0, runs=2, timeout=1.0)
 GROUPS = sorted({fault[1:4] for fault in PLANTED})
 # Of each function's tests, so many are judged by the oracle and in the mode that must find its fault.
-JUDGED = 150
+JUDGED = 300
 LEAST_TESTS, MOST_TESTS = 800, 4000
 GENEROUS_SECONDS = 240.0
 # Of a script; the longest end, which says what each of two modes refuses, takes nine of them.
