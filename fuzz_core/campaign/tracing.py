@@ -83,12 +83,13 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
     """
     report = TraceReport()
     since = take_space(session, options.space, report) if options.space else ""
+    deadline = options.deadline
     if options.space is not None and options.space.vouched and not (since or _own_folders(options)):
         _skip_tracing(session, options, report)
     else:
-        _trace(session, options, report, since)
-    check_sample(session, report, options.deadline)
-    recheck(session, report, options.deadline)
+        deadline = _trace(session, options, report, since)
+    check_sample(session, report, deadline)
+    recheck(session, report, deadline)
     settle(session)
     return report
 
@@ -105,8 +106,11 @@ def _skip_tracing(session: Session, options: TraceOptions, report: TraceReport) 
     report.seeds = report.unchanged = len(session.store.traced(session.target.key))
 
 
-def _trace(session: Session, options: TraceOptions, report: TraceReport, since: str) -> None:
-    """Collect seeds and trace those that are new. since: key of the build that a space file is of, if another."""
+def _trace(session: Session, options: TraceOptions, report: TraceReport, since: str) -> float | None:
+    """Collect seeds and trace those that are new. since: key of the build that a space file is of, if another.
+
+    Returns the deadline, which the least time for tracing may have moved.
+    """
     with tracer(session) as zygote:
         request = list_apis(session, zygote, options, report)
         session.watch.phase("collecting seeds")
@@ -117,6 +121,7 @@ def _trace(session: Session, options: TraceOptions, report: TraceReport, since: 
             options = replace(options, deadline=max(options.deadline, session.clock() + options.least))
         report.seeds, report.unchanged, report.aside = len(seeds), len(seeds) - len(new), len(new) - len(asked)
         _trace_in_portions(session, zygote, asked, options, report)
+    return options.deadline
 
 
 def seeds_end(session: Session, options: TraceOptions) -> float | None:

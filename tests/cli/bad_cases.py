@@ -96,7 +96,7 @@ COMMAND_LINE = [
     BadCase("changed seeds of nobody", f"run {T} --changed", "none are named", "add --tests DIR"),
     BadCase("baseline that is none", f"run {T} --baseline nope", "'nope' holds no library", "known: "),
     BadCase("baseline that is the target", f"run {T} --baseline fakelib-1", "compared with itself", "name two builds"),
-    BadCase("bump without tests", f"bump {T} --from fakelib-1 --to b", "no tests", "add --tests DIR"),
+    BadCase("bump without tests", f"bump {T} --from fakelib-1 --to torch==2.13.0", "no tests", "add --tests DIR"),
     BadCase("bump to no build", f"bump {T} --from fakelib-1 --to b --tests .", "'b' holds no library", "known: "),
     BadCase("no such api", f"fuzz {T} --api fakelib.scal", "no api of this build matches", "nearest: fakelib.scale"),
     BadCase("two bugs in one report", f"report 1 2 {S}", "a report is about one bug", "--umbrella"),

@@ -9,6 +9,7 @@ from commands import Cli
 from sidecases import side_by_side
 
 from fuzz_core.cli.commands.fuzz import fuzz_libraries
+from fuzz_core.cli.errors import BUGS
 from fuzz_core.cli.session import compared_sessions
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
@@ -34,5 +35,6 @@ def test_models_are_compared_in_the_state_of_the_run(
             compared_sessions(session, settings.model_copy(update={"libraries": ["nothing==1"]}))
         others = compared_sessions(session, settings)
         told, _, code = fuzz_libraries(others, settings.model_copy(update={"fail_on_bugs": True}), session.clock() + 60)
-    assert code == 0 and told["fuzz"]["graphs"]["cv"], told
+    assert told["fuzz"]["graphs"]["cv"], told
+    assert code == (BUGS if any(each["bugs"] for each in told["triage"].values()) else 0), told["triage"]
     assert set(told["triage"]) == set(told["reports"]) == {"torch", "tensorflow"}
