@@ -123,8 +123,7 @@ def redzones(run: str, script: Way) -> dict[str, ModeSpec]:
     """
     spec = ModeSpec(run, script, REDZONE_ZEROS, "memory", share=0.02, kind="out-of-bounds")
     return {
-        # A call that is refused anyway has nothing to compare.
-        REDZONE_ZEROS: REFERENCE._replace(run=f"{run}Zeros", against="cpu"),
+        REDZONE_ZEROS: REFERENCE._replace(run=f"{run}Zeros"),
         REDZONE: spec._replace(
             meaning="other numbers in memory around the arguments",
             phrases=("with large numbers in memory around its arguments", "with zeros there"),
