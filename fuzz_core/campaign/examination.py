@@ -70,7 +70,7 @@ class Group:
 
     @cached_property
     def place(self) -> Place:
-        """Where it falls over, as far as its first sight says."""
+        """The place where it fails, as far as its first sight tells."""
         return place_of(symptom(self.findings[0]))
 
     @property

@@ -46,6 +46,7 @@ from fuzz_core.worker.nearby import (
     scales,
     tempered,
     widened,
+    with_rounded_scalars,
     without_ties,
 )
 from fuzz_core.worker.producers import produced
@@ -254,7 +255,9 @@ def _rounds_result(found: Difference) -> bool:
         sides = zip((found.reference, found.result), same, strict=True)
         if any(each is None or found.adapter.differences(side, each[0], found.relation) for side, each in sides):
             return False
-    for plain, other in zip(*(_rounded(found, case, mode) for mode in modes), strict=True):
+    scalars = [call for each in ROUNDINGS if (call := with_rounded_scalars(case, each)) != case]
+    for near in (*(rounded(case, each) for each in ROUNDINGS), *scalars):
+        plain, other = (found.run(near, mode) for mode in modes)
         if plain is None:
             continue
         moved = found.adapter.error(found.reference, plain[0])

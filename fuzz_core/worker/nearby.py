@@ -50,27 +50,31 @@ def nudged(test: TestCase) -> TestCase:
 
 
 def rounded(test: TestCase, roundings: int) -> TestCase:
-    """Return the call with every real number so many roundings of its dtype off, up or down by its place.
-
-    A number that single precision hardly tells from its neighbours counts as one of single precision.
-    """
+    """Return the call with every real number so many roundings of its dtype off, up or down by its place."""
     seen = count()
 
-    def of(value: Value) -> Value:
-        if isinstance(value, Prim):
-            number = value.value
-            if not isinstance(number, int | float) or not CROWDED <= abs(number) < inf:
-                return value
-            moved = number * (1 + roundings * DTYPES["float32"].epsilon)
-            return prim(int(moved) if isinstance(number, int) else moved)
-        if not isinstance(value, Tensor) or DTYPES[value.dtype].kind != "float" or not value.size:
-            return value
-        dtype = DTYPES[value.dtype]
-        signs = np.where(np.cos(1 + 2.4 * np.arange(value.size) + next(seen)) < 0, -1, 1)
+    def of(tensor: Tensor) -> Tensor:
+        dtype = DTYPES[tensor.dtype]
+        if dtype.kind != "float" or not tensor.size:
+            return tensor
+        signs = np.where(np.cos(1 + 2.4 * np.arange(tensor.size) + next(seen)) < 0, -1, 1)
         with np.errstate(all="ignore"):
             # One epsilon of a number is a half to one of the distances to its neighbours, so that it always moves.
-            drawn = elements(value).astype(np.float64) * (1 + roundings * dtype.epsilon * signs)
-            return value._replace(fill=Fill("values", data=pack(drawn.astype(dtype.storage))))
+            moved = elements(tensor).astype(np.float64) * (1 + roundings * dtype.epsilon * signs)
+            return tensor._replace(fill=Fill("values", data=pack(moved.astype(dtype.storage))))
+
+    return _with(test, of)
+
+
+def with_rounded_scalars(test: TestCase, roundings: int) -> TestCase:
+    """Return the call with each scalar that single precision hardly tells from its neighbours so many roundings off."""
+
+    def of(value: Value) -> Value:
+        number = value.value if isinstance(value, Prim) else None
+        if not isinstance(number, int | float) or not CROWDED <= abs(number) < inf:
+            return value
+        moved = number * (1 + roundings * DTYPES["float32"].epsilon)
+        return prim(int(moved) if isinstance(number, int) else moved)
 
     return test._replace(invocation=rewritten(test.invocation, of))
 

@@ -9,8 +9,20 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.tree import tensors_of
-from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
-from fuzz_core.worker.nearby import LARGEST, LEAST, aside, grown, has_ties, nudged, tempered, without_ties
+from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, prim
+from fuzz_core.worker.nearby import (
+    LARGEST,
+    LEAST,
+    aside,
+    floated,
+    grown,
+    has_ties,
+    nudged,
+    rounded,
+    tempered,
+    with_rounded_scalars,
+    without_ties,
+)
 
 
 def case(*numbers: float, dtype: str = "float32") -> TestCase:
@@ -74,3 +86,21 @@ def test_what_is_nudged_is_double_and_hardly_moves() -> None:
     assert tensor.dtype == "float64"
     assert len(set(found)) == 4
     assert np.allclose(found, [2.0, 2.0, -3.0, 0.0], rtol=1e-5, atol=0.0)
+
+
+def test_only_scalars_that_are_crowded_in_single_precision_are_rounded() -> None:
+    call = TestCase(Invocation("fakelib.f", (prim(3), prim(2**24), prim(-3e8), prim(True), prim("a"))), 0)
+    assert rounded(call, 1) == call
+    values = [each.value for each in with_rounded_scalars(call, 1).invocation.args if isinstance(each, Prim)]
+    assert values[0] == 3 and values[1] == 2**24 + 2 and values[2] < -3e8 and values[3:] == [True, "a"]
+
+
+def test_tiny_numbers_move_aside_as_far_as_zero_and_keep_their_signs() -> None:
+    one, other = numbers(aside(case(4e-19, 3e-19)))
+    assert abs(one - other) > 1e-5 and one > 0 and other > 0
+    assert numbers(aside(case(-4e-19)))[0] < -1e-5
+
+
+def test_integers_become_the_same_real_numbers() -> None:
+    (made,) = tensors_of(floated(case(3, -7, dtype="int64")).invocation)
+    assert made.dtype == "float32" and list(elements(made)) == [3.0, -7.0]
