@@ -11,7 +11,7 @@ from functools import cached_property
 from statistics import median
 
 from fuzz_core.campaign.cases import consult, review
-from fuzz_core.campaign.examiner import Examination, Examiner, TriageOptions
+from fuzz_core.campaign.examiner import HANG_SECONDS, Examination, Examiner, TriageOptions
 from fuzz_core.campaign.history import review_standings
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import symptom
@@ -35,7 +35,7 @@ HANG = "hang"
 HANG_SHARE = 0.1
 # So many waiting groups are worth one more examiner beside a fuzz.
 GROUPS_PER_EXAMINER = 3
-# The first examinations wait for the library to be imported: they tell nothing of the pace.
+# The first examinations wait for the library to be imported: they tell nothing of the pace. Hangs count apart.
 PACE_AFTER = 5
 
 
@@ -94,8 +94,9 @@ class Desk:
         self._confirmed: dict[str, int] = {}
         self._began = session.clock()
         self._read = -REFRESH_SECONDS + self._began
-        self._hanging = 0.0
-        # Seconds that each examination has taken.
+        # Seconds of turns of hangs, and how many hangs they have settled.
+        self._hanging, self._hangs = 0.0, 0
+        # Seconds that each other examination has taken.
         self._took: list[float] = []
         with ExitStack() as opened:
             plan = opened.enter_context(scratch()) / "plan.jsonl"
@@ -131,7 +132,14 @@ class Desk:
         deadline = self.options.deadline
         if deadline is None or len(self._took) < PACE_AFTER:
             return False
-        return self.session.is_over(deadline, len(self._waiting) * median(self._took) / self.session.workers)
+        hangs = sum(group.is_hang for group in self._waiting)
+        rest = hangs * self._hang_pace + (len(self._waiting) - hangs) * median(self._took)
+        return self.session.is_over(deadline, rest / self.session.workers)
+
+    @property
+    def _hang_pace(self) -> float:
+        """Seconds that a hang takes with all its turns; a whole turn before one is settled."""
+        return self._hanging / self._hangs if self._hangs else HANG_SECONDS
 
     def read(self) -> None:
         """Reads pending findings from the store."""
@@ -158,9 +166,13 @@ class Desk:
         """
         for future in [future for future in self._running if future.done()]:
             group, began = self._running.pop(future)
-            self._took.append(self.session.clock() - began)
-            self._hanging += self._took[-1] * group.is_hang
-            self._settle(group, future.result())
+            took, found = self.session.clock() - began, future.result()
+            if group.is_hang:
+                self._hanging += took
+                self._hangs += found is not None
+            else:
+                self._took.append(took)
+            self._settle(group, found)
         while chosen := self._next(fuzzing, self.share(fuzzing) - self.running):
             for group in chosen:
                 self._waiting.remove(group)

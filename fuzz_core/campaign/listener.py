@@ -24,6 +24,7 @@ from fuzz_core.store.store import Store
 from fuzz_core.triage.signature import signature
 from fuzz_core.worker.observers import Corpus, Grown
 from fuzz_core.worker.plan import Plan
+from nightfuzz.reports.markdown import counted
 
 MAX_CLASSES = 400
 MAX_MEMBERS = 64
@@ -124,9 +125,9 @@ class FuzzReport:
     @property
     def told(self) -> str:
         """Returns the figures in a line."""
-        apis = f"{self.tested_apis} of {self.apis} apis" if self.tested_apis < self.apis else f"{self.apis} apis"
-        tested = f"{self.tests:,} tests of {apis} in {self.seconds:.0f} s"
-        return f"{tested} ({self.speed}), {self.deaths} workers died"
+        apis = f"{self.tested_apis} of " * (self.tested_apis < self.apis) + counted(self.apis, "api")
+        tested = f"{counted(self.tests, 'test')} of {apis} in {self.seconds:.0f} s"
+        return f"{tested} ({self.speed}), {counted(self.deaths, 'worker')} died"
 
 
 class RecordedFinding(NamedTuple):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from fuzz_core.campaign.engine import CallEngine, fuzz_and_examine
-from fuzz_core.campaign.examination import HANG, Desk
+from fuzz_core.campaign.examination import HANG, PACE_AFTER, Desk
 from fuzz_core.campaign.examiner import Examination, TriageOptions
 from fuzz_core.campaign.fuzzing import FuzzOptions
 from fuzz_core.campaign.session import Session, Watch
@@ -171,6 +171,30 @@ def test_a_hang_that_needs_a_further_turn_lets_others_come_first(
     desk.finish()
     assert turns == ["fakelib.a", "fakelib.b"] * 3
     assert desk.report.settled == {"rejected": 2}
+
+
+def test_waiting_hangs_end_a_fuzz_early_enough_for_their_turns(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    session.clock = lambda: now
+
+    def examine(group: tuple[FindingRow, ...]) -> Examination:
+        return Examination(group[0], reason="none")
+
+    with Desk(session, TriageOptions(deadline=100.0)) as desk:
+        monkeypatch.setattr(desk.examiner, "examine", examine)
+        for number in range(PACE_AFTER):
+            found(session, f"quick{number}")
+        desk.read()
+        while desk.step():
+            threading.Event().wait(0.01)
+        for number in range(4):
+            found(session, f"still{number}", HANG)
+        desk.read()
+        assert not desk.is_full
+        now = 60.0
+        assert desk.is_full
 
 
 class Screen(Watch):

@@ -152,6 +152,9 @@ def test_a_time_box_without_a_test_names_the_least_sensible_time(fakelib_session
         check_tests(fakelib_session, Settings(time=5.0), {"fuzz": {"tests": 0, "start_up": 4.1}})
     assert raised.value.problem.endswith("in 5 s, although there are apis to fuzz: starting took 4.1 s")
     assert raised.value.remedy == "give --time 40s or more"
+    with pytest.raises(UserError, match=r"starting took 60\.0 s") as raised:
+        check_tests(fakelib_session, Settings(time=60.0), {"models": {"tests": 0}})
+    assert raised.value.remedy == "give --time 480s or more"
     check_tests(fakelib_session, Settings(time=5.0), {"fuzz": {"tests": 1, "start_up": 4.1}})
     check_tests(replace(fakelib_session, stopped=lambda: True), Settings(), {"fuzz": {"tests": 0}})
 

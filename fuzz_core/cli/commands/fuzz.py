@@ -46,7 +46,8 @@ def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -
     tests += sum(part.get(engine, {}).get("tests", 0) for part in parts for engine in ("fuzz", "models"))
     if not tests and not session.stopped():
         problem = f"no test ran on {session.target.key} in {settings.time:g} s, although there are apis to fuzz"
-        raise too_short(problem, data.get("fuzz", {}).get("start_up", 0.0))
+        # An engine that tells no time of its own has spent the whole time-box on what comes before a test.
+        raise too_short(problem, data.get("fuzz", {}).get("start_up", settings.time))
 
 
 def fuzz_target(session: Session, settings: Settings, end: float, share: float = 0.0) -> Report:
