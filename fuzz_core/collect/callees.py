@@ -16,8 +16,6 @@ from fuzz_core.ir.catalogue import Api
 
 _KEYWORD_ONLY = "tf.raw_ops"
 _VERSION = re.compile(r"V\d+$")
-_METHODS = ("astype", "reshape", "transpose")
-"""Methods that tensors of some backends of Keras have, and functions of `keras.ops` that do the same in all."""
 
 
 def with_current_names(code: str, names: Names, api: Api | None = None) -> str:
@@ -35,8 +33,6 @@ def with_current_names(code: str, names: Names, api: Api | None = None) -> str:
 
 
 def _edits(call: ast.Call, names: Names, api: Api | None, bound: set[str]) -> list[Edit]:
-    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
-        return _method_of_keras(call, call.func, call.func.value)
     callee = _dotted(call.func)
     if not callee or callee.partition(".")[0] in bound or call.func.lineno != call.func.end_lineno:
         return []
@@ -57,21 +53,6 @@ def _meant(callee: str, names: Names, api: Api | None) -> str:
     if api is not None and api.kind == "function" and _plain(short) == _plain(api.name.rpartition(".")[2]):
         return api.name
     return names.find(short) if module else ""
-
-
-def _method_of_keras(call: ast.Call, method: ast.Attribute, owner: ast.Call) -> list[Edit]:
-    """`keras.ops.arange(6).reshape((2, 3))` as `keras.ops.reshape(keras.ops.arange(6), (2, 3))`."""
-    made = _dotted(owner.func)
-    lines = {node.end_lineno for node in (owner, method, *call.args[:1])}
-    if method.attr not in _METHODS or not made.startswith("keras.ops.") or len(lines) > 1:
-        return []
-    opening = Edit(owner.lineno, owner.col_offset, owner.col_offset, f"keras.ops.{method.attr}(")
-    end = owner.end_col_offset or 0
-    if method.attr == "reshape" and len(call.args) > 1:
-        first, last = call.args[0], call.args[-1]
-        closing = Edit(last.end_lineno or 0, last.end_col_offset or 0, last.end_col_offset or 0, ")")
-        return [opening, Edit(owner.end_lineno or 0, end, first.col_offset, ", ("), closing]
-    return [opening, Edit(owner.end_lineno or 0, end, (method.end_col_offset or 0) + 1, ", ")]
 
 
 def _named_arguments(call: ast.Call, current: str, names: Names) -> list[Edit]:

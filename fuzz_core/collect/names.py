@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -49,28 +48,25 @@ class Names:
         """Names of the positional parameters of an api, as far as known."""
         return self._params.get(name, ())
 
-    def statement(
-        self, name: str, api: Api | None = None, attributes: Iterable[str] = (), no_module: bool = False
-    ) -> str:
+    def statement(self, name: str, api: Api | None = None, called: bool = False) -> str:
         """The statement that binds a free name of an example of `api`; empty where nothing is known.
 
         The api's own module goes before conventions (its example means its own `Dropout`), other modules come last.
-        attributes: those read from the name; a module of the standard library without them is not what is meant.
-        no_module: the name is called or passed on, so that no module is meant.
+        called: the name is called, so that no module is meant.
         """
         homes = _homes(api)
         for module in homes:
             if name in self._modules.get(module, ()):
                 return _bind(module, name)
-        if name in self._known and _fits(name, attributes, no_module):
+        if name in self._known and not (called and name in STANDARD_MODULES):
             return self._known[name]
         for module in homes:
             for parent in _ancestors(module):
-                if name in self._modules.get(parent, ()) or (not no_module and f"{parent}.{name}" in self._packages):
+                if name in self._modules.get(parent, ()) or (not called and f"{parent}.{name}" in self._packages):
                     return _bind(parent, name)
         if name in self._owners:
             return _bind(self._owners[name][0], name)
-        return "" if no_module else self._package(name)
+        return "" if called else self._package(name)
 
     def _package(self, name: str) -> str:
         found = sorted((package for package in self._packages if package.endswith(f".{name}")), key=len)
@@ -80,15 +76,6 @@ class Names:
 def _rooted(name: str) -> str:
     """The name below the library's own root: Keras is public as `tf.keras` too."""
     return f"tf.{name}" if name.startswith("keras.") or name == "keras" else name
-
-
-def _fits(name: str, attributes: Iterable[str], no_module: bool) -> bool:
-    if name not in STANDARD_MODULES:
-        return True
-    if no_module:
-        return False
-    module = importlib.import_module(name)
-    return all(hasattr(module, attribute) for attribute in attributes)
 
 
 def _parents(modules: Iterable[str]) -> set[str]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fuzz_core.collect.callees import with_current_names
 from fuzz_core.collect.edits import Edit, applied, replacing
-from fuzz_core.collect.freenames import Uses, unbound_names
+from fuzz_core.collect.freenames import called_names, unbound_names
 from fuzz_core.collect.names import Names
 from fuzz_core.collect.standins import stand_ins
 from fuzz_core.ir.catalogue import Api
@@ -31,7 +31,7 @@ def repair(code: str, names: Names, api: Api | None = None) -> Repaired:
     """Puts missing imports and values in front of code that compiles. Raises SyntaxError where it does not."""
     values = stand_ins(names.library)
     body = with_told_elisions(with_current_names(code, names, api), values)
-    missing = _Missing(names, api, Uses(body), values)
+    missing = _Missing(names, api, called_names(body), values)
     for name in unbound_names(body):
         missing.add(name)
     lines = body.split("\n")
@@ -67,11 +67,11 @@ def _is_elided(value: ast.expr) -> bool:
 class _Missing:
     """What is to be put in front of one example."""
 
-    def __init__(self, names: Names, api: Api | None, uses: Uses, table: dict[str, str]) -> None:
+    def __init__(self, names: Names, api: Api | None, called: set[str], table: dict[str, str]) -> None:
         self.imports: list[str] = []
         self.values: list[str] = []
         self.unresolved: list[str] = []
-        self._names, self._api, self._uses, self._table = names, api, uses, table
+        self._names, self._api, self._called, self._table = names, api, called, table
         self._done: set[str] = set()
 
     def add(self, name: str) -> None:
@@ -79,13 +79,11 @@ class _Missing:
         if name in self._done:
             return
         self._done.add(name)
-        called = name in self._uses.called
+        called = name in self._called
         known_value = name in self._table and not called
         if not known_value and (hasattr(builtins, name) or name.startswith("__")):
             return
-        no_module = called or self._uses.is_value(name)
-        attributes = self._uses.attributes[name]
-        statement = "" if known_value else self._names.statement(name, self._api, attributes, no_module)
+        statement = "" if known_value else self._names.statement(name, self._api, called)
         if statement:
             self._add_import(statement)
         elif name in self._table:

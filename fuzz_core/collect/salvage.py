@@ -1,4 +1,4 @@
-"""Code that does not compile to code that does, by mending layout and dropping the smallest broken part."""
+"""Code that does not compile to code that does, by dropping the smallest broken part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tokenize
 import warnings
 from typing import NamedTuple
 
-_BLOCK_HEADER = re.compile(r"on line (\d+)")
+_HEADER = re.compile(r"expected an indented block after .* on line (\d+)")
 
 
 class Salvaged(NamedTuple):
@@ -33,7 +33,7 @@ def syntax_error(code: str) -> SyntaxError | None:
 
 
 def salvage(text: str) -> Salvaged:
-    """Mends indentation, colons and `print` statements, and drops one broken statement after the other."""
+    """Drops one broken statement after the other, and gives a block that has nothing in it a `pass`."""
     lines = textwrap.dedent(text.expandtabs(4)).splitlines()
     dropped = 0
     for _ in range(3 * len(lines) + 3):
@@ -42,72 +42,27 @@ def salvage(text: str) -> Salvaged:
             return Salvaged("\n".join(lines).strip("\n"), dropped)
         if error.lineno is None:
             break
-        dropped += _mend(lines, error)
+        at = min(max(error.lineno - 1, 0), len(lines) - 1)
+        if header := _HEADER.search(str(error.msg)):
+            _fill(lines, int(header[1]) - 1, at)
+        else:
+            _drop(lines, at)
+            dropped += 1
     return Salvaged("", dropped + 1)
 
 
-def _mend(lines: list[str], error: SyntaxError) -> int:
-    """One repair in place; how many statements it cost."""
-    message = str(error.msg)
-    at = min(max((error.lineno or 1) - 1, 0), len(lines) - 1)
-    if "expected an indented block" in message:
-        return _fill_block(lines, at, message)
-    if "unexpected indent" in message or "unindent does not match" in message:
-        return _shift(lines, at)
-    if "expected 'except' or 'finally'" in message:
-        return _close_try(lines, at)
-    if "in call to 'print'" in message and lines[at].lstrip().startswith("print "):
-        lines[at] = f"{_indent(lines[at])}print({lines[at].lstrip()[6:]})"
-        return 0
-    if message == "expected ':'" and not lines[at].rstrip().endswith(":"):
-        lines[at] = lines[at].rstrip() + ":"
-        return 0
-    return _drop(lines, at, "never closed" in message)
+def _fill(lines: list[str], header: int, at: int) -> None:
+    """Puts `pass` into the block of a header. at: the line where the compiler missed the block."""
+    indent = lines[header][: len(lines[header]) - len(lines[header].lstrip())]
+    lines.insert(at if at > header else len(lines), f"{indent}    pass")
 
 
-def _fill_block(lines: list[str], at: int, message: str) -> int:
-    """A block with nothing in it gets a `pass` before the line where the compiler missed it."""
-    found = _BLOCK_HEADER.search(message)
-    header = int(found[1]) - 1 if found else at
-    place = at if at > header else len(lines)
-    lines.insert(place, _indent(lines[header]) + "    pass")
-    return 0
-
-
-def _close_try(lines: list[str], at: int) -> int:
-    """A `try` whose handlers were left out gets an empty `finally`."""
-    header = next((index for index in range(at, -1, -1) if lines[index].strip() == "try:"), 0)
-    depth = len(_indent(lines[header]))
-    body = range(header + 1, len(lines))
-    end = next((index for index in body if lines[index].strip() and len(_indent(lines[index])) <= depth), len(lines))
-    lines[end:end] = [" " * depth + "finally:", " " * depth + "    pass"]
-    return 0
-
-
-def _shift(lines: list[str], at: int) -> int:
-    """Moves a line, and those that hang on it, to the level of the last line that is not deeper."""
-    own = len(_indent(lines[at]))
-    levels = [len(_indent(line)) for line in lines[:at] if line.strip()]
-    target = next((level for level in reversed(levels) if level < own), 0)
-    for index in range(at, len(lines)):
-        if lines[index].strip() and len(_indent(lines[index])) < own:
-            break
-        lines[index] = lines[index][own - target :] if lines[index].strip() else ""
-    return 0
-
-
-def _drop(lines: list[str], at: int, is_open: bool) -> int:
-    """Puts `pass` in the place of the statement around a line, so that the block around it keeps a body."""
-    while at and lines[at].strip() in ("", "pass"):
+def _drop(lines: list[str], at: int) -> None:
+    """Empties the statement around a line."""
+    while at and not lines[at].strip():
         at -= 1
     start, end = _statement(lines, at)
-    if is_open:
-        depth = len(_indent(lines[start]))
-        while end < len(lines) and lines[end].strip() and len(_indent(lines[end])) > depth:
-            end += 1
-    indent = _indent(lines[start])
-    lines[start:end] = [indent + "pass" if indent else ""]
-    return 1
+    lines[start:end] = [""]
 
 
 def _statement(lines: list[str], at: int) -> tuple[int, int]:
@@ -133,7 +88,3 @@ def _logical_length(lines: list[str]) -> int:
     except (tokenize.TokenError, SyntaxError):
         return 1
     return 1
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
