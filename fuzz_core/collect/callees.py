@@ -1,4 +1,4 @@
-"""Calls of functions by names that they no longer have, or never had outside the page that shows them.
+"""Calls of functions by former names, or by names that only the page uses that shows them.
 
 The page of `tf.raw_ops.MatrixDiag` calls `tf.matrix_diag(diagonal)`, that of `tf.raw_ops.Unique` plain `unique(x)`:
 both mean the op of the page. `tf.diag` moved to `tf.linalg.diag`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from fuzz_core.collect.edits import Edit, applied, replacing
+from fuzz_core.collect.edits import Edit, apply_edits, replace_expression
 from fuzz_core.collect.names import Names
 from fuzz_core.collect.salvage import syntax_error
 from fuzz_core.ir.catalogue import Api
@@ -18,8 +18,8 @@ _KEYWORD_ONLY = "tf.raw_ops"
 _VERSION = re.compile(r"V\d+$")
 
 
-def with_current_names(code: str, names: Names, api: Api | None = None) -> str:
-    """The code with every call of an unknown library function turned into one of the function it means.
+def update_names(code: str, names: Names, api: Api | None = None) -> str:
+    """Replaces each call of an unknown library function by a call of the function that it means.
 
     The api of the page is meant where its name is the same but for case and underscores; else the public function of
     the same short name. Functions that take keywords only get their positional arguments named.
@@ -28,7 +28,7 @@ def with_current_names(code: str, names: Names, api: Api | None = None) -> str:
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     bound |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    current = applied(code, [edit for call in calls for edit in _edits(call, names, api, bound)])
+    current = apply_edits(code, [edit for call in calls for edit in _edits(call, names, api, bound)])
     return current if syntax_error(current) is None else code
 
 
@@ -39,12 +39,12 @@ def _edits(call: ast.Call, names: Names, api: Api | None, bound: set[str]) -> li
     current = _meant(callee, names, api)
     if not current:
         return []
-    edits = [] if current == callee else [replacing(call.func, current)]
+    edits = [] if current == callee else [replace_expression(call.func, current)]
     return edits + _named_arguments(call, current, names)
 
 
 def _meant(callee: str, names: Names, api: Api | None) -> str:
-    """The public name of what a call means; empty where nothing is to be done."""
+    """Returns the public name of the function that a call means; empty if the call may stay."""
     if names.has(callee):
         return callee if callee.startswith(_KEYWORD_ONLY) else ""
     module, _, short = callee.rpartition(".")
@@ -68,7 +68,7 @@ def _named_arguments(call: ast.Call, current: str, names: Names) -> list[Edit]:
 
 
 def _dotted(node: ast.expr) -> str:
-    """A chain of attributes of a name as text, else empty."""
+    """Returns a chain of attributes of a name as text; empty for other expressions."""
     if isinstance(node, ast.Attribute):
         base = _dotted(node.value)
         return f"{base}.{node.attr}" if base else ""
@@ -76,5 +76,5 @@ def _dotted(node: ast.expr) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name without what spellings and versions of one op differ in."""
+    """Returns a name without version, case and underscores, in which spellings of an op differ."""
     return _VERSION.sub("", name).replace("_", "").lower()

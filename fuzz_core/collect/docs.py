@@ -18,7 +18,7 @@ _TEXTS = (".rst", ".rst.txt", ".md", ".markdown")
 
 
 class DocsSource:
-    """One seed per docstring and per file: its examples in order, with the imports that they leave out."""
+    """Source of a seed per docstring and file: its examples in order, with their missing imports."""
 
     def own(self, request: Request) -> Iterator[Seed]:
         """Yield a seed per file of the user's directories. Raises UserError for a missing directory."""
@@ -73,7 +73,7 @@ def _read(path: Path, text: str, library: str) -> Extracted:
 
 
 def _repaired(found: Extracted, names: Names, api: Api | None, where: str, request: Request) -> str:
-    """The examples with their imports; empty where there are none. Dropped statements are counted as a problem."""
+    """Returns the examples with their imports; empty if there are none. Dropped statements count as a problem."""
     if found.dropped:
         request.problems.append((where, f"statements that are not Python, left out: {found.dropped}"))
     return repair(found.code, names, api).code + "\n" if found.code else ""

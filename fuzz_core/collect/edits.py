@@ -1,4 +1,4 @@
-"""Replacing parts of a source text by their position in its syntax tree."""
+"""Edits of a source text by positions in its syntax tree."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Edit(NamedTuple):
     text: str
 
 
-def replacing(node: ast.expr, text: str) -> Edit:
-    """An edit that puts text in the place of an expression that stands on one line."""
+def replace_expression(node: ast.expr, text: str) -> Edit:
+    """Returns an edit that replaces an expression of one line."""
     return Edit(node.lineno, node.col_offset, node.end_col_offset or node.col_offset, text)
 
 
-def applied(code: str, edits: Iterable[Edit]) -> str:
-    """The code with edits that do not overlap."""
+def apply_edits(code: str, edits: Iterable[Edit]) -> str:
+    """Applies edits that do not overlap."""
     lines = [line.encode() for line in code.split("\n")]
     for edit in sorted(edits, reverse=True):
         line = lines[edit.line - 1]

@@ -1,4 +1,4 @@
-"""Walking directories that users name and reading their text, with what cannot be read counted."""
+"""Files of directories that users name; unreadable files count as problems."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def _entered(folder: Path) -> bool:
 
 
 def provenance(root: Path, relative: str) -> str:
-    """How a person is told of the file: the root's own name and the path below it."""
+    """Returns a file's name for messages: the root's own name and the path below it."""
     return root.name if root.is_file() else f"{root.resolve().name}/{relative}"
 
 
 def read_text(path: Path, problems: Problems) -> str | None:
-    """A text file's content as UTF-8; None, and a counted problem, where that does not work."""
+    """Returns a text file's content as UTF-8; None, and a counted problem, if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from fuzz_core.collect.prompts import has_prompts, without_prompts
+from fuzz_core.collect.comments import assign_commented_values, remove_results
+from fuzz_core.collect.prompts import has_prompts, remove_prompts
 from fuzz_core.collect.salvage import salvage, syntax_error
-from fuzz_core.collect.told import with_told_values, without_results
 
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "pycon", "ipython", "ipython3", "default", "doctest"})
 _FENCE = re.compile(r"^(?P<indent>\s*)(?P<marks>`{3,}|~{3,})\s*\{?\.?(?P<language>[\w+-]*)[^`]*$")
@@ -29,7 +29,7 @@ class Chunk(NamedTuple):
 
 
 class Form(NamedTuple):
-    """One form: the line after it, its text (empty where there is none), and what says that it is code.
+    """A form: the line after it, its text (empty if there is none), and the mark that says that it is code.
 
     mark: `declared` as Python by a prompt or a language, `shown` in a fence without a language, `bare` indented text.
     """
@@ -47,17 +47,20 @@ class Extracted(NamedTuple):
 
 
 def extract(text: str, library: str = "") -> Extracted:
-    """All examples of a docstring, a reStructuredText or a Markdown text as one program, each repaired by itself."""
-    return joined(chunks(text), library)
+    """Returns the examples of a docstring or text as one program, each repaired by itself."""
+    return join(chunks(text), library)
 
 
-def joined(pieces: Iterable[Chunk], library: str = "") -> Extracted:
-    """Pieces of code as one program. What is not declared as Python and turns out to be mostly not is left out."""
+def join(pieces: Iterable[Chunk], library: str = "") -> Extracted:
+    """Returns pieces of code as one program.
+
+    A piece that is not declared as Python is left out if most of its statements are broken.
+    """
     parts: list[str] = []
     dropped = 0
     for chunk in pieces:
-        code = chunk.code if syntax_error(chunk.code) is None else without_results(chunk.code)
-        mended = salvage(with_told_values(code, library))
+        code = chunk.code if syntax_error(chunk.code) is None else remove_results(chunk.code)
+        mended = salvage(assign_commented_values(code, library))
         statements = _statements(mended.code, chunk.declared)
         if not statements or (not chunk.declared and mended.dropped > statements):
             continue
@@ -67,7 +70,7 @@ def joined(pieces: Iterable[Chunk], library: str = "") -> Extracted:
 
 
 def chunks(text: str) -> Iterator[Chunk]:
-    """The pieces of code in a text, prompts taken out, in their order; they may be broken."""
+    """Yields the pieces of code in a text in their order, without prompts; they may be broken."""
     lines = inspect.cleandoc(text.expandtabs(4)).splitlines()
     at = 0
     while at < len(lines):
@@ -75,7 +78,7 @@ def chunks(text: str) -> Iterator[Chunk]:
         at = form.end
         code = inspect.cleandoc("\n" + form.text)
         if has_prompts(code):
-            yield Chunk(without_prompts(code), True)
+            yield Chunk(remove_prompts(code), True)
         elif code and (form.mark != "bare" or is_program(code)):
             yield Chunk(code, form.mark == "declared")
 
@@ -107,7 +110,7 @@ def _fenced(lines: list[str], at: int, fence: re.Match[str]) -> Form:
 
 
 def _directed(lines: list[str], at: int, directive: re.Match[str]) -> Form:
-    """A directive's block: code of code directives; others are read line by line, but for formulas."""
+    """Reads a directive's block: code of code directives; other blocks are read line by line, but for formulas."""
     name, language = directive["name"].lower(), directive["argument"].strip().lower()
     end = _block_end(lines, at + 1, len(directive["indent"]))
     if name in _TEST_DIRECTIVES or (name in _CODE_DIRECTIVES and language in _PYTHON):
@@ -117,7 +120,7 @@ def _directed(lines: list[str], at: int, directive: re.Match[str]) -> Form:
 
 
 def _session(lines: list[str], at: int) -> Form:
-    """Prompted lines and what was printed, up to a blank line."""
+    """Reads the lines of a session and its output, up to a blank line."""
     end = at + 1
     while end < len(lines) and lines[end].strip() and not _FENCE.match(lines[end]):
         end += 1
@@ -125,9 +128,9 @@ def _session(lines: list[str], at: int) -> Form:
 
 
 def _bare_end(lines: list[str], at: int) -> int:
-    """Where the bare code ends that a line announces: with its block, or where another form begins in that.
+    """Returns the end of the bare code that a line announces: the end of its block, or the start of another form in it.
 
-    How deep the first line of a docstring stands is lost: where the next is no deeper, all that follows is its block.
+    The indentation of a docstring's first line is lost: if the next line has no more, all further lines are its block.
     """
     following = next((line for line in lines[at + 1 :] if line.strip()), "")
     depth = _depth(lines[at]) if at or _depth(following) else -1
@@ -136,7 +139,7 @@ def _bare_end(lines: list[str], at: int) -> int:
 
 
 def _block_end(lines: list[str], start: int, depth: int) -> int:
-    """The line after a block of lines deeper than this; blank lines belong to it."""
+    """Returns the line after a block of lines deeper than this; blank lines belong to the block."""
     end = start
     while end < len(lines) and (not lines[end].strip() or _depth(lines[end]) > depth):
         end += 1
@@ -148,14 +151,14 @@ def _holds_forms(lines: list[str]) -> bool:
 
 
 def is_program(code: str) -> bool:
-    """Whether undeclared text is code rather than a formula or a drawing: it compiles and calls something."""
+    """Tells whether undeclared text is code and no formula or drawing: it compiles and contains a call."""
     return (
         syntax_error(code) is None and "(" in code and any(isinstance(n, ast.Call) for n in ast.walk(ast.parse(code)))
     )
 
 
 def _statements(code: str, declared: bool) -> int:
-    """How many statements there are; none in data that is shown and nothing is done with."""
+    """Counts the statements. Data that is shown and not used counts as none."""
     tree = ast.parse(code)
     if not declared and not any(isinstance(node, (ast.Call, ast.Assign)) for node in ast.walk(tree)):
         return 0

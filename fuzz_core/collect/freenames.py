@@ -1,4 +1,4 @@
-"""Names that a module reads before it binds them."""
+"""Free names of a module: those that it reads before it binds them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyflakes.messages import UndefinedLocal, UndefinedName
 
 
 class _Checker(Checker):  # type: ignore[misc]
-    """Knows no name that Python itself provides: examples use some of them for values of their own."""
+    """Analysis without builtins: examples use some of their names for values of their own."""
 
     def addBinding(self, node: ast.AST | None, value: Binding) -> None:  # noqa: N802 - the name is pyflakes'
         """Binds a name, unless Python does."""
@@ -18,9 +18,9 @@ class _Checker(Checker):  # type: ignore[misc]
 
 
 def unbound_names(code: str) -> tuple[str, ...]:
-    """Names that a module reads before it binds them, in order of first use, with those that Python itself provides.
+    """Returns the names that a module reads before it binds them, in order of first use, builtins too.
 
-    A function's body is read when it is called: it may use whatever the module binds anywhere. Raises SyntaxError.
+    A function's body may use each name that the module binds anywhere. Raises SyntaxError.
     """
     found = _Checker(ast.parse(code), withDoctest=False).messages
     first = sorted((each for each in found if isinstance(each, UndefinedName | UndefinedLocal)), key=_place)
@@ -28,7 +28,7 @@ def unbound_names(code: str) -> tuple[str, ...]:
 
 
 def called_names(code: str) -> set[str]:
-    """Names that a module calls."""
+    """Returns the names that a module calls."""
     calls = (node.func for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call))
     return {callee.id for callee in calls if isinstance(callee, ast.Name)}
 

@@ -1,4 +1,4 @@
-"""What a file needs beside itself: modules of its own project that it imports, `conftest.py`, data files it names."""
+"""Files that a seed needs beside itself: modules of its project, `conftest.py`, data files that it names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 class Helpers:
-    """Helper files of what lies below one root (a directory, or the one file). Who needs a changed one has changed.
+    """Helper files of the seeds below a root. A seed has changed if one of its helper files has.
 
     An absolute import is looked up beside the seed and in the directories above it (and their `src`), the nearest
     first: there lies the project that it belongs to. foreign: packages that are no part of a project even where their
@@ -70,7 +70,7 @@ class Helpers:
         if path.suffix != ".py":
             return None
         if path not in self._trees:
-            # What cannot be read counts as a problem of the seed, when it is traced.
+            # An unreadable file counts as a problem of the seed when the seed is traced.
             read = read_python(path, [])
             self._trees[path] = None if read is None else read[1]
         return self._trees[path]

@@ -19,7 +19,7 @@ _NO_PROGRAMS = frozenset({"setup.py", "conftest.py", "__init__.py"})
 
 
 class ModelsSource:
-    """One seed per model program; each runs as `__main__`."""
+    """Source of a seed per model program; each runs as `__main__`."""
 
     def shipped(self, request: Request) -> Iterator[Seed]:
         """Yield nightfuzz's own programs, then those for installed packages."""
@@ -31,7 +31,7 @@ class ModelsSource:
     def own(self, request: Request) -> Iterator[Seed]:
         """Yield a seed per program of the user's directories.
 
-        A file is a program where it has a `__main__` part or does something at top level. A file with a syntax error is
+        A file is a program if it has a `__main__` part or acts at top level. A file with a syntax error is
         a counted problem. Raises UserError for a missing directory.
         """
         for root in request.models_dirs:
@@ -52,7 +52,7 @@ class Found(NamedTuple):
 
 
 def programs_in(root: Path, problems: Problems) -> Iterator[Found]:
-    """The programs of a directory, or the one file. Raises UserError where there is no such directory."""
+    """Yields the programs of a directory, or the file. Raises UserError if there is no such directory."""
     for path, relative in walk(root, _may_be_program, "models"):
         read = read_python(path, problems)
         if read is not None and does_something(read[1]):
@@ -71,7 +71,7 @@ def _may_be_program(name: str) -> bool:
 
 
 def does_something(module: ast.Module) -> bool:
-    """Whether running a module as a program does more than declare: it has a `__main__` part, or acts at top level."""
+    """Tells whether a module acts as a program: it has a `__main__` part, or a call or loop at top level."""
     return any(_acts(statement) for statement in module.body)
 
 

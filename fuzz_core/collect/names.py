@@ -1,4 +1,4 @@
-"""The public names of a target as documentation uses them: which exist, and what statement brings one in."""
+"""The public names of a target as documentation uses them, and the statements that import them."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Names:
                 self._owners[short].append(module)
 
     def has(self, name: str) -> bool:
-        """Whether this is the full name of a public api."""
+        """Tells whether this is the full name of a public api."""
         return _rooted(name) in self._params
 
     def has_module(self, name: str) -> bool:
-        """Whether public apis live directly in a module of this name."""
+        """Tells whether a module of this name has public apis."""
         return _rooted(name) in self._modules
 
     def find(self, short: str) -> str:
-        """The full name of the public api with this short name that is nearest to the root; empty where none has it."""
+        """Returns the full name of the public api with this short name that is nearest to the root; empty if none."""
         return f"{self._owners[short][0]}.{short}" if short in self._owners else ""
 
     def params(self, name: str) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class Names:
         return self._params.get(name, ())
 
     def statement(self, name: str, api: Api | None = None, called: bool = False) -> str:
-        """The statement that binds a free name of an example of `api`; empty where nothing is known.
+        """Returns the statement that binds a free name of an example of `api`; empty if none is known.
 
         The api's own module goes before conventions (its example means its own `Dropout`), other modules come last.
         called: the name is called, so that no module is meant.

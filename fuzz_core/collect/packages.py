@@ -165,7 +165,7 @@ def package_programs(library: str, packages: Mapping[str, Path]) -> Iterator[tup
 def keras_applications(package: Path) -> list[str]:
     """The smallest model of every family that `keras.applications` lists; none where there is no such listing.
 
-    Models of one family call the same apis: the larger ones cost minutes and add nothing.
+    Models of one family call the same apis: the larger ones cost minutes and add no api.
     """
     listing = package / "applications" / "__init__.py"
     if not listing.is_file():
@@ -196,7 +196,7 @@ def _builds(function: ast.FunctionDef) -> bool:
 
 
 def _size(name: str) -> tuple[int, bool, list[float], str]:
-    """Smallest first, as far as names tell: those that say so, then by the number at the end."""
+    """Returns a key that sorts models by size, read from the name: words such as `tiny` first, then the last number."""
     lower = name.lower()
     word = next((rank for rank, word in enumerate(_SMALL_WORDS) if word in lower), len(_SMALL_WORDS))
     numbers = [float(number.replace("_", ".")) for number in re.findall(r"\d+(?:_\d+)?(?=V2$|$)", name)]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from bs4 import BeautifulSoup, Tag
 
-from fuzz_core.collect.forms import Chunk, Extracted, is_program, joined
-from fuzz_core.collect.prompts import has_prompts, without_prompts
+from fuzz_core.collect.forms import Chunk, Extracted, is_program, join
+from fuzz_core.collect.prompts import has_prompts, remove_prompts
 
 _OTHER = re.compile(
     r"^(?:highlight|lang|language|brush)[-:]?\s?"
@@ -24,12 +24,12 @@ _PRINTED = "span.go, span.gt, samp"
 
 
 def extract_page(html: str, library: str = "") -> Extracted:
-    """All examples of an HTML page as one program: prompts, line numbers and printed output taken out."""
-    return joined(page_chunks(html), library)
+    """Returns the examples of an HTML page as one program, without prompts, line numbers and output."""
+    return join(page_chunks(html), library)
 
 
 def page_chunks(html: str) -> Iterator[Chunk]:
-    """The pieces of code of a page in their order: every `<pre>` that is not output or another language."""
+    """Yields the pieces of code of a page in their order: each `<pre>` that is not output or another language."""
     soup = BeautifulSoup(html, "html.parser")
     for mark in soup.select(_DECORATION):
         mark.decompose()
@@ -40,7 +40,7 @@ def page_chunks(html: str) -> Iterator[Chunk]:
         declared = any(_PYTHON.match(name) for name in classes)
         code = inspect.cleandoc("\n" + _typed(block))
         if has_prompts(code):
-            yield Chunk(without_prompts(code), True)
+            yield Chunk(remove_prompts(code), True)
         elif code and (declared or is_program(code)):
             yield Chunk(code, declared)
 
@@ -51,7 +51,7 @@ def _classes(tag: Tag) -> list[str]:
 
 
 def _typed(block: Tag) -> str:
-    """The text of a block; where no prompts in it tell what was printed from what was typed, the markup does."""
+    """Returns a block's text without output. Prompts separate code from output; without prompts, the markup does."""
     for line in block.select("[data-terminal-prefix]"):
         line.insert(0, str(line["data-terminal-prefix"]).rstrip() + " ")
     if not has_prompts(block.get_text()):

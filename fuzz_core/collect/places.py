@@ -1,4 +1,4 @@
-"""Where in the user's own files a seed lies: the line of a test, or of the call in it."""
+"""Places of seeds in the user's own files: the line of a test, or of the call in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Place(NamedTuple):
 
 
 class Places:
-    """Finds seeds by name. roots: the directories that the user names; base: what paths are told relative to."""
+    """Finds seeds by name. roots: the directories that the user names; base: paths are relative to it."""
 
     def __init__(self, roots: Sequence[Path], base: Path) -> None:
         self.roots = [root.resolve() for root in roots]
@@ -28,7 +28,7 @@ class Places:
         self._tree = cache(_read)
 
     def of(self, name: str, api: str) -> Place | None:
-        """Where a seed such as `tests/test_loss.py::TestFocal::test_mean[cpu]` calls an api; None for foreign seeds.
+        """Returns the place where a seed such as `tests/test_loss.py::TestFocal::test_mean` calls an api, if any.
 
         The line is that of the call by the api's last name, else of the test, else of the file's beginning.
         """

@@ -1,4 +1,4 @@
-"""Interactive sessions (`>>>` and `...`) back to the code that was typed."""
+"""Code of interactive sessions (`>>>` and `...`)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def has_prompts(text: str) -> bool:
     return any(mark is not None and not mark["mark"].startswith("..") for mark in marks)
 
 
-def without_prompts(text: str) -> str:
-    """The code typed in a session: prompts, directives and what was printed taken out.
+def remove_prompts(text: str) -> str:
+    """Returns the code of a session without prompts, directives and output.
 
     Every statement is kept, those marked `+SKIP` too. Lines that lack a continuation prompt are recovered where the
     statement before them is incomplete.
@@ -32,7 +32,7 @@ def without_prompts(text: str) -> str:
 
 
 def _aligned(text: str) -> Iterator[str]:
-    """Lines with every prompt in column 0 and a blank after it, which leaves the parser nothing to refuse."""
+    """Yields the lines with each prompt in column 0 and a blank after it, as the parser wants them."""
     indent = ""
     for raw in text.expandtabs(4).replace("\N{NO-BREAK SPACE}", " ").splitlines():
         line = _IPYTHON_OUTPUT.sub("", raw)
@@ -47,7 +47,7 @@ def _aligned(text: str) -> Iterator[str]:
 
 
 def _complete(source: str, printed: str) -> str:
-    """The statement, with as many of the following lines as it lacks to be one."""
+    """Returns the statement with as many of the following lines as it needs to compile."""
     error = syntax_error(source)
     if error is None or not printed or not _is_open(error):
         return source

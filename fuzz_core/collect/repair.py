@@ -1,7 +1,7 @@
-"""The repair of section 4.1 of the FreeFuzz paper: what an example leaves out is put in front of it.
+"""The repair of section 4.1 of the FreeFuzz paper: missing imports and values are put in front of an example.
 
-Missing imports come first, then values for names that the example takes for granted. Beyond the paper, calls by names
-that the library no longer has are turned into calls of what they mean.
+Imports come first, then values for names that the example does not bind. Beyond the paper, calls by names that the
+library no longer has become calls of the functions that they mean.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import ast
 import builtins
 from typing import NamedTuple
 
-from fuzz_core.collect.callees import with_current_names
-from fuzz_core.collect.edits import Edit, applied, replacing
+from fuzz_core.collect.callees import update_names
+from fuzz_core.collect.edits import Edit, apply_edits, replace_expression
 from fuzz_core.collect.freenames import called_names, unbound_names
 from fuzz_core.collect.names import Names
 from fuzz_core.collect.standins import stand_ins
@@ -21,16 +21,16 @@ _FUTURE = "from __future__ import "
 
 
 class Repaired(NamedTuple):
-    """Code with what it left out, and the free names for which nothing is known."""
+    """Code with its missing imports and values, and the free names that have neither."""
 
     code: str
     unresolved: tuple[str, ...]
 
 
 def repair(code: str, names: Names, api: Api | None = None) -> Repaired:
-    """Puts missing imports and values in front of code that compiles. Raises SyntaxError where it does not."""
+    """Puts missing imports and values in front of code. Raises SyntaxError if the code does not compile."""
     values = stand_ins(names.library)
-    body = with_told_elisions(with_current_names(code, names, api), values)
+    body = fill_elisions(update_names(code, names, api), values)
     missing = _Missing(names, api, called_names(body), values)
     for name in unbound_names(body):
         missing.add(name)
@@ -40,8 +40,8 @@ def repair(code: str, names: Names, api: Api | None = None) -> Repaired:
     return Repaired("\n".join([*future, *missing.imports, *missing.values, *rest]), tuple(missing.unresolved))
 
 
-def with_told_elisions(code: str, values: dict[str, str]) -> str:
-    """The code with `name = ...`, `name = f(...)` and `f(name=...)` filled in for names that have a usual value."""
+def fill_elisions(code: str, values: dict[str, str]) -> str:
+    """Fills in `name = ...`, `name = f(...)` and `f(name=...)` for names that have a usual value."""
     edits: list[Edit] = []
     for node in ast.walk(ast.parse(code)):
         name, value = "", None
@@ -50,12 +50,12 @@ def with_told_elisions(code: str, values: dict[str, str]) -> str:
         elif isinstance(node, ast.keyword):
             name, value = node.arg or "", node.value
         if value is not None and name in values and _is_elided(value):
-            edits.append(replacing(value, values[name]))
-    return applied(code, edits)
+            edits.append(replace_expression(value, values[name]))
+    return apply_edits(code, edits)
 
 
 def _is_elided(value: ast.expr) -> bool:
-    """Whether a value is `...`, or a call on one line of which nothing is told: `Image.open(...)`."""
+    """Tells whether a value is `...`, or a call on one line whose only argument is `...`, as in `Image.open(...)`."""
     match value:
         case ast.Constant(value=constant):
             return constant is Ellipsis
@@ -65,7 +65,7 @@ def _is_elided(value: ast.expr) -> bool:
 
 
 class _Missing:
-    """What is to be put in front of one example."""
+    """Lines to put in front of an example."""
 
     def __init__(self, names: Names, api: Api | None, called: set[str], table: dict[str, str]) -> None:
         self.imports: list[str] = []
@@ -75,7 +75,7 @@ class _Missing:
         self._done: set[str] = set()
 
     def add(self, name: str) -> None:
-        """Adds what binds a name: a usual value where it is not called, else an import, else a value after all."""
+        """Adds a line that binds a name: a usual value if it is not called, else an import, else a usual value."""
         if name in self._done:
             return
         self._done.add(name)

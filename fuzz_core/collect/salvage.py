@@ -1,4 +1,4 @@
-"""Code that does not compile to code that does, by dropping the smallest broken part."""
+"""Repair of code that does not compile: the smallest broken parts are dropped."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _HEADER = re.compile(r"expected an indented block after .* on line (\d+)")
 
 
 class Salvaged(NamedTuple):
-    """Code that compiles (possibly empty), and how many statements had to go."""
+    """Code that compiles (possibly empty), and the number of statements that were dropped."""
 
     code: str
     dropped: int
 
 
 def syntax_error(code: str) -> SyntaxError | None:
-    """What keeps the code from compiling as a module, or None."""
+    """Returns the error of compiling the code as a module, or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -33,7 +33,7 @@ def syntax_error(code: str) -> SyntaxError | None:
 
 
 def salvage(text: str) -> Salvaged:
-    """Drops one broken statement after the other, and gives a block that has nothing in it a `pass`."""
+    """Drops one broken statement after the other, and puts `pass` into empty blocks."""
     lines = textwrap.dedent(text.expandtabs(4)).splitlines()
     dropped = 0
     for _ in range(3 * len(lines) + 3):
@@ -52,7 +52,7 @@ def salvage(text: str) -> Salvaged:
 
 
 def _fill(lines: list[str], header: int, at: int) -> None:
-    """Puts `pass` into the block of a header. at: the line where the compiler missed the block."""
+    """Puts `pass` into the block of a header. at: the line of the compiler's error."""
     indent = lines[header][: len(lines[header]) - len(lines[header].lstrip())]
     lines.insert(at if at > header else len(lines), f"{indent}    pass")
 
@@ -66,7 +66,7 @@ def _drop(lines: list[str], at: int) -> None:
 
 
 def _statement(lines: list[str], at: int) -> tuple[int, int]:
-    """First line and end of the logical line that holds this line."""
+    """Returns the first line and the end of the logical line that holds this line."""
     start = 0
     while start <= at:
         end = start + _logical_length(lines[start:])
@@ -77,7 +77,7 @@ def _statement(lines: list[str], at: int) -> tuple[int, int]:
 
 
 def _logical_length(lines: list[str]) -> int:
-    """How many lines the logical line takes that starts with the first; one where it never ends."""
+    """Counts the lines of the logical line that starts with the first; one if it never ends."""
     stream = io.StringIO(lines[0].lstrip() + "\n" + "\n".join(lines[1:]) + "\n")
     begun = False
     try:

@@ -1,4 +1,4 @@
-"""Seeds: pieces of code that exercise a library, and the contract of what collects them."""
+"""Seeds, pieces of code that exercise a library, and the contract of their sources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Seed:
 
     @property
     def digest(self) -> str:
-        """The identity: 128 bits of BLAKE2b in hex. Neither the name nor where a root lies on this machine counts."""
+        """The identity: 128 bits of BLAKE2b in hex. The name and the place of the root on this machine do not count."""
         state = blake2b(digest_size=16)
         for part in (self.source, self.kind, self.relative, self.code, *filter(None, [self.needs])):
             data = part.encode("utf-8", "surrogatepass")
@@ -45,12 +45,12 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to collect for one target.
+    """The order for seeds of a target.
 
     apis: the target's public apis with their docstrings. packages: by import name, the folder of each installed package
     (`.../site-packages/keras`). docs_dirs, tests_dirs, models_dirs: directories that the user names. database: name and
-    code of entries generated for the test databases inside the wheel. problems: filled while collecting with (path or
-    name, reason) of what could not be used.
+    code of entries generated for the test databases inside the wheel. problems: collecting adds
+    (path or name, reason) of each unusable file or text.
     """
 
     library: str
@@ -64,7 +64,7 @@ class Request:
 
 
 class SeedSource(Protocol):
-    """One source of seeds. Deterministic: the same request gives the same seeds in the same order."""
+    """A source of seeds. It is deterministic: the same request gives the same seeds in the same order."""
 
     def own(self, request: Request) -> Iterator[Seed]:
         """Yield the seeds of the directories that the user names.

@@ -1,4 +1,4 @@
-"""The table of seed sources, and collecting from several of them."""
+"""The table of seed sources, and collection from several of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def source_of(name: str) -> SeedSource:
 def collect(request: Request, names: Sequence[str] = tuple(SOURCES)) -> Iterator[Seed]:
     """Yield the user's own seeds, then the library's, source by source, each digest once.
 
-    Raises UserError for an unknown source before anything is collected, and for a missing directory.
+    Raises UserError for an unknown source, before any work, and for a missing directory.
     """
     yield from _once((*collect_own(request, names), *collect_shipped(request, names)))
 

@@ -1,4 +1,4 @@
-"""Values for names that examples take for granted: a `model`, an `optimizer`, a square matrix `A`.
+"""Values for names that examples use and do not bind: a `model`, an `optimizer`, a square matrix `A`.
 
 An example of an optimiser says `SGD(model.parameters(), lr=0.1)` and never what `model` is. Any small model makes it a
 valid call, so such names are given one, by convention of their use across a library and not for single apis. An
@@ -37,6 +37,6 @@ _ANY = {
 
 
 def stand_ins(library: str) -> dict[str, str]:
-    """The expression for each name that examples of a library take for granted."""
+    """Returns the expression for each name that examples of a library use and do not bind."""
     own = profile_of(library)
     return _ANY | dict(own.stand_ins if own else {})

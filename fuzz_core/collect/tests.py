@@ -15,12 +15,12 @@ _PATTERNS = ("test_*.py", "*_test.py")
 
 
 def is_test_file(name: str) -> bool:
-    """Whether a file name is one that pytest collects."""
+    """Tells whether pytest collects a file of this name."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in _PATTERNS)
 
 
 class TestsSource:
-    """One seed per test file and per database entry."""
+    """Source of a seed per test file and database entry."""
 
     __test__ = False
 

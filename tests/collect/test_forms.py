@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.collect.forms import extract
-from fuzz_core.collect.prompts import without_prompts
+from fuzz_core.collect.prompts import remove_prompts
 from fuzz_core.collect.salvage import salvage, syntax_error
 
 
@@ -303,7 +303,7 @@ def as_session(statement: str, printed: str, indent: str) -> str:
 def test_statements_rendered_as_a_session_are_recovered(program: list[tuple[str, str]], indent: str) -> None:
     session = "\n".join(as_session(statement, printed, indent) for statement, printed in program)
     expected = ast.dump(ast.parse("\n".join(statement for statement, _ in program)))
-    assert ast.dump(ast.parse(without_prompts(session))) == expected
+    assert ast.dump(ast.parse(remove_prompts(session))) == expected
     docstring = f"Does it.\n\n    Example::\n\n{textwrap.indent(session, '        ')}\n\n    Args:\n        x: it."
     assert ast.dump(ast.parse(extract(docstring).code)) == expected
 

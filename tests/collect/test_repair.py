@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.collect.callees import with_current_names
+from fuzz_core.collect.callees import update_names
 from fuzz_core.collect.freenames import unbound_names
 from fuzz_core.collect.imports import known_imports
 from fuzz_core.collect.names import Names
@@ -167,7 +167,7 @@ def test_imports_from_the_future_stay_in_front() -> None:
     ],
 )
 def test_calls_by_names_that_are_gone(code: str, api: Api | None, expected: str) -> None:
-    assert with_current_names(code, TENSORFLOW, api) == expected
+    assert update_names(code, TENSORFLOW, api) == expected
 
 
 @pytest.mark.parametrize("library", ["torch", "tensorflow", "jittor"])

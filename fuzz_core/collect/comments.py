@@ -1,6 +1,6 @@
-"""What texts say beside their code: results after arrows, and values of names told in words.
+"""Comments of examples: results after arrows, and values of names in words.
 
-Reference pages of operations write `f(x) ==> [1, 2]`, and introduce the operands in comments alone:
+Reference pages of operations write `f(x) ==> [1, 2]`, and give the operands in comments alone:
 `# tensor 'x' is [[1, 2], [3, 4]]`, `# 't' is a tensor of shape [2, 3]`, `x = ... # Shape [2, 3] Tensor`.
 """
 
@@ -23,8 +23,8 @@ _ELIDED = re.compile(rf"^(?P<indent>\s*){_NAME}\s*=\s*(?:\.\.\.|<[^>]*>)\s*(?P<r
 _OPEN, _CLOSE = "([{", ")]}"
 
 
-def without_results(code: str) -> str:
-    """The code with what stands behind an arrow taken out, brackets that go on over further lines included."""
+def remove_results(code: str) -> str:
+    """Removes the results behind arrows, with brackets that continue on further lines."""
     lines = code.splitlines()
     kept: list[str] = []
     at = 0
@@ -51,10 +51,10 @@ def _balance(text: str) -> int:
     return sum(text.count(mark) for mark in _OPEN) - sum(text.count(mark) for mark in _CLOSE)
 
 
-def with_told_values(code: str, library: str) -> str:
-    """The code with an assignment wherever a value or a shape of a name is told in words.
+def assign_commented_values(code: str, library: str) -> str:
+    """Adds an assignment for each value or shape of a name that a comment gives.
 
-    Only names that the code uses are assigned. Unknown libraries have no tensor constructor: nothing is added.
+    The code must use the name. A library without a known tensor constructor gets no assignment.
     """
     profile = profile_of(library)
     if profile is None:
@@ -76,7 +76,7 @@ def _used(name: str, lines: list[str], at: int) -> bool:
 
 
 def _value(rest: str, following: list[str], profile: Profile) -> str:
-    """An expression for what the words say: a literal, which may go on in the next comments, or a shape."""
+    """Returns an expression for a comment's value: a literal, which may continue in the next comments, or a shape."""
     if shape := _SHAPE.search(rest):
         return f"{profile.ones}({shape['shape']})"
     text = rest.strip()
@@ -91,7 +91,7 @@ def _value(rest: str, following: list[str], profile: Profile) -> str:
 
 
 def _literal(text: str) -> str:
-    """The longest start of the text, up to a closing bracket, that is a list, tuple or number."""
+    """Returns the longest start of the text, up to a closing bracket, that is a list, tuple or number."""
     if text[:1] not in tuple("[(-0123456789"):
         return ""
     ends = [index + 1 for index, mark in enumerate(text) if mark in _CLOSE] or [len(text)]
