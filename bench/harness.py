@@ -20,7 +20,7 @@ import typer
 from platformdirs import user_cache_path
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.cli.session import target_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.zygote import environment

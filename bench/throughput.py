@@ -23,7 +23,7 @@ from bench.harness import (
     traced,
     traced_rows,
 )
-from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.plans import make_plan
 from fuzz_core.execution.zygote import environment
 
 PROFILE_SECONDS = 60.0

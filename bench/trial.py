@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.listener import FuzzListener, FuzzReport
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease

@@ -16,7 +16,7 @@ from examples import FAST, THOROUGH
 from hypothesis import settings
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.environment import ensure

@@ -75,7 +75,7 @@ class Bench:
     def fork(
         self, script: str, kind: str, number: int = 0, traced: bool = False, seconds: float | None = None
     ) -> Outcome:
-        """Returns the outcome of a script in a fork of a process that has imported the library and executed nothing.
+        """Returns the outcome of a script in a fork of a process that has imported the library and made no call.
 
         number: which run it is. traced: whether to look for the native frames of a death. seconds: its time limit; for
         a hang, which has been looked at for longer before, that of a test.
@@ -118,7 +118,7 @@ class Bench:
         of memory, on which a fault that touches foreign memory depends: then interpreters are half of the runs. A
         `known` bug has had its interpreter.
         """
-        # What the allocator notices of a corrupted heap depends on where things happen to lie: more runs tell.
+        # The allocator notices a corrupted heap in some layouts of memory alone, so there are more runs.
         wanted_runs = runs * (CORRUPTION_FACTOR if corrupts_heap(first) else 1)
         if not alone:
             interpreters = 0 if known else (runs + 1) // 2 if suspected_death(first) else 1
@@ -145,7 +145,7 @@ class Bench:
     def with_frames(self, outcome: Outcome, script: str) -> Outcome:
         """A death with the native frames where it happened, unless it says by itself what it died of.
 
-        Where the allocator noticed a corrupted heap is not where the fault was.
+        The allocator notices a corrupted heap later than the fault, at another place.
         """
         if outcome.kind != "signal" or outcome.frames or speaks(outcome) or corrupts_heap(outcome):
             return outcome
@@ -215,5 +215,5 @@ class Benches:
 
 
 def speaks(outcome: Outcome) -> bool:
-    """Whether the last words name the fault: then a debugger, which takes half a minute on TensorFlow, adds nothing."""
+    """Tells whether the last words name the fault. No debugger is asked then: it takes half a minute on TensorFlow."""
     return "Check failed" in outcome.text

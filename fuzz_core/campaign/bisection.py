@@ -14,7 +14,7 @@ from typing import Any
 
 from fuzz_core.adapters.library import library_of
 from fuzz_core.campaign.bench import Bench, speaks
-from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.plans import make_replay_plan
 from fuzz_core.campaign.reproduce import case_of, is_replayed, sightings
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
@@ -125,8 +125,8 @@ def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, targe
 def alike(bug: Outcome, seen: Outcome) -> bool:
     """Return whether two deaths by a signal may have one cause although they look different.
 
-    A corrupted heap is noticed anywhere, and another build inlines other functions. Only the innermost frames show the
-    place: the callers of a kernel are the same for all.
+    A corrupted heap is noticed anywhere, and another build inlines other functions. The innermost frames show the
+    place: all kernels have the same callers.
     """
     if bug.kind != "signal" or seen.kind != "signal":
         return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from fuzz_core.campaign.changes import Changes, changes_between
-from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.seed import Seed
 from fuzz_core.execution.pool import Lease, Limits, Pool
@@ -27,7 +27,7 @@ from fuzz_core.store.store import Store
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 _LOOKED_UP = re.compile(r"(?:\.|\bimport\s+)(\w+)")
 VALIDATION_TIMEOUT = 10.0
-# Of the time for fuzzing: for checking recorded calls that no trace has checked.
+# Share of the time for fuzzing that checks recorded calls which no trace has checked.
 CHECK_SHARE = 1 / 3
 # Every api has its first ones re-run before any has all: a time-box may end in between.
 FIRST, THEN = 4, 64
@@ -61,7 +61,7 @@ class TakenSpace(NamedTuple):
     held: int = 0
 
     def summary(self) -> str:
-        """One line: what came from where, and how much of the sample holds."""
+        """Returns a line on the file, the calls that were taken over, and the part of the sample that is valid."""
         return f"taken over from {self.file}: {self.calls:,} calls; of {self.sample} run again, {self.held} are valid"
 
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from fuzz_core.campaign.carryover import TraceReport, recheck, take_over, validate
 from fuzz_core.campaign.changes import Untraced, untraced_seeds
 from fuzz_core.campaign.patterns import asked_apis
-from fuzz_core.campaign.planning import seeds_on_record
+from fuzz_core.campaign.plans import seeds_on_record
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.spaces import check_sample, take_space
-from fuzz_core.campaign.tracing import TraceOptions, list_apis, naming, seeds_end, settle, trace_seeds, tracer
+from fuzz_core.campaign.trace import TraceOptions, list_apis, naming, seeds_end, settle, trace_seeds, tracer
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import collect_own, collect_shipped
 from fuzz_core.ir.catalogue import Api
@@ -42,7 +42,7 @@ class ChangedSeeds(NamedTuple):
 def trace_changed(session: Session, options: TraceOptions, end: float, base: Path | None = None) -> ChangedSeeds:
     """Trace the user's changed seeds, then library seeds that name what they call.
 
-    Without a changed seed, nothing is traced. Library seeds end at the options' deadline.
+    If no seed has changed, no seed is traced. Library seeds end at the options' deadline.
 
     Args:
         options: only apis that match the patterns count.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fuzz_core.campaign.bench import HANG_FACTOR, IMPORT_SECONDS, Benches
 from fuzz_core.campaign.pair import Pair
-from fuzz_core.campaign.planning import chosen, make_plan
+from fuzz_core.campaign.plans import chosen, make_plan
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import BuildError, CodecError, UserError

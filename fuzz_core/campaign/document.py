@@ -130,7 +130,7 @@ def _api_count(summary: Mapping[str, Any]) -> int:
 
 
 def _cut(text: str, limit: int = NAME) -> str:
-    """Text that fits the schema; the end says that something is left out."""
+    """Returns text that fits the schema; its end says how much was cut off."""
     shown = clean(text[:limit])
     return shown if len(text) <= limit else f"{shown[: limit - 1]}…"
 

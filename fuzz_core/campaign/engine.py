@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from fuzz_core.campaign.examination import Desk, TriageReport, examine
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.learnt import Experience
@@ -68,7 +68,7 @@ def rounds(
     """Rounds of a time-box of so many seconds until the clock says `end`; the caller examines between them.
 
     A further round has a seed of its own, made of the first. A counted run (`end` is None) has one round and no limit.
-    After the user has asked to stop there is no further round. share: of what is left, for examining alone.
+    A stop by the user ends the rounds. share: of the time left, for examination alone.
     """
     if end is None:
         yield Round(seed)
@@ -84,7 +84,8 @@ def rounds(
 def fuzz_and_examine(
     engine: FuzzEngine, options: TriageOptions, seed: int, seconds: float, end: float | None
 ) -> list[TriageReport]:
-    """Fuzzes for the larger share of the time left and examines in the rest, in rounds. Returns a report by session.
+    """Fuzzes for the larger share of the time left and examines for the smaller one, in rounds. Returns a report by
+    session.
 
     Single calls are examined beside the fuzz as well, where there is a worker to spare and a time limit: a counted run
     is the same each time. Arguments as in `rounds`. The rounds end early when findings have to wait for the next time.
@@ -111,7 +112,8 @@ def fuzz_and_examine(
 def _examined(
     sessions: Sequence[Session], options: TriageOptions, end: float | None, desk: Desk | None
 ) -> list[TriageReport]:
-    """Examines each session, the fewest pending findings first: the others have the time that one leaves.
+    """Examines each session, the one with the fewest pending findings first, so that its spare time goes to the
+    others.
 
     desk: of the only session.
     """

@@ -13,7 +13,7 @@ from statistics import median
 from fuzz_core.campaign.cases import consult, review
 from fuzz_core.campaign.examiner import HANG_SECONDS, Examination, Examiner, TriageOptions
 from fuzz_core.campaign.history import review_standings
-from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.plans import make_replay_plan
 from fuzz_core.campaign.reproduce import symptom
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
 from fuzz_core.execution.forks import ROLES
@@ -31,11 +31,11 @@ WAIT_SECONDS = 0.2
 # Findings on record are read again after so many seconds, as a fuzz goes on to find.
 REFRESH_SECONDS = 2.0
 HANG = "hang"
-# Beside others, hangs have one examiner at most, and this share of the time.
+# If other groups wait, hangs have one examiner at most, and this share of the time.
 HANG_SHARE = 0.1
 # So many waiting groups are worth one more examiner beside a fuzz.
 GROUPS_PER_EXAMINER = 3
-# The first examinations wait for the library to be imported: they tell nothing of the pace. Hangs count apart.
+# The first examinations wait for the import of the library: they do not count for the pace. Hangs count apart.
 PACE_AFTER = 5
 
 
@@ -70,7 +70,7 @@ class Group:
 
     @cached_property
     def place(self) -> Place:
-        """The place where it fails, as far as its first sight tells."""
+        """The place of the failure, by the outcome of the finding."""
         return place_of(symptom(self.findings[0]))
 
     @property
@@ -150,7 +150,7 @@ class Desk:
         self._read = self.session.clock()
 
     def share(self, fuzzing: bool) -> int:
-        """How many examiners are worth their places: all when nothing fuzzes, else as many as the queue asks for."""
+        """Counts the examiners that may work: all if no fuzz goes on, else as many as the queue needs."""
         workers = self.session.workers
         if not fuzzing:
             return workers
@@ -162,7 +162,7 @@ class Desk:
     def step(self, fuzzing: bool = False) -> bool:
         """Settles what is done and begins what there are places for.
 
-        Returns whether anything is under way. Beside a fuzz, hangs wait for their share of the time.
+        Returns whether an examination is under way. Hangs wait for their share of the time while a fuzz goes on.
         """
         for future in [future for future in self._running if future.done()]:
             group, began = self._running.pop(future)
@@ -317,7 +317,7 @@ def _settle(
     )
     known = store.findings(session.target.key, bug=number) if number is not None else []
     new = number is not None and len(known) == 1
-    # A finding of a bug on record is a duplicate, whatever its examination showed.
+    # A finding of a bug on record is a duplicate, even if its examination rejected it.
     report.settled[found.status if new or number is None else "duplicate"] += 1
     for other in group:
         if other.id != chosen.id:
@@ -326,7 +326,8 @@ def _settle(
             report.settled[status] += 1
     if number is None:
         return None
-    # New and returned bugs are reported, known ones are counted. Among the rows of all builds the first is the bug.
+    # New and returned bugs are reported, known ones are counted. The bug's number is that of its first row among all
+    # builds.
     first = store.later_rows().get(number, number)
     back = new and first in review_standings(store)
     if consult(store, registry, number, len(group), new and (first == number or back)):

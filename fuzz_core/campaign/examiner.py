@@ -32,7 +32,7 @@ MINIMISING_SHARE = 0.5
 QUICK_SECONDS = 8.0
 # No hang holds an examiner for longer: after each turn others come first.
 HANG_SECONDS = 25.0
-# Of those, for arguments smaller than the ones that hang.
+# Part of HANG_SECONDS for arguments that are smaller than those that hang.
 SHRINKING_SECONDS = 6.0
 
 

@@ -166,7 +166,7 @@ def judged_causes(store: Store) -> dict[str, Counter[str]]:
 def share_of_real(verdicts: Mapping[str, int]) -> str:
     """Say how many causes are real bugs, out of those judged; empty where people have judged none.
 
-    A duplicate is a real bug, and one that nobody will fix too.
+    A duplicate is a real bug, and so is one that the maintainers will not fix.
     """
     total = sum(verdicts.values())
     return f"{total - verdicts.get(NOT_REAL, 0)} of {total}" if total else ""
@@ -180,7 +180,9 @@ def origin_of(info: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def flavours_differ(target: TargetRecord, baseline: TargetRecord) -> str:
-    """Say that one of two builds is for CUDA and the other for the CPU alone; empty where that is not so."""
+    """Return the words that one of two builds is for CUDA and the other for the CPU alone; empty if neither or both
+    are.
+    """
     new, old = (str(build.info.get("flavour") or "") for build in (target, baseline))
     if not new or not old or new == old:
         return ""

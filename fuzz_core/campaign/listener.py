@@ -37,7 +37,7 @@ KEPT_PER_SIGNATURE = 4
 
 @dataclass
 class FuzzReport:
-    """Figures of one run. `kept` findings are on record, the rest repeated a signature more than four times.
+    """Figures of one run. `kept` findings are on record; the others repeated a signature more than four times.
 
     apis: those with a call to mutate. start_up: seconds before the first test.
     inside: seconds that workers spent in calls of the library, of `working` seconds on leases. classes, operators:

@@ -53,7 +53,7 @@ class Pair:
             slow = seen.seconds > SLOW_SECONDS and seen.seconds > SLOW_FACTOR * before.outcome.seconds
             seen = seen._replace(name="", text=_difference(before, after) or SLOWER * slow)
         if seen.kind == before.outcome.kind == "ok" and seen.text:
-            # Why the difference is no change; else which of the two results is right, where that can be told.
+            # The reason why the difference is no change; else the right one of the two results, if it is known.
             evidence = BuildDifference(self, test, before, after, seen.text)
             excuse = find_excuse(evidence)
             seen = seen._replace(name=excuse.name if excuse else evidence.direction)

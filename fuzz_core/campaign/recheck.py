@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fuzz_core.campaign.bench import Benches
 from fuzz_core.campaign.history import Lives, Standing, libraries, ordered, review_standings
-from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.plans import make_replay_plan
 from fuzz_core.campaign.reproduce import Case, case_of, is_replayed, sightings
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
@@ -182,7 +182,9 @@ def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
 
 
 def _settled(session: Session, lives: Lives, bug: BugRow, checked: Mapping[str, Check], closes: bool) -> Rechecked:
-    """Records the checks, that of the origin first: without it two clean builds close nothing."""
+    """Records the checks, that of the origin first: two clean builds close an issue only if the origin still shows
+    the bug.
+    """
     here = checked[session.target.key]
     before = lives.standing(bug.id, bug.target)
     session.store.add_checks(bug.id, [NewCheck(key, *check[:4]) for key, check in checked.items()])

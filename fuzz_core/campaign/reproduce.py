@@ -112,10 +112,10 @@ class Reproduction:
         yield from (Attempt(finding, *each) for each in dict.fromkeys(tries))
 
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
-        """How often it shows itself in processes that have executed nothing else, and the verdict on that.
+        """Returns the number of fresh processes that show the finding, and the verdict.
 
-        alone: whether all of them are fresh interpreters, see `Bench.confirm`. A first run that shows nothing is the
-        only one.
+        alone: whether all of them are fresh interpreters, see `Bench.confirm`. A first run that does not show the
+        bug is the only one.
         """
         raise NotImplementedError
 
@@ -130,7 +130,7 @@ class Reproduction:
         return self.bench.confirm(script, kind, wanted, runs, first, alone, known)
 
     def sightings(self, case: Case, runs: int) -> list[Sighting]:
-        """What fresh processes say of a bug on record; a script that cannot run is not tried again."""
+        """Runs a bug on record in fresh processes; a script that cannot run has one run."""
         runs *= CORRUPTION_FACTOR if corrupts_heap(case.bug.outcome) else 1
         seen: list[Sighting] = []
         while len(seen) < runs and not (seen and seen[-1].status == UNRUNNABLE):
@@ -161,8 +161,8 @@ class _Failure(Reproduction):
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
         """How often the script fails as it does the first time.
 
-        Under a worker's limits the same fault may have looked otherwise (an exception before the abort). A hang is one
-        only where it was found as one: a script's limit is far longer than a test's.
+        The same fault may have had another outcome under a worker's limits (an exception before the abort). A hang
+        is one only where it was found as one: a script's limit is far longer than a test's.
         """
         script, found = attempt.script(self.dialect), attempt.finding.verdict
         first = self.bench.look(script, found.kind, alone)
@@ -177,7 +177,7 @@ class _Failure(Reproduction):
         return self.bench.confirm(script, verdict.kind, again, runs, first, alone, known), verdict
 
     def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[Sighting]) -> Sighting:
-        """Where it died is asked for only if the signature says where, and once for deaths that look alike."""
+        """The place of a death is asked for if the signature contains it, and once for deaths that look alike."""
         seen = by_failure(bug, outcome, self.dialect)
         if seen.status != CHANGED or not (bug.outcome.frames and bug.outcome.name == outcome.name):
             return seen
@@ -187,7 +187,7 @@ class _Failure(Reproduction):
 
 
 class _Words(_Failure):
-    """An exception that nobody has thought of: the program ends with the same words."""
+    """An internal error: the program ends with the same words."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
         """The smallest program, then the one that was found."""
@@ -237,7 +237,7 @@ class _Growth(_Comparison):
 
 
 class _Replay(Reproduction):
-    """What no script can show (the cost of a call on another device) is replayed in fresh workers."""
+    """A bug that no script can show (the cost of a call on another device) is replayed in fresh workers."""
 
     attempts = _Growth.attempts
 

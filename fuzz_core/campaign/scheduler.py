@@ -21,9 +21,9 @@ COUNTED_TESTS = 50
 HEAD_START = 3.0
 # An api that has shown one fault is five times as likely as others to show another.
 FINDING_REWARD = 5.0
-# What an api showed lately counts most: each further slice takes a fifth off what was before.
+# Recent slices of an api count most: each further slice takes a fifth off the sum of the earlier ones.
 DISCOUNT = 0.8
-# What an api that shows nothing any more is still expected to show in a slice.
+# Expected findings of a slice of an api whose recent slices had none.
 PRIOR = 0.1
 FAIR_PERIOD = 4
 MOST_SHARE = 0.05
@@ -64,7 +64,7 @@ class Ranking:
         self.free[self.place[api]] = True
 
     def encourage(self, api: str, reward: float) -> None:
-        """Something was found near an api; here cost alone counts."""
+        """A test has found new behaviour near an api; this ranking counts cost alone."""
 
 
 class Uniform(Ranking):
@@ -82,7 +82,7 @@ class Bandit(Ranking):
 
     def __init__(self, apis: Sequence[str]) -> None:
         super().__init__(apis)
-        # What each api brought and cost lately.
+        # Rewards and costs of each api's recent slices.
         self.gain, self.recent = np.zeros(len(apis)), np.zeros(len(apis))
         self.total = 0.0
         self.turns = 0
@@ -117,7 +117,9 @@ RANKINGS: dict[str, str] = {
 
 
 def ranking_of(name: str) -> Callable[[Sequence[str]], Ranking]:
-    """What makes a ranking of apis in the order that breaks ties. Raises UserError for an unknown name."""
+    """Returns the maker of a ranking; it gets the apis in the order that breaks ties. Raises UserError for an
+    unknown name.
+    """
     made: Callable[[Sequence[str]], Ranking] = load_plugin(RANKINGS, name, "schedule")
     return made
 
@@ -239,7 +241,7 @@ class Scheduler:
         return lease
 
     def credit(self, api: str, reward: float) -> None:
-        """A test of the api, which is under way, has shown something new."""
+        """A test of the api, whose lease is under way, has shown new behaviour."""
         self.rewards[api] += reward
 
     def done(self, lease: Lease, following: int, seconds: float, executed: int = 0, longest: float = 0.0) -> None:
@@ -258,7 +260,7 @@ class Scheduler:
         self._ended(lease, following, following - lease.first, seconds)
 
     def died(self, lease: Lease, index: int, seconds: float) -> None:
-        """A worker died in test `index` of the lease: the rest is leased again, in a counted run at once.
+        """A worker died in test `index` of the lease: the remaining tests are leased again, in a counted run at once.
 
         There a death counts as a whole slice of tests, since it may have been a hang.
         """

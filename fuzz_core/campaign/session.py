@@ -1,4 +1,4 @@
-"""What every phase of a campaign shares."""
+"""The state that all phases of a campaign share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 
 GRACE_SECONDS = 5.0
-# A run that is killed has told how far it came this many seconds before, at most.
+# A killed run has saved its figures this many seconds before, at most.
 EVERY = 10.0
 T = TypeVar("T")
 R = TypeVar("R")
@@ -37,7 +37,7 @@ class Watch(Protocol):
 
 
 class Silent(Watch):
-    """A watch that shows nothing."""
+    """A watch without a screen."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ def steady(clock: Callable[[], float]) -> Callable[[], float]:
 
 
 class Figures(Protocol):
-    """What any engine can say of its run. seconds: wall time spent fuzzing."""
+    """Figures that each engine has of its run. seconds: wall time spent fuzzing."""
 
     seconds: float
 
@@ -93,7 +93,7 @@ class Figures(Protocol):
         """Test cases executed."""
 
     def summary(self) -> dict[str, Any]:
-        """All of it as JSON data."""
+        """Returns the figures as JSON data."""
 
 
 class Run:

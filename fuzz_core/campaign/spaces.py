@@ -27,7 +27,7 @@ class SpaceFile(NamedTuple):
 def take_space(session: Session, file: SpaceFile, report: TraceReport) -> str:
     """Put the value space of a file on record, and return the key of its build; empty where that is the target.
 
-    Raises UserError, with nothing on record, for a file that is damaged, holds rows that no space file has, or is of
+    Raises UserError, and leaves the state as it was, for a file that is damaged, holds foreign rows, or is of
     another library.
     """
     session.watch.phase(f"taking over {file.path.name}")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from fuzz_core.campaign.carryover import TraceReport
-from fuzz_core.campaign.planning import parse_shard
+from fuzz_core.campaign.plans import parse_shard
 from fuzz_core.campaign.scheduler import ranking_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.spaces import SpaceFile
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.cli.errors import stopping
 from fuzz_core.cli.output import CommandOutput
 from fuzz_core.cli.settings import Settings

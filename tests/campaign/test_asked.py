@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from fuzz_core.campaign.patterns import asked_apis
-from fuzz_core.campaign.planning import chosen
+from fuzz_core.campaign.plans import chosen
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, naming, trace
+from fuzz_core.campaign.trace import TraceOptions, naming, trace
 from fuzz_core.collect.seed import Seed
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError

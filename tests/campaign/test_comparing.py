@@ -10,7 +10,7 @@ from fakeedits import edited
 
 from fuzz_core.campaign.comparison import CompareOptions, CompareReport, by_cause, compare
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase

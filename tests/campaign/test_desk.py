@@ -11,7 +11,7 @@ import pytest
 from fuzz_core.campaign.engine import CallEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import HANG, PACE_AFTER, Desk
 from fuzz_core.campaign.examiner import Examination, TriageOptions
-from fuzz_core.campaign.fuzzing import FuzzOptions
+from fuzz_core.campaign.fuzz import FuzzOptions
 from fuzz_core.campaign.session import Session, Watch
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase, prim

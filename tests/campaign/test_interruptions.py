@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 
@@ -28,8 +28,8 @@ from pathlib import Path
 
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.fuzzing import FuzzOptions
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions
+from fuzz_core.campaign.fuzz import fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.store import Store

@@ -16,7 +16,7 @@ from fuzz_core.campaign.moco.growing import Bench
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
 from fuzz_core.campaign.moco.workshop import Workshop
-from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome

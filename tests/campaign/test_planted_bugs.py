@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from fakelib_plans import call
 
-from fuzz_core.campaign import fuzzing
+from fuzz_core.campaign import fuzz as module
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import Examiner, TriageOptions
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.scheduler import COUNTED_TESTS
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
@@ -82,13 +82,13 @@ def test_without_a_time_box_a_lease_is_the_same_whatever_its_worker_did_before(
     traced_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plans: list[Plan] = []
-    run = fuzzing._run
+    run = module._run
 
     def noted(session: Session, options: FuzzOptions, plan: Plan, *others: Any) -> None:
         plans.append(plan)
         run(session, options, plan, *others)
 
-    monkeypatch.setattr(fuzzing, "_run", noted)
+    monkeypatch.setattr(module, "_run", noted)
     report = fuzz(traced_session, counted(600, patterns=["fakelib.scale"], grow=False, schedule="uniform"))
     (plan,) = plans
     ((api, traced),) = plan.places.items()
@@ -236,7 +236,7 @@ def test_an_ablation_switches_its_rules_off(
     def keep(*arguments: object, **_: object) -> None:
         plans.append(arguments[2])  # type: ignore[arg-type]
 
-    monkeypatch.setattr("fuzz_core.campaign.fuzzing._run", keep)
+    monkeypatch.setattr("fuzz_core.campaign.fuzz._run", keep)
     for disabled in ([], [kind]):
         fuzz(traced_session, counted(1, disabled=disabled))
     rules = {m.name for m in (*load_mutators(MUTATORS), *load_mutators(CALL_MUTATORS)) if m.kind == kind}

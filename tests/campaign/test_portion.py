@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
-from fuzz_core.campaign.planning import Shard, costs, divided, parse_shard, portion
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
+from fuzz_core.campaign.plans import Shard, costs, divided, parse_shard, portion
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 

@@ -12,9 +12,9 @@ import pytest
 
 from fuzz_core.campaign.carryover import TraceReport, stirred
 from fuzz_core.campaign.changes import changes_between
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session, Silent
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.execution import zygote
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.worker.confinement import confined

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzz_core
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.session import EVERY, Run, Session
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.campaign import scheduler
-from fuzz_core.campaign.fuzzing import LEAST_SHARE, FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import LEAST_SHARE, FuzzOptions, fuzz
 from fuzz_core.campaign.scheduler import (
     MAX_SLICE,
     MIN_SLICE,

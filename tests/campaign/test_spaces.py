@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.campaign import carryover, spaces, tracing
+from fuzz_core.campaign import carryover, spaces
+from fuzz_core.campaign import trace as module
 from fuzz_core.campaign.carryover import TraceReport, recheck
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.campaign.spaces import SpaceFile
-from fuzz_core.campaign.tracing import TraceOptions, shipped_seeds, trace, tracer
+from fuzz_core.campaign.trace import TraceOptions, shipped_seeds, trace, tracer
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, prim
 from fuzz_core.store.opening import open_store
@@ -97,7 +98,7 @@ def test_a_release_vouches_for_its_file_so_that_nothing_is_collected(
 ) -> None:
     """To list apis and to collect seeds costs a start of the library, which shows nothing new."""
     started: list[str] = []
-    monkeypatch.setattr(tracing, "tracer", lambda session: started.append(session.target.key) or tracer(session))
+    monkeypatch.setattr(module, "tracer", lambda session: started.append(session.target.key) or tracer(session))
     session = fresh(traced_session.target.key)
     with pytest.raises(UserError, match=r"no api of this build matches 'fakelib.scal'"):
         trace(session, TraceOptions(sources=DOCS, space=SpaceFile(space, True), patterns=["fakelib.scal"]))

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from fuzz_core.campaign import tracing
+from fuzz_core.campaign import trace as module
 from fuzz_core.campaign.carryover import FIRST, TraceReport, _portions, _Validation, validate
 from fuzz_core.campaign.session import Session, Silent
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.outcome import Outcome
 
@@ -75,7 +75,7 @@ class StopsAtPortion(Silent):
 
 def test_calls_are_checked_while_seeds_are_traced(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted trace leaves valid calls, and not only the developers' error inputs."""
-    monkeypatch.setattr(tracing, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.05)
     store, key, watch = fakelib_session.store, fakelib_session.target.key, StopsAtPortion()
     report = trace(replace(fakelib_session, watch=watch, stopped=watch.stopped), DOCS)
     assert report.left and report.status.total()

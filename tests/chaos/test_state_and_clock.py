@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session, Silent, steady
 from fuzz_core.cli.errors import USER_ERROR, guarded
 from fuzz_core.store.opening import open_store

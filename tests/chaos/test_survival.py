@@ -21,7 +21,7 @@ import pytest
 
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.fuzzing import FuzzOptions, FuzzReport, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, FuzzReport, fuzz
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.cli.errors import USER_ERROR, guarded
 from fuzz_core.execution.scratch import sweep
@@ -105,7 +105,7 @@ CONTROLLER = """
 import sys
 from pathlib import Path
 
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.store import Store

@@ -10,7 +10,7 @@ import pytest
 from commands import Done, run
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 

@@ -16,7 +16,7 @@ from fuzz_core.campaign import engine
 from fuzz_core.campaign.engine import CallEngine, MocoEngine, Round, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageReport
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport
 from fuzz_core.campaign.moco.plot import MocoOptions

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import document, learn_refusals
+from fuzz_core.campaign.trace import document, learn_refusals
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.entries import entries
 from fuzz_core.collect.constraints.messages import from_message

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from fuzz_core.campaign.moco.growing import Bench, Grown, Growth
 from fuzz_core.campaign.moco.workshop import Workshop
-from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.calls import parsed
 from fuzz_core.modelgen.moco.disassembly import disassemble

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir import codec
 from fuzz_core.ir.outcome import Outcome

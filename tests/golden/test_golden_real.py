@@ -9,7 +9,7 @@ from golden_file import check_golden
 from record import streams, traced
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 

@@ -10,7 +10,7 @@ from planted import PLANTED, SOUND, Fault
 
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.oracles.contract import ORACLES, oracle_of
 from fuzz_core.store.records import BugRow

@@ -14,7 +14,7 @@ from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.workshop import Drawn, Judged, Workshop
 from fuzz_core.campaign.listener import FindingRecorder
-from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Run, Session
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import UserError

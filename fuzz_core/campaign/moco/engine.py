@@ -15,7 +15,7 @@ from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.moco.plot import MocoOptions, Plot, Turn, recorded
 from fuzz_core.campaign.moco.seeds import Seed
 from fuzz_core.campaign.moco.workshop import Workshop
-from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Run, Session
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import Interrupted, UserError

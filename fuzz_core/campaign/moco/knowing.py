@@ -15,7 +15,7 @@ from pathlib import Path
 from fuzz_core.campaign.moco.knowing_course import Course, Probed, probed
 from fuzz_core.campaign.moco.knowing_evidence import gathered
 from fuzz_core.campaign.moco.knowing_trials import Run
-from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.scratch import scratch

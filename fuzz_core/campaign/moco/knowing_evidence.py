@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fuzz_core.campaign import tracing
 from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.trace import inventory as ask
+from fuzz_core.campaign.trace import readable
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.execution.zygote import Zygote
@@ -58,10 +59,10 @@ def inventory(session: Session) -> Inventory:
     """Asks the target for its apis and their documentation, which the state file does not keep."""
     target = session.target
     with Zygote(target.python, target.library, "list", None, session.stopped) as zygote:
-        told = tracing.inventory(zygote)
+        told = ask(zygote)
     listed = (decode(Api, api) for api in told["api"])
     apis = [api._replace(doc=api.doc[:MAX_DOC]) for api in listed]
-    return Inventory(apis, list(tracing.readable(session, told["constraint"])))
+    return Inventory(apis, list(readable(session, told["constraint"])))
 
 
 def _remembering(spell: Spell) -> Spell:

@@ -12,7 +12,7 @@ from fuzz_core.campaign.document import write_report
 from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageReport
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.fuzzing import FuzzOptions, too_short
+from fuzz_core.campaign.fuzz import FuzzOptions, too_short
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.session import Session

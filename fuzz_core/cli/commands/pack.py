@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.tracing import shipped_seeds
+from fuzz_core.campaign.trace import shipped_seeds
 from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import session_of
 from fuzz_core.cli.settings import Settings

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from fuzz_core.campaign.bench import Bench
-from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.plans import make_replay_plan
 from fuzz_core.campaign.reproduce import case_of, sightings
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.errors import BUGS

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from fuzz_core.campaign.changed_seeds import ChangedSeeds, trace_changed
-from fuzz_core.campaign.planning import parse_shard, portion
+from fuzz_core.campaign.plans import parse_shard, portion
 from fuzz_core.campaign.recheck import CLASSES, PRESENT, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.commands import trace

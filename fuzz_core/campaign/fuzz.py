@@ -10,7 +10,7 @@ from typing import Any
 from fuzz_core.campaign.carryover import stirred
 from fuzz_core.campaign.examination import Desk
 from fuzz_core.campaign.listener import Feedback, FuzzListener, FuzzReport
-from fuzz_core.campaign.planning import chosen, make_plan
+from fuzz_core.campaign.plans import chosen, make_plan
 from fuzz_core.campaign.scheduler import ExaminationBacklog, Scheduler, Timeouts, slice_for
 from fuzz_core.campaign.session import Run, Session
 from fuzz_core.execution.pool import Limits, Pool
@@ -118,7 +118,7 @@ def _run(
         options.tests,
         options.schedule,
         first=stirred(session.store, session.target.key),
-        # Without a time-box no decision may depend on how long tests took.
+        # A run without a time-box is repeatable: no decision depends on the duration of tests.
         timeouts=Timeouts(options.timeout) if seconds is not None else None,
     )
     feedback = Feedback(session, options.grow)

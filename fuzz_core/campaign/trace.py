@@ -30,7 +30,7 @@ from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
 from fuzz_core.store.spacefile import forget_foreign
 
-# Of the time for tracing; the rest is for running again what was traced.
+# Share of the time for tracing; the remaining time is for running the traced calls again.
 SEEDS_SHARE = 2 / 3
 # Recorded calls are run again after so many seconds of seeds: a trace that is interrupted leaves few unchecked.
 CHECK_SECONDS = 120.0
@@ -65,7 +65,9 @@ class TraceOptions:
 
 
 class SeedEnd(NamedTuple):
-    """What a worker says at the end of a seed: its parts and those that failed, and what was not recorded, by api."""
+    """Message of a worker at the end of a seed: its parts, those that failed, and the calls without a record, by
+    api.
+    """
 
     parts: int = 0
     failed: int = 0
@@ -79,7 +81,7 @@ class SeedEnd(NamedTuple):
 def trace(session: Session, options: TraceOptions) -> TraceReport:
     """Brings the value spaces of the session's target up to date.
 
-    Raises UserError, before anything is traced, for a pattern that no api of the target matches.
+    Raises UserError, before the first seed, for a pattern that no api of the target matches.
     """
     report = TraceReport()
     since = take_space(session, options.space, report) if options.space else ""
@@ -125,7 +127,7 @@ def _trace(session: Session, options: TraceOptions, report: TraceReport, since: 
 
 
 def seeds_end(session: Session, options: TraceOptions) -> float | None:
-    """Return the clock time after which no seed begins: a share of what is left once seeds are collected."""
+    """Return the clock time after which no seed begins: a share of the time that collecting has left."""
     now = session.clock()
     return None if options.deadline is None else now + (options.deadline - now) * SEEDS_SHARE
 
@@ -180,7 +182,7 @@ def shipped_seeds(session: Session) -> set[str]:
 
 
 def _request(session: Session, told: Mapping[str, list[Any]], options: TraceOptions, report: TraceReport) -> Request:
-    """The request for the seed sources. told: what the target says of itself."""
+    """Return the request for the seed sources. told: the target's inventory."""
     packages = {} if options.own else dict(told["package"])
     programs = [] if options.own else told["program"]
     return Request(
@@ -196,7 +198,7 @@ def _request(session: Session, told: Mapping[str, list[Any]], options: TraceOpti
 
 
 def inventory(zygote: Zygote) -> Mapping[str, list[Any]]:
-    """What a target says of itself, by `api`, `constraint`, `package` and `program`.
+    """Return the inventory of a target, by `api`, `constraint`, `package` and `program`.
 
     Raises NightfuzzError where it cannot.
     """
