@@ -25,12 +25,6 @@ class Reads:
         lines = (self._source.line(node) for func in used for node in self._other(func, used))
         return min(lines, default=0)
 
-    def other_makers(self, layer: Layer) -> int:
-        """The line where a function that makes layers is named other than for those whose uses are known."""
-        known = {call.func for call in layer.makers}
-        names = (name for func in known if isinstance(func, cst.Name) for name in self._world.mentions(func))
-        return min((self._source.line(name) for name in names if name not in known), default=0)
-
     def _other(self, function: cst.CSTNode, used: Collection[cst.CSTNode]) -> Iterator[cst.CSTNode]:
         if not isinstance(function, cst.Subscript):
             yield from (node for node in self._reads(function) if node not in used)
@@ -41,31 +35,6 @@ class Reads:
                 yield node
             elif item(outer) == item(function) and outer not in used:
                 yield outer
-
-    def by_place(self, layer: Layer) -> int:
-        """The line where elements of a sequence are reached by their places, or numbered; 0 where they are not."""
-        for holder in self._holders(layer):
-            for node in self._reads(holder):
-                outer = self._source.parent(node)
-                if isinstance(outer, cst.Attribute) and outer.attr.value == "layers":
-                    node, outer = outer, self._source.parent(outer)
-                if isinstance(outer, (cst.Subscript, cst.Arg)) and not self._is_whole(outer, node):
-                    return self._source.line(node)
-        return 0
-
-    def _is_whole(self, outer: cst.CSTNode, node: cst.CSTNode) -> bool:
-        """Whether a sequence is passed on as one: it is an index of another value, or an argument of an unknown."""
-        if isinstance(outer, cst.Subscript):
-            return outer.value is not node
-        call = self._source.parent(outer)
-        return not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name) or call.func.value not in _PLACES
-
-    def _holders(self, layer: Layer) -> Iterator[cst.CSTNode]:
-        if layer.holder is not None:
-            yield layer.holder
-        for outer in self._source.ancestors(layer.call):
-            if isinstance(outer, cst.Assign):
-                yield from (each.target for each in outer.targets)
 
     def _reads(self, holder: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """All places where the variable or the attribute is read that this expression names."""
@@ -112,7 +81,3 @@ class Reads:
             and self._method(name) is self._method(after)
             for name in self._world.names[target.value]
         )
-
-
-# What numbers the elements of a list, or pairs them with others.
-_PLACES = frozenset(("enumerate", "zip", "len", "reversed", "range", "iter"))
