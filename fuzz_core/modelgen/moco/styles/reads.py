@@ -51,7 +51,7 @@ class Reads:
         """Whether an attribute of this name may be the layer: it is of no module, activation or other class."""
         owner, here = self._owner(attribute), self._owner(holder)
         if isinstance(attribute.value, cst.Name) and owner is not None:
-            method = self._method(attribute)
+            method = self._source.function_of(attribute)
             if method is not None and attribute.value.value != selfname(method):
                 return False
             related = {owner.name, *owner.bases} & {here.name, *here.bases} if here else set()
@@ -64,9 +64,6 @@ class Reads:
         found = next((each for each in self._source.ancestors(node) if isinstance(each, cst.ClassDef)), None)
         return self._world.classes.get(found.name.value) if found else None
 
-    def _method(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        return next((each for each in self._source.ancestors(node) if isinstance(each, cst.FunctionDef)), None)
-
     def read_after(self, target: cst.CSTNode, after: cst.CSTNode) -> bool:
         """Whether a target of an assignment is read behind it, or by the next turn of a loop around it."""
         if isinstance(target, (cst.Tuple, cst.List)):
@@ -78,6 +75,6 @@ class Reads:
         return any(
             self._source.loads(name)
             and self._source.span(name).start >= start
-            and self._method(name) is self._method(after)
+            and self._source.function_of(name) is self._source.function_of(after)
             for name in self._world.names[target.value]
         )
