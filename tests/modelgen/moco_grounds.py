@@ -145,10 +145,8 @@ def known(each: Call) -> Facts:
 def program(calls: tuple[Call, ...] = CALLS, steps: tuple[int, ...] | None = None) -> Program:
     """These calls one after the other, between a head that stays."""
     steps = steps or tuple(range(len(calls)))
-    head = Block(len(calls), call("torch.nn.Linear", "16 * 4", "10"), "x", "x", 3 + len(calls), step=99)
-    blocks = [
-        Block(n, each, "x", "x", 3 + n, step=step) for n, (each, step) in enumerate(zip(calls, steps, strict=True))
-    ]
+    head = Block(len(calls), call("torch.nn.Linear", "16 * 4", "10"), 3 + len(calls), step=99)
+    blocks = [Block(n, each, 3 + n, step=step) for n, (each, step) in enumerate(zip(calls, steps, strict=True))]
     slots = [Slot(block.number, "    ", ",\n") for block in (*blocks, head)]
     pieces = ("import torch.nn as nn\nimport torch.nn.functional as F\nmodel = nn.Sequential(\n", *slots, ")\n")
     return Program("small", "torch", "serial", Template(pieces, (head.number,)), (*blocks, head))

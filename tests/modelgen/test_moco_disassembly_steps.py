@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from types import ModuleType
 
 import pytest
 from examples import examples
@@ -10,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.disassembly_steps import Runs, Told, steps
-from fuzz_core.modelgen.moco.program import Block, Call, Program, Slot, Template
+from fuzz_core.modelgen.moco.program import Block, Call, Program, Slot, Template, assemble
 
 COUNT = 9
 
@@ -19,7 +22,7 @@ COUNT = 9
 def program(count: int = COUNT, once: bool = False, joins: tuple[int, ...] = ()) -> Program:
     """A program whose first and last block stay. joins: blocks with whose first one something is joined."""
     call = Call("lib.Layer", "lib.Layer")
-    blocks = tuple(Block(n, call, "x", "x", n + 1, step=n, once=once) for n in range(count))
+    blocks = tuple(Block(n, call, n + 1, step=n, once=once) for n in range(count))
     join = (Slot(joins[0], "", "", called=False, joins=joins),) if joins else ()
     return Program("made.py", "lib", "class", Template(("x = 1\n", *join), (0, count - 1)), blocks)
 
@@ -166,3 +169,81 @@ def test_what_is_not_run_has_nowhere_another_shape_than_what_is(
         assert chain.sizes(inserted) in known
     assert len(chain.asked) == len(set(chain.asked))
     assert together or len(chain.asked) <= COUNT
+
+
+TOY = """
+import toy
+
+def made(size):
+    return toy.Layer(size)
+
+class Net(toy.Module):
+    def __init__(self):
+        self.first, self.spare = toy.Layer(1), toy.Layer(1)
+        self.some = {some}
+        self.last = toy.Layer(1)
+    def forward(self, x):
+        x = self.spare(self.first(x))
+        {computed}
+        return self.last(x)
+
+Net()(1)
+"""
+LIST = "toy.List([toy.Layer(2), toy.Layer(3)])"
+
+
+@pytest.mark.parametrize(
+    ("some", "computed", "head"),
+    [
+        (LIST, "x = x + self.some[1].size\n        for each in self.some: x = each(x)", {2, 3}),
+        # Nothing is read while the list is empty: its layers are inserted together.
+        (LIST, "for each in self.some: x = each(x) + self.some[1].size", set()),
+        ("toy.Sequential(toy.Layer(2), toy.Layer(3))", "x = self.some(x) + self.some.layers[0].size", {3}),
+        ("toy.Sequential(toy.Layer(2), toy.Layer(3))", "x = self.some(x) + self.some.layers[1].size", {2, 3}),
+        ("made(2)", "x = self.some(x) + made(3).size", {2}),
+        ("made(2)", "x = self.some(x) + self.some.size", {2}),
+    ],
+)
+def test_a_layer_that_is_read_for_more_than_its_result_stays(
+    some: str, computed: str, head: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "toy", toy())
+    program = disassemble("toy.py", TOY.format(some=some, computed=computed), "toy")
+
+    def runs(calls: Mapping[int, Call]) -> Told | None:
+        try:
+            exec(compile(assemble(program.template, calls), "toy.py", "exec"), {"__name__": "__main__"})
+        except (AttributeError, IndexError, TypeError):
+            return None
+        return Told()
+
+    last = len(program.blocks) - 1
+    found = steps(program, runs)
+    assert set(found.template.head) == {0, last, *head}
+    if some == LIST and not head:
+        assert [block.step for block in found.blocks] == [0, 1, 2, 2, last]
+
+
+def toy() -> ModuleType:
+    """A library whose layers know their size, and give what they get."""
+
+    class Layer:
+        def __init__(self, size: int) -> None:
+            self.size = size
+
+        def __call__(self, x: int) -> int:
+            return x
+
+    class Sequential:
+        def __init__(self, *layers: Layer) -> None:
+            self.layers = layers
+
+        def __call__(self, x: int) -> int:
+            for layer in self.layers:
+                x = layer(x)
+            return x
+
+    made = ModuleType("toy")
+    module = type("Module", (), {"__call__": lambda self, x: self.forward(x)})
+    vars(made).update(Layer=Layer, Sequential=Sequential, List=list, Module=module)
+    return made

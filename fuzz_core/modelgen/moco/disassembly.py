@@ -88,12 +88,8 @@ class _Parts:
             return "as its arguments are not written out"
         if layer.kind == "held" and (line := self._reads.elsewhere(layer)):
             return f"as line {line} reads it for something else than its result"
-        if line := self._reads.other_makers(layer):
-            return f"as line {line} makes another one of it"
         if any(self._cutter.tail(use.call) is None for use in layer.uses):
             return "as several values that it gives are read"
-        if layer.kind in ("element", "added") and (line := self._reads.by_place(layer)):
-            return f"as line {line} reaches the layers of its sequence by their places"
         return ""
 
     def _fitting(self, layers: list[Layer]) -> tuple[list[Layer], list[Cut]]:
@@ -119,15 +115,8 @@ class _Parts:
         return sorted(cuts, key=_place)
 
     def _block(self, number: int, layer: Layer) -> Block:
-        takes, gives = "", ""
-        if layer.uses:
-            takes = self._source.text[slice(*self._source.value(layer.uses[0].activation))]
-            parent = self._source.parent(layer.uses[0].call)
-            if isinstance(parent, cst.Assign) and len(parent.targets) == 1:
-                gives = self._source.said(parent.targets[0].target)
-        name = layer.holder.attr.value if layer.kind == "held" and isinstance(layer.holder, cst.Attribute) else ""
         line, once = self._source.line(layer.call), self._once.of(layer)
-        return Block(number, call_of(self._source, layer), takes, gives, line, name, number, once)
+        return Block(number, call_of(self._source, layer), line, number, once)
 
     def _template(self, cuts: list[Cut], head: tuple[int, ...]) -> Template:
         fresh_at = self._fresh()

@@ -68,22 +68,13 @@ class Call(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One hidden layer of a program. takes, gives: the expressions that hold its input and its output where it is first
-    used; empty where they have no name (between elements of a `Sequential`, or inside of a longer expression).
+    """One hidden layer of a program."""
 
-    number: its place in the order of computation, from 0. line: where the program makes it, from 1. name: the attribute
-    that holds the layer where the program is a class. step: blocks with the same step are only inserted together,
-    because the program does not run with some of them alone. once: a model uses it in one place, as far as can be seen.
-    """
-
-    number: int
+    number: int  # its place in the order of computation, from 0
     call: Call
-    takes: str
-    gives: str
-    line: int
-    name: str = ""
-    step: int = 0
-    once: bool = False
+    line: int  # the line that makes the layer, from 1
+    step: int = 0  # the program does not run with only some of the blocks that have the same step
+    once: bool = False  # the source shows that a model uses the layer in one place
 
 
 class Slot(NamedTuple):

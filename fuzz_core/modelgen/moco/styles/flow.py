@@ -160,7 +160,7 @@ class Walk:
         self._visit(node.iter, frame)
         held = self._holding.applied(node, frame)
         if held is not None:
-            self._sequence(held, self._joined(frame), frame, node.iter)
+            self._sequence(held, self._joined(frame), frame)
             frame.layered |= {each.value: held for each in (node.target,) if isinstance(each, cst.Name)}
         self._activations.assign(node.target, node.iter, frame, added=True)
         self._values.forget(node.target, frame)
@@ -237,7 +237,7 @@ class Walk:
             return
         self._flows(call, frame)
         if is_sequence(api):
-            self._sequence(value, self._joined(frame), frame, call.func)
+            self._sequence(value, self._joined(frame), frame)
             self._passages.sequence(call, value)
         elif owner is not None:
             self._model(owner, frame.group if frame.model else self._group())
@@ -262,16 +262,14 @@ class Walk:
         else:
             self.begun.add(call)
 
-    def _sequence(
-        self, sequence: cst.BaseExpression, group: int, frame: Frame, holder: cst.CSTNode | None = None
-    ) -> None:
+    def _sequence(self, sequence: cst.BaseExpression, group: int, frame: Frame) -> None:
         if sequence in self._done:
             return
         self._done.add(sequence)
         for element in elements(self.world, sequence):
-            self._element(element, group, frame, holder)
+            self._element(element, group, frame)
 
-    def _element(self, element: Element, group: int, frame: Frame, holder: cst.CSTNode | None) -> None:
+    def _element(self, element: Element, group: int, frame: Frame) -> None:
         value = element.value
         if not isinstance(value, cst.Call):
             return
@@ -281,9 +279,9 @@ class Walk:
         if owner is not None:
             self._model(owner, group)
         elif is_sequence(api):
-            self._sequence(value, group, frame, holder)
+            self._sequence(value, group, frame)
         elif api:
-            self.layers.setdefault(value, Layer(value, api, element.kind, group, element.piece, holder))
+            self.layers.setdefault(value, Layer(value, api, element.kind, group, element.piece))
 
     def _added(self, call: cst.Call, frame: Frame) -> bool:
         """`model.add(layers.Dense(3))`, where the model is a sequence."""
@@ -297,8 +295,8 @@ class Walk:
             group = self._added_to.setdefault(model, self._groups + 1)
             self._groups = max(self._groups, group)
             if model in self._waiting:
-                self._sequence(model, group, frame, call.func.value)
-            self._element(Element("added", statement, call.args[0].value), group, frame, call.func.value)
+                self._sequence(model, group, frame)
+            self._element(Element("added", statement, call.args[0].value), group, frame)
         return True
 
 

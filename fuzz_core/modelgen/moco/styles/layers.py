@@ -23,9 +23,9 @@ class Layer:
 
     call: makes it (or applies it). kind: `held` by a variable or an attribute, made and used `inline`, an `element` of
     a sequence, `added` to one by a statement, `applied`. group: the model that it is in. piece: what goes when it is
-    taken out of a sequence. holder: the variable or the attribute of that sequence, or of the layer. makers: the calls
-    of the function of the program that makes it, where there is one. stays: why it cannot be taken out. counted: what
-    a list of layers gives is joined, so that nothing may take the place of an absent one.
+    taken out of a sequence. makers: the calls of the function of the program that makes it, where there is one. stays:
+    why it cannot be taken out. counted: what a list of layers gives is joined, so that nothing may take the place of an
+    absent one.
     """
 
     call: cst.Call
@@ -33,7 +33,6 @@ class Layer:
     kind: Kind
     group: int
     piece: cst.CSTNode | None = None
-    holder: cst.CSTNode | None = None
     uses: list[Use] = field(default_factory=list)
     makers: set[cst.Call] = field(default_factory=set)
     stays: str = ""

@@ -22,14 +22,9 @@ class Once:
         """Whether a layer is used in one place, of one object, in a function that is called in one place."""
         calls = [call for call, through in self._walk.through.items() if layer.call in through.layers]
         inner = [call for call in calls if call not in self._walk.begun]
-        homes = [self._home(call) for call in inner]
+        homes = [self._world.source.function_of(call) for call in inner]
         used = bool(calls) and len(set(homes)) == len(homes)
         return used and len(layer.makers) < 2 and all(map(self._is_single, (layer.call, *inner)))
-
-    def _home(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The function in which a node is."""
-        outer = self._world.source.ancestors(node)
-        return next((each for each in outer if isinstance(each, cst.FunctionDef)), None)
 
     def _is_single(self, node: cst.CSTNode) -> bool:
         """Whether an expression is computed once where its model is."""

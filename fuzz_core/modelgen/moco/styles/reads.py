@@ -25,12 +25,6 @@ class Reads:
         lines = (self._source.line(node) for func in used for node in self._other(func, used))
         return min(lines, default=0)
 
-    def other_makers(self, layer: Layer) -> int:
-        """The line where a function that makes layers is named other than for those whose uses are known."""
-        known = {call.func for call in layer.makers}
-        names = (name for func in known if isinstance(func, cst.Name) for name in self._world.mentions(func))
-        return min((self._source.line(name) for name in names if name not in known), default=0)
-
     def _other(self, function: cst.CSTNode, used: Collection[cst.CSTNode]) -> Iterator[cst.CSTNode]:
         if not isinstance(function, cst.Subscript):
             yield from (node for node in self._reads(function) if node not in used)
@@ -41,31 +35,6 @@ class Reads:
                 yield node
             elif item(outer) == item(function) and outer not in used:
                 yield outer
-
-    def by_place(self, layer: Layer) -> int:
-        """The line where elements of a sequence are reached by their places, or numbered; 0 where they are not."""
-        for holder in self._holders(layer):
-            for node in self._reads(holder):
-                outer = self._source.parent(node)
-                if isinstance(outer, cst.Attribute) and outer.attr.value == "layers":
-                    node, outer = outer, self._source.parent(outer)
-                if isinstance(outer, (cst.Subscript, cst.Arg)) and not self._is_whole(outer, node):
-                    return self._source.line(node)
-        return 0
-
-    def _is_whole(self, outer: cst.CSTNode, node: cst.CSTNode) -> bool:
-        """Whether a sequence is passed on as one: it is an index of another value, or an argument of an unknown."""
-        if isinstance(outer, cst.Subscript):
-            return outer.value is not node
-        call = self._source.parent(outer)
-        return not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name) or call.func.value not in _PLACES
-
-    def _holders(self, layer: Layer) -> Iterator[cst.CSTNode]:
-        if layer.holder is not None:
-            yield layer.holder
-        for outer in self._source.ancestors(layer.call):
-            if isinstance(outer, cst.Assign):
-                yield from (each.target for each in outer.targets)
 
     def _reads(self, holder: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """All places where the variable or the attribute is read that this expression names."""
@@ -82,7 +51,7 @@ class Reads:
         """Whether an attribute of this name may be the layer: it is of no module, activation or other class."""
         owner, here = self._owner(attribute), self._owner(holder)
         if isinstance(attribute.value, cst.Name) and owner is not None:
-            method = self._method(attribute)
+            method = self._source.function_of(attribute)
             if method is not None and attribute.value.value != selfname(method):
                 return False
             related = {owner.name, *owner.bases} & {here.name, *here.bases} if here else set()
@@ -95,9 +64,6 @@ class Reads:
         found = next((each for each in self._source.ancestors(node) if isinstance(each, cst.ClassDef)), None)
         return self._world.classes.get(found.name.value) if found else None
 
-    def _method(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        return next((each for each in self._source.ancestors(node) if isinstance(each, cst.FunctionDef)), None)
-
     def read_after(self, target: cst.CSTNode, after: cst.CSTNode) -> bool:
         """Whether a target of an assignment is read behind it, or by the next turn of a loop around it."""
         if isinstance(target, (cst.Tuple, cst.List)):
@@ -109,10 +75,6 @@ class Reads:
         return any(
             self._source.loads(name)
             and self._source.span(name).start >= start
-            and self._method(name) is self._method(after)
+            and self._source.function_of(name) is self._source.function_of(after)
             for name in self._world.names[target.value]
         )
-
-
-# What numbers the elements of a list, or pairs them with others.
-_PLACES = frozenset(("enumerate", "zip", "len", "reversed", "range", "iter"))

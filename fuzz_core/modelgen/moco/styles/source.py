@@ -89,6 +89,10 @@ class Source:
         while (node := self._parents.get(node)) is not None:  # type: ignore[assignment]
             yield node
 
+    def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | None:
+        """The innermost function in which a node is; None outside of all."""
+        return next((each for each in self.ancestors(node) if isinstance(each, cst.FunctionDef)), None)
+
     def scope(self, node: cst.CSTNode) -> Scope | None:
         """The scope in which a name is looked up."""
         return self._scopes.get(node)

@@ -38,7 +38,6 @@ class Uses:
         self._values.through[call] = Through(activation.value, Layers((made,)))
         kind: Kind = "inline" if made is call.func else "held"
         layer = self.layers.setdefault(made, Layer(made, api, kind, self._group(frame)))
-        layer.holder = None if kind == "inline" else call.func
         layer.uses.append(Use(call, activation))
         layer.makers |= set(makers)
 
@@ -55,19 +54,15 @@ class Uses:
                 return None
         if not active and len(positional) == 1 and may_be_tensor(positional[0].value):
             found = [positional[0]]
-        return next((each for each in found if not self._is_list(each, frame)), None)
-
-    def _is_list(self, argument: cst.Arg, frame: Frame) -> bool:
-        """Whether an argument is a variable that holds a list of activations."""
-        several = self._values.several(argument.value, frame) if isinstance(argument.value, cst.Name) else None
-        return several is not None and bool(several.parts)
+        return next((each for each in found if not self._values.is_list(each.value, frame)), None)
 
     def function(self, call: cst.Call, api: str, frame: Frame) -> None:
         """A call of a function of the library, which may make one activation of another, or of several."""
         if is_question(last_word(api)):
             return
         found = [each for each in call.args if self._activations.active(each.value, frame)]
-        single = len(found) == 1 and not is_collection(found[0].value) and not self._is_list(found[0], frame)
+        single = len(found) == 1 and not is_collection(found[0].value)
+        single = single and not self._values.is_list(found[0].value, frame)
         single = single and (found[0].keyword is not None or found[0] is call.args[0])
         if single and not any(each.star or (each not in found and self._is_weighty(each, frame)) for each in call.args):
             self.layers[call] = Layer(call, api, "applied", frame.group, uses=[Use(call, found[0])])

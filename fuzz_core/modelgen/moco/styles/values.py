@@ -92,10 +92,10 @@ class Values:
                 return [node.target, node.value]
             case cst.Call() if node in self.gathering:
                 values = (each.value for each in node.args)
-                return [each for each in values if self._activations.active(each, frame) or self._is_list(each, frame)]
+                return [each for each in values if self._activations.active(each, frame) or self.is_list(each, frame)]
         return []
 
-    def _is_list(self, node: cst.CSTNode, frame: Frame) -> bool:
+    def is_list(self, node: cst.CSTNode, frame: Frame) -> bool:
         """Whether a variable holds a list of activations."""
         return isinstance(node, cst.Name) and bool((held := self.several(node, frame)) and held.parts)
 
