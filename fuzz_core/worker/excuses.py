@@ -16,7 +16,7 @@ from fuzz_core.adapters.arrays import overlaps
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_children
 from fuzz_core.ir.values import Invocation, Ref, TestCase, Value
-from fuzz_core.worker.distributions import is_no_distribution
+from fuzz_core.worker.domains import is_no_distribution, is_outside_of_interval
 from fuzz_core.worker.evidence import (
     BUILD_SPEED,
     BUILD_VALUES,
@@ -305,6 +305,7 @@ EXCUSES = (
     Excuse("right by difference quotients", (GRADIENT,), _is_right_by_quotients),
     Excuse("first derivatives differ already", (GRADIENT,), _differs_in_first_derivative),
     Excuse("no probability distribution", (GRADIENT,), is_no_distribution),
+    Excuse("outside of the documented interval", (GRADIENT,), is_outside_of_interval),
     Excuse("badly scaled", (FINITE,), _is_badly_scaled),
     Excuse("overflow", (FINITE,), _power_overflows),
     Excuse("ill-conditioned", (FINITE,), _is_finite_when_nudged),
@@ -340,6 +341,7 @@ EXCUSES = (
     ),
     Excuse("made whole at the end", VALUES, _is_rounded_last),
     Excuse("underflow", VALUES, _underflows),
+    Excuse("outside of the documented interval", VALUES, is_outside_of_interval),
     Excuse("not produced as documented", (*VALUES, GRADIENT), _is_not_produced),
     Excuse("ill-conditioned", (BUILD_VALUES,), lambda found: found.nudged_error * AMPLIFIED >= max(found.errors)),
 )

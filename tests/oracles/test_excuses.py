@@ -19,7 +19,7 @@ TABLE = Path(excuses.__file__)
 # The module with the facts that excuses are made of.
 FACTS = "fuzz_core.worker.nearby"
 # Modules with checks that the table names.
-CHECKS = {TABLE.with_name(name) for name in ("distributions.py", "refusals.py")}
+CHECKS = {TABLE.with_name(name) for name in ("domains.py", "refusals.py")}
 # A kind of mutation rule has this name too; the comparison of builds also calls a script random.
 AMBIGUOUS = {"random"}
 PACKAGES = ("worker", "oracles", "campaign", "execution", "triage", "adapters")

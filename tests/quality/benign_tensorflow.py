@@ -160,6 +160,10 @@ CASES: tuple[Case, ...] = (
         u(2, 3),
         from_logits=True,
     ),
+    case("output that is defined for [0, 1] alone", "tf.image.rgb_to_hsv", k(0.78, 0.1, -0.36)),
+    case(
+        "output that is defined for [0, 1] alone", "tf.image.rgb_to_hsv", u(2, 4, 4, 3, low=-3, high=3, dtype="float64")
+    ),
     case("integer beyond 32 bits", "tf.keras.ops.cumsum", u(1, dtype="int64"), axis=-(2**32)),
     case("integer beyond 32 bits", "tf.keras.ops.cumprod", u(2, 3), axis=2**32 + 1),
 )

@@ -1,4 +1,4 @@
-"""Distributions: a loss may rely on labels that sum to one, and nothing else is excused by that."""
+"""Domains: a loss may rely on labels that sum to one, an image on an interval, and nothing else is excused by that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
-from fuzz_core.worker.distributions import distributed, is_no_distribution
+from fuzz_core.worker.domains import confined, distributed, intervals, is_no_distribution
 
 
 def tensor(rows: list[list[float]], dtype: str = "float32") -> Tensor:
@@ -67,3 +67,24 @@ def test_a_loss_whose_documentation_speaks_of_distributions_is_asked_about_them(
     doc: str, is_wrong: bool, excused: bool
 ) -> None:
     assert is_no_distribution(Loss(doc, [[1.0, 1.0], [1.0, 0.0]], is_wrong)) is excused  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Converts.\n\nThe output is only well defined if the value in `images`\nare in `[0,1]`.", [(0.0, 1.0)]),
+        ("Only well defined if the Y value are in [0,1], U and V value are in [-0.5,0.5].", [(0.0, 0.5)]),
+        ("All HSV values are in `[0,1]`.", []),
+        ("axis: must be in [0, 3].", []),
+        ("Values should be small. The shape is `[2, 3]`.", []),
+    ],
+)
+def test_an_interval_counts_where_a_sentence_obliges_the_elements(text: str, found: list[tuple[float, float]]) -> None:
+    assert list(intervals(text)) == found
+
+
+def test_a_tensor_that_leaves_the_interval_is_scaled_into_it() -> None:
+    inside, outside = [[0.25, 0.5]], [[-3.0, 1.0]]
+    case = TestCase(Invocation("lib.f", (tensor(inside), tensor(outside), tensor([[7]], "int32"))), 1)
+    [made] = map(arrays, confined(case, 0.0, 1.0))
+    assert made == [inside, [pytest.approx([0.05, 0.95])], [[7]]]
