@@ -112,6 +112,9 @@ class BugCase(NamedTuple):
         quoted = quoted_in(self.bug.outcome.text)
         if quoted is not None:
             return MissingCheck(quoted.argument, quoted.text, f"{quoted.argument}={quoted.value} is taken")
+        if self.happened.startswith("refused "):
+            documented, _, accepted = self.happened.rpartition(", accepted ")
+            return MissingCheck("", documented, f"accepted {accepted}")
         observed, _, refused = self.happened.partition(", refused ")
         return MissingCheck("", f"refused {refused}" if refused else "", observed)
 

@@ -193,8 +193,9 @@ class Dialect:
     variables that its processes need. verbose: variables that make it log everything its maintainers ask for. compiled:
     the variable that names a folder for code compiled at run time; empty where it compiles no code. caught: message of
     a process that catches a signal itself, `number` is the signal (SIGSEGV without). miscompiled: error text when a
-    compiler has refused code that the library has written. chatter: log output during normal work, which does not show
-    how the process ends.
+    compiler has refused code that the library has written. static_check: error text of a check that sees shapes and
+    attributes alone, while a graph is made. chatter: log output during normal work, which does not show how the process
+    ends.
     """
 
     library: str
@@ -213,6 +214,7 @@ class Dialect:
     compiled = ""
     caught = NEVER
     miscompiled = NEVER
+    static_check = NEVER
     chatter = NEVER
     modes: Mapping[str, ModeSpec] = {}
     programs: Mapping[str, Around] = BARE

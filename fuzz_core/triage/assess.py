@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from math import exp, log
 from typing import NamedTuple, Protocol, TypeAlias
 
+from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.disclosure import disclosure_of
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.tree import Path, exchanged, positions, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase
-from fuzz_core.oracles.kinds import ACCEPTS, GRADES, OUT_OF_BOUNDS, kind_of
+from fuzz_core.oracles.kinds import ACCEPTS, GRADES, OUT_OF_BOUNDS, REFUSES, kind_of
 from fuzz_core.triage.cluster import MEMORY, Bug, clusters, place_of, spoke
 from fuzz_core.triage.signature import corrupts_heap
 from fuzz_core.worker.stack import NULL_PAGE, OVERFLOW
@@ -119,8 +121,20 @@ def goes_alone(bug: Bug, judged: Validity) -> bool:
 
 
 def lacks_check(bug: Bug) -> bool:
-    """Return whether a call returns that documentation, or another way to make it, refuses."""
-    return kind_of(bug.kind).grade == "documentation" or bug.outcome.text.startswith(ACCEPTS)
+    """Return whether a call returns that documentation, or another way to make it, refuses.
+
+    The plain call lacks a check if a graph refuses its shapes or attributes, unless documentation, a test or a program
+    makes this very call.
+    """
+    text = bug.outcome.text
+    is_plain = text.startswith(REFUSES) and bool(bug.test.rules) and _is_static_check(bug)
+    return kind_of(bug.kind).grade == "documentation" or text.startswith(ACCEPTS) or is_plain
+
+
+def _is_static_check(bug: Bug) -> bool:
+    root = bug.test.invocation.api.partition(".")[0]
+    dialects = (dialect_of(name) for name, library in KNOWN_LIBRARIES.items() if root in library.roots)
+    return any(dialect.static_check.search(bug.outcome.text) for dialect in dialects)
 
 
 _MEMORY_SIGNALS = ("SIGSEGV", "SIGBUS")

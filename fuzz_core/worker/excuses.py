@@ -7,7 +7,6 @@ precision, from which a mode must be further away than the plain mode is (PyTorc
 
 from __future__ import annotations
 
-import builtins
 import re
 from collections.abc import Callable, Iterator, Sequence
 from math import inf, isfinite, isnan, log
@@ -15,8 +14,9 @@ from typing import Any, NamedTuple
 
 from fuzz_core.adapters.arrays import overlaps
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_children, with_tensors
-from fuzz_core.ir.values import Fill, Invocation, Ref, TestCase, Value
+from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_children
+from fuzz_core.ir.values import Invocation, Ref, TestCase, Value
+from fuzz_core.worker.domains import is_no_distribution, is_outside_of_interval
 from fuzz_core.worker.evidence import (
     BUILD_SPEED,
     BUILD_VALUES,
@@ -29,12 +29,10 @@ from fuzz_core.worker.evidence import (
     VALUES,
     Difference,
     Evidence,
-    Refusal,
 )
 from fuzz_core.worker.nearby import (
     aside,
     floated,
-    grown,
     has_nan,
     has_ties,
     is_complex,
@@ -50,12 +48,12 @@ from fuzz_core.worker.nearby import (
     without_ties,
 )
 from fuzz_core.worker.producers import produced
+from fuzz_core.worker.refusals import computes_nothing, has_no_backward, need_not_refuse, wraps_integers
 
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0
 # Inputs that are so many roundings off show how far rounding alone moves a result.
 ROUNDINGS = (1, -1, 2, -2, 3, -3)
-PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 LARGEST_WHOLE = 2.0**31
 # Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
 LARGEST_EXPONENT = 38
@@ -72,7 +70,6 @@ _LIMITATION = re.compile(
 )
 
 
-BACKWARD = "backward"
 # It is no fault of the mode, and a finding about the call itself.
 OUT_OF_BOUNDS = "reads memory that is not its own"
 
@@ -83,44 +80,6 @@ class Excuse(NamedTuple):
     name: str
     relations: Sequence[str]
     check: Callable[[Any], bool]
-
-
-def _computes_nothing(refusal: Refusal) -> bool:
-    """Whether arguments are not looked at, since no element or number is computed."""
-    executor, case = refusal.executor, refusal.case
-    if refusal.repetition == "empty" or not executor.mode(refusal.refusing).spec.blind:
-        return refusal.repetition == "empty"
-    seen: set[str] = set()
-    with executor.adapter.operators(seen.add):
-        executor.run(case, refusal.accepting)
-    # An operator that looks at the arguments refuses them once they have elements.
-    more = grown(case)
-    return not seen or (more != case and executor.run(more, refusal.accepting)[0].kind == "exception")
-
-
-def _need_not_refuse(refusal: Refusal) -> bool:
-    """Whether a mode that is made without the elements need not refuse what another does.
-
-    An error of a kernel is no effect of a graph, which may leave the kernel out; one of Python's may rest on elements:
-    then it is raised where they are known, or the call is accepted with others.
-    """
-    executor, case = refusal.executor, refusal.case
-    knowing = executor.mode(refusal.accepting).spec.blind
-    if not knowing:
-        return False
-    name = refusal.outcomes[refusal.refusing].name
-    if not hasattr(builtins, name) or executor.run(case, knowing)[0].kind == "exception":
-        return True
-    refusing = executor.mode(refusal.accepting).spec.against
-    calls = [with_tensors(case.invocation, lambda t, fill=fill: t._replace(fill=fill)) for fill in PLAIN_FILLS]  # type: ignore[misc]
-    return any(executor.run(case._replace(invocation=call), refusing)[0].kind == "ok" for call in calls)
-
-
-def _has_no_backward(refusal: Refusal) -> bool:
-    """Whether the backward pass is refused as well, which compilers of calls with gradients compile, too."""
-    executor, case = refusal.executor, refusal.case
-    asked = any(tensor.requires_grad for tensor in tensors_of(case.invocation))
-    return asked and BACKWARD in executor.adapter.ways and executor.run(case, BACKWARD)[0].kind == "exception"
 
 
 def _has_generator(found: Evidence) -> bool:
@@ -331,9 +290,10 @@ EXCUSES = (
         lambda found: any(LARGEST_NUMBER < abs(number) < inf for number in numbers_of(found.case.invocation)),
     ),
     Excuse("random", (REFUSAL,), lambda found: found.is_random),
-    Excuse("nothing is computed", (REFUSAL,), _computes_nothing),
-    Excuse("made without elements", (REFUSAL,), _need_not_refuse),
-    Excuse("no backward pass", (REFUSAL,), _has_no_backward),
+    Excuse("undefined conversion", (REFUSAL,), wraps_integers),
+    Excuse("nothing is computed", (REFUSAL,), computes_nothing),
+    Excuse("made without elements", (REFUSAL,), need_not_refuse),
+    Excuse("no backward pass", (REFUSAL,), has_no_backward),
     Excuse("by chance", (BUILD_SPEED,), lambda found: found.is_faster_again),
     Excuse("not smooth here", (GRADIENT,), _has_no_quotient),
     Excuse("ill-conditioned", (GRADIENT,), _moves_derivative),
@@ -344,6 +304,8 @@ EXCUSES = (
     ),
     Excuse("right by difference quotients", (GRADIENT,), _is_right_by_quotients),
     Excuse("first derivatives differ already", (GRADIENT,), _differs_in_first_derivative),
+    Excuse("no probability distribution", (GRADIENT,), is_no_distribution),
+    Excuse("outside of the documented interval", (GRADIENT,), is_outside_of_interval),
     Excuse("badly scaled", (FINITE,), _is_badly_scaled),
     Excuse("overflow", (FINITE,), _power_overflows),
     Excuse("ill-conditioned", (FINITE,), _is_finite_when_nudged),
@@ -379,6 +341,7 @@ EXCUSES = (
     ),
     Excuse("made whole at the end", VALUES, _is_rounded_last),
     Excuse("underflow", VALUES, _underflows),
+    Excuse("outside of the documented interval", VALUES, is_outside_of_interval),
     Excuse("not produced as documented", (*VALUES, GRADIENT), _is_not_produced),
     Excuse("ill-conditioned", (BUILD_VALUES,), lambda found: found.nudged_error * AMPLIFIED >= max(found.errors)),
 )

@@ -79,6 +79,18 @@ def with_rounded_scalars(test: TestCase, roundings: int) -> TestCase:
     return test._replace(invocation=rewritten(test.invocation, of))
 
 
+def wrapped(test: TestCase) -> TestCase:
+    """Return the call with each integer beyond 32 bits as what its lowest 32 bits say, with their sign."""
+
+    def of(value: Value) -> Value:
+        number = value.value if isinstance(value, Prim) else None
+        if type(number) is not int or -(1 << 31) <= number < 1 << 31:
+            return value
+        return prim((number + (1 << 31)) % (1 << 32) - (1 << 31))
+
+    return test._replace(invocation=rewritten(test.invocation, of))
+
+
 def widened(test: TestCase) -> TestCase:
     """Return the call with every real number in double precision."""
     return _changed(test, lambda drawn: drawn, "float64")

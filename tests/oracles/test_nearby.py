@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from fuzz_core.worker.nearby import (
     tempered,
     with_rounded_scalars,
     without_ties,
+    wrapped,
 )
 
 
@@ -104,3 +106,11 @@ def test_tiny_numbers_move_aside_as_far_as_zero_and_keep_their_signs() -> None:
 def test_integers_become_the_same_real_numbers() -> None:
     (made,) = tensors_of(floated(case(3, -7, dtype="int64")).invocation)
     assert made.dtype == "float32" and list(elements(made)) == [3.0, -7.0]
+
+
+@pytest.mark.parametrize(
+    ("number", "low"),
+    [(-(2**32), 0), (2**32 + 1, 1), (2**31, -(2**31)), (2**31 - 1, 2**31 - 1), (-1, -1), (2.0**40, 2.0**40)],
+)
+def test_an_integer_beyond_32_bits_is_what_its_lowest_32_bits_say(number: float, low: float) -> None:
+    assert wrapped(TestCase(Invocation("a.b", (prim(number),)), 1)).invocation.args == (prim(low),)

@@ -138,4 +138,32 @@ CASES: tuple[Case, ...] = (
         "tf.keras.optimizers.Lamb",
         beta_2=1.7976931348623157e308,
     ),
+    case(
+        "labels that are no distribution",
+        "tf.keras.ops.categorical_crossentropy",
+        u(2, 3),
+        k(0.05, 0.95, 0, 0.1, 0.8, 0.1, shape=(2, 3)),
+        from_logits=True,
+        axis=1,
+    ),
+    case(
+        "labels that are no distribution",
+        "tf.nn.softmax_cross_entropy_with_logits",
+        labels=u(4, 3, low=-1),
+        logits=u(4, 3, key=9),
+        axis=0,
+    ),
+    case(
+        "labels that are no distribution",
+        "tf.keras.losses.categorical_crossentropy",
+        c(1, 2, 3, dtype="int32"),
+        u(2, 3),
+        from_logits=True,
+    ),
+    case("output that is defined for [0, 1] alone", "tf.image.rgb_to_hsv", k(0.78, 0.1, -0.36)),
+    case(
+        "output that is defined for [0, 1] alone", "tf.image.rgb_to_hsv", u(2, 4, 4, 3, low=-3, high=3, dtype="float64")
+    ),
+    case("integer beyond 32 bits", "tf.keras.ops.cumsum", u(1, dtype="int64"), axis=-(2**32)),
+    case("integer beyond 32 bits", "tf.keras.ops.cumprod", u(2, 3), axis=2**32 + 1),
 )

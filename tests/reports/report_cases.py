@@ -127,6 +127,16 @@ def accepted_cases() -> list[BugCase]:
     return [torch_case(bug=row, severity=VALID, also=()) for row in rows]
 
 
+def refused_case() -> BugCase:
+    """A call that a graph alone refuses, by its shapes."""
+    node = "'{{node F}} = F[T=DT_FLOAT](x)' with input shapes: []."
+    said = Outcome("exception", "ValueError", f"refuses what cpu accepts: ValueError: rank is 0 for {node}")
+    signed = "tf.raw_ops.F: inconsistent: function: refuses what cpu accepts"
+    head = {"oracle": "differential", "kind": "inconsistent", "api": "tf.raw_ops.F", "signature_text": signed}
+    test = TestCase(Invocation("tf.raw_ops.F"), 0, rules=("Mutate a Value",))
+    return tensorflow_case(bug=bug(14, test=test, outcome=said, script=COMPARISON, **head))
+
+
 def tensorflow_case(**told: object) -> BugCase:
     died = Outcome("signal", "SIGABRT", "Check failed: image 'image' Must be non NULL", ("tensorflow::png::Write",))
     row = bug(5, api="tf.raw_ops.EncodePng", kind="crash", script=TENSORFLOW_SCRIPT, outcome=died, target="tf-1")

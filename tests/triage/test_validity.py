@@ -125,3 +125,22 @@ def test_anything_else_is_unknown(found: BugRow) -> None:
 def test_documentation_and_missing_checks_never_go_out_alone(kind: str, status: str, text: str, alone: bool) -> None:
     found = bug(kind=kind, outcome=Outcome("ok", text=text))
     assert goes_alone(found, Validity(status, "")) is alone
+
+
+NODE = "'{{node DiagPart}} = DiagPart[T=DT_INT32](x)' with input shapes: []."
+
+
+@pytest.mark.parametrize(
+    ("test", "refusal", "alone"),
+    [
+        (MUTATED, f"ValueError: Input must have even and non-zero rank for {NODE}", False),
+        (TRACED, f"ValueError: Input must have even and non-zero rank for {NODE}", True),
+        (MUTATED, "ValueError: The value must be even", True),
+    ],
+)
+def test_a_call_that_a_graph_alone_refuses_by_its_shapes_does_not_go_out_alone(
+    test: TestCase, refusal: str, alone: bool
+) -> None:
+    outcome = Outcome("exception", "ValueError", f"refuses what cpu accepts: {refusal}")
+    found = bug(test._replace(invocation=Invocation("tf.f")), outcome, "inconsistent")
+    assert goes_alone(found, validity(found)) is alone

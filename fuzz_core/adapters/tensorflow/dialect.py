@@ -165,6 +165,8 @@ class TensorFlowDialect(Dialect):
         r"CUDA_ERROR_(?!(?:OUT_OF_MEMORY|INVALID_VALUE|NO_DEVICE|INVALID_DEVICE|DEVICE_UNAVAILABLE|STUB_LIBRARY)\b)"
         r"|illegal memory access|device-side assert"
     )
+    # The functions that work out shapes end their errors so.
+    static_check = re.compile(r" for '\{\{node [^\n]* with input shapes: ")
     native_modules = re.compile(r"(?:^|/)(?:lib\w*tensorflow\w*|_pywrap_\w+|_\w*tf\w*|\w+_ops)(?:\.[\w-]+)*\.so")
 
     def own(self, tensor: Tensor) -> str:

@@ -1,0 +1,90 @@
+"""Domains: a loss may rely on labels that sum to one, an image on an interval, and nothing else is excused by that."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fuzz_core.ir.drawing import elements, pack
+from fuzz_core.ir.tree import tensors_of
+from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
+from fuzz_core.worker.domains import confined, distributed, intervals, is_no_distribution
+
+
+def tensor(rows: list[list[float]], dtype: str = "float32") -> Tensor:
+    made = np.array(rows, dtype=dtype)
+    return Tensor(dtype, made.shape, Fill("values", data=pack(made.reshape(-1))))
+
+
+def arrays(case: TestCase) -> list[Any]:
+    return [elements(each).reshape(each.shape).tolist() for each in tensors_of(case.invocation)]
+
+
+def test_each_tensor_in_turn_holds_distributions_along_each_dimension() -> None:
+    labels, logits = [[1.0, 3.0], [0.0, 0.0]], [[8.0], [-8.0]]
+    made = list(map(arrays, distributed(TestCase(Invocation("lib.f", (tensor(labels), tensor(logits))), 1))))
+    assert made == [
+        [[[0.25, 0.75], [0.5, 0.5]], logits],
+        [[[1.0, 1.0], [0.0, 0.0]], logits],
+        [labels, [[1.0], [1.0]]],
+        [labels, [[0.5], [0.5]]],
+    ]
+
+
+def test_of_integers_the_largest_is_one() -> None:
+    case = TestCase(Invocation("lib.f", (tensor([[7, 2], [5, 5]], "int32"),)), 1)
+    assert list(map(arrays, distributed(case))) == [[[[1, 0], [1, 0]]], [[[1, 0], [0, 1]]]]
+
+
+class Loss:
+    """A difference of two derivatives of a loss: they agree if each row of the labels sums to one."""
+
+    def __init__(self, doc: str, rows: list[list[float]], is_wrong: bool = False) -> None:
+        self.case = TestCase(Invocation("lib.loss", (tensor(rows),)), 1)
+        self.is_wrong = is_wrong
+        builder = SimpleNamespace(found=lambda name: SimpleNamespace(__doc__=doc))
+        self.executor = SimpleNamespace(mode=lambda name: SimpleNamespace(builder=builder))
+        self.mode = "grad-numerical"
+
+    def agree(self, case: TestCase) -> bool:
+        [labels] = arrays(case)
+        return not self.is_wrong and all(sum(row) == pytest.approx(1) for row in labels)
+
+
+@pytest.mark.parametrize(
+    ("doc", "is_wrong", "excused"),
+    [
+        ("Computes softmax cross entropy.", False, True),
+        ("Each row must be a valid probability\n    distribution.", False, True),
+        ("Computes softmax cross entropy.", True, False),
+        ("Computes the mean of squares.", False, False),
+    ],
+)
+def test_a_loss_whose_documentation_speaks_of_distributions_is_asked_about_them(
+    doc: str, is_wrong: bool, excused: bool
+) -> None:
+    assert is_no_distribution(Loss(doc, [[1.0, 1.0], [1.0, 0.0]], is_wrong)) is excused  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Converts.\n\nThe output is only well defined if the value in `images`\nare in `[0,1]`.", [(0.0, 1.0)]),
+        ("Only well defined if the Y value are in [0,1], U and V value are in [-0.5,0.5].", [(0.0, 0.5)]),
+        ("All HSV values are in `[0,1]`.", []),
+        ("axis: must be in [0, 3].", []),
+        ("Values should be small. The shape is `[2, 3]`.", []),
+    ],
+)
+def test_an_interval_counts_where_a_sentence_obliges_the_elements(text: str, found: list[tuple[float, float]]) -> None:
+    assert list(intervals(text)) == found
+
+
+def test_a_tensor_that_leaves_the_interval_is_scaled_into_it() -> None:
+    inside, outside = [[0.25, 0.5]], [[-3.0, 1.0]]
+    case = TestCase(Invocation("lib.f", (tensor(inside), tensor(outside), tensor([[7]], "int32"))), 1)
+    [made] = map(arrays, confined(case, 0.0, 1.0))
+    assert made == [inside, [pytest.approx([0.05, 0.95])], [[7]]]
