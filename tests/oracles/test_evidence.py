@@ -10,9 +10,12 @@ import pytest
 from nightfuzz_fakelib.adapter import Adapter
 from nightfuzz_fakelib.dialect import Dialect
 
+from fuzz_core.adapters.dialect import ModeSpec
+from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, TestCase
+from fuzz_core.oracles.kinds import RESIZED
 from fuzz_core.worker.execution import Execution
 
 Function = Callable[..., Any]
@@ -144,3 +147,46 @@ def test_nobody_is_blamed_without_evidence() -> None:
 
     text = compared(TwoDevices(own=own), Invocation("lib.own", (tensor(1, dtype="int32"),))).text
     assert text and "wrong:" not in text
+
+
+class ThreeModes(TwoDevices):
+    """A third mode finds shapes by code of its own, and asks the function as it does on a third device."""
+
+    @property
+    def ways(self) -> dict[str, ModeSpec]:
+        return {"foreseen": ModeSpec(f"{__name__}:Foreseen", independent=True, phrases=("as foreseen", "as it is"))}
+
+
+class Foreseen(Mode):
+    def run(self, test: TestCase) -> Any:
+        self.adapter.enter("foreseen")
+        return super().run(test)
+
+
+@pytest.mark.parametrize(("foreseen", "blamed"), [(2, "\nwrong: cpu, by the call as foreseen"), (1, ""), (3, "")])
+def test_a_third_mode_tells_that_the_plain_call_has_the_wrong_shape(foreseen: int, blamed: str) -> None:
+    shapes = {"cpu": 1, "cuda": 2, "foreseen": foreseen}
+    adapter = ThreeModes(f=lambda adapter, x: np.zeros(shapes[adapter.device], "float32"))
+    text = compared(adapter, Invocation("lib.f", (tensor(1.0),))).text
+    assert text.partition("\n")[0].startswith("shape is")
+    assert text.partition("\n")[2] == blamed.lstrip("\n")
+
+
+def test_a_call_in_place_that_resizes_its_argument_is_the_wrong_one() -> None:
+    def f(adapter: TwoDevices, x: Any) -> Any:
+        if adapter.device == "cpu":
+            x.resize((4,), refcheck=False)
+        return x
+
+    def g(adapter: TwoDevices, x: Any) -> Any:
+        if adapter.device == "cuda":
+            raise ValueError("no such shape")
+        return f(adapter, x)
+
+    blamed = f"wrong: cpu, by {RESIZED}"
+    assert compared(TwoDevices(f=f), Invocation("lib.f", (tensor(1.0),))).text.endswith(blamed)
+    adapter = TwoDevices(g=g)
+    execution = Execution(adapter, Dialect(), [])
+    test = TestCase(Invocation("lib.g", (tensor(1.0),)), LAYOUT)
+    plain, other = execution.run(test, "cpu")[0], execution.run(test, "cuda")[0]
+    assert execution._refusal(test, "cuda", plain, other).text.endswith(f"no such shape\n{blamed}")
