@@ -135,7 +135,7 @@ def blame_sentence(bug: Bug) -> str:
     if not witness:
         return ""
     how, reference = _phrases()[mode]
-    what = {"wrong-gradient": "gradient", "inconsistent": "answer"}.get(bug.kind, "result")
+    what = "gradient" if bug.kind == "wrong-gradient" else "result"
     if _is_trusted(mode):
         return f"The {what} {reference} is wrong: it is not the one {how}."
     first, second = ("wrong", "right") if wrong == mode else ("right", "wrong")
