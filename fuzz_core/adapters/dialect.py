@@ -90,8 +90,8 @@ class ModeSpec(NamedTuple):
 
 # Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
 DOUBLE, NUDGED = "cpu-fp64", ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
-# The mode in which large numbers lie in memory around each tensor argument; it is compared with zeros there.
-REDZONE, REDZONE_ZEROS = "redzone", "redzone-zeros"
+# Modes with large numbers in memory around each tensor argument, with zeros there, and with either behind each row.
+REDZONE, REDZONE_ZEROS, GAPS = "redzone", "redzone-zeros", ("gaps-zeros", "gaps")
 # A mode that others are compared with, and which is compared with nothing by itself.
 REFERENCE = ModeSpec(against="", relation="", share=0.0)
 DEVICE = ModeSpec()

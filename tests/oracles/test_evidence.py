@@ -190,3 +190,14 @@ def test_a_call_in_place_that_resizes_its_argument_is_the_wrong_one() -> None:
     test = TestCase(Invocation("lib.g", (tensor(1.0),)), LAYOUT)
     plain, other = execution.run(test, "cpu")[0], execution.run(test, "cuda")[0]
     assert execution._refusal(test, "cuda", plain, other).text.endswith(f"no such shape\n{blamed}")
+
+
+def test_a_difference_that_only_huge_numbers_show_is_no_fault() -> None:
+    def centred(adapter: TwoDevices, x: Any) -> Any:
+        # One device leaves a rounding of the largest number, times a factor of its own.
+        return x - x + (np.abs(x) * 1e-15 * (adapter.device == "cuda") if (np.abs(x) > 1).any() else 0)
+
+    huge = Invocation("lib.f", (tensor(1e30, 2e30, dtype="float64"),))
+    assert compared(TwoDevices(f=centred), huge).name == "rounding of huge numbers"
+    always = TwoDevices(f=lambda adapter, x: x * (1 + (adapter.device == "cuda")))
+    assert compared(always, huge).text and not compared(always, huge).name
