@@ -298,15 +298,21 @@ def seconds_asked_for(test: TestCase, seconds: Seconds) -> float:
     An endless loop does not begin with one number in place of a smaller one, unless that has wrapped around: then what
     comes before it takes no time, or far less.
     """
-    integers = (
-        (path, abs(value.value))
+    integers = [
+        (path, value.value)
         for path, value in positions(test.invocation)
-        if isinstance(value, Prim) and type(value.value) is int
-    )
-    # Those that smaller ones can stand in for, without their signs.
-    numbers = sorted((each for each in integers if each[1] > SMALLER[0]), key=lambda each: -each[1])
-    groups = [numbers] if len(numbers) == 1 else [numbers, *([each] for each in numbers[:ALONE])]
-    return max((_promised(test, group, seconds) for group in groups if group), default=0.0)
+        if isinstance(value, Prim) and type(value.value) is int and abs(value.value) > SMALLER[0]
+    ]
+    # Smaller ones stand in for them without their signs, and with the signs: a kernel may refuse one of both.
+    signed = [integers] if any(number < 0 for _, number in integers) else []
+    asked = 0.0
+    for chosen in ([(path, abs(number)) for path, number in integers], *signed):
+        numbers = sorted(chosen, key=lambda each: -abs(each[1]))
+        groups = [numbers] if len(numbers) == 1 else [numbers, *([each] for each in numbers[:ALONE])]
+        asked = max((_promised(test, group, seconds) for group in groups if group), default=asked)
+        if asked:
+            break
+    return asked
 
 
 def _promised(test: TestCase, numbers: list[Number], seconds: Seconds) -> float:
@@ -315,14 +321,14 @@ def _promised(test: TestCase, numbers: list[Number], seconds: Seconds) -> float:
     early = _start(times)
     if early is None:
         return 0.0
-    late, largest = times[-1], max(value for _, value in numbers)
+    late, largest = times[-1], max(abs(value) for _, value in numbers)
     power = log(late[1] / early[1]) / log(late[0] / early[0])
     return late[1] * exp(min(power * log(largest / late[0]), MOST))
 
 
 def _times(test: TestCase, numbers: list[Number], seconds: Seconds) -> Iterator[Time]:
     """How long it takes with smaller numbers in place of these, until it does not return in time."""
-    largest = max(value for _, value in numbers)
+    largest = max(abs(value) for _, value in numbers)
     for smaller in itertools.takewhile(lambda number: number < largest, SMALLER):
         took = seconds(test._replace(invocation=_with(test.invocation, numbers, smaller)))
         if took is None:
@@ -341,5 +347,6 @@ def _start(times: list[Time]) -> Time | None:
 
 def _with(call: Invocation, numbers: list[Number], number: int) -> Invocation:
     for path, value in numbers:
-        call = exchanged(call, path, Prim("int", min(value, number)))
+        smaller = min(abs(value), number)
+        call = exchanged(call, path, Prim("int", smaller if value > 0 else -smaller))
     return call
