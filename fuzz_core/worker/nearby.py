@@ -153,6 +153,21 @@ def indexed(test: TestCase) -> Iterator[TestCase]:
                 yield _exchanged(test, place, made)
 
 
+def with_members(test: TestCase, members: Sequence[float]) -> Iterator[TestCase]:
+    """Yield the call with each element of one tensor, but the first tensor, as the nearest member of a set."""
+    for place, tensor in enumerate(tensors_of(test.invocation)):
+        dtype = DTYPES[tensor.dtype]
+        if not place or dtype.kind not in ("float", *INTEGER) or not tensor.size:
+            continue
+        drawn = elements(tensor).astype(np.float64)
+        apart = np.abs(np.nan_to_num(drawn)[..., None] - np.array(members))
+        nearest = np.array(members)[apart.argmin(-1)]
+        if (nearest != drawn).any():
+            yield _exchanged(
+                test, place, tensor._replace(fill=Fill("values", data=pack(nearest.astype(dtype.storage))))
+            )
+
+
 def _exchanged(test: TestCase, place: int, made: Tensor) -> TestCase:
     seen = count()
     return _with(test, lambda tensor: made if next(seen) == place else tensor)

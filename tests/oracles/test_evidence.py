@@ -201,3 +201,20 @@ def test_a_difference_that_only_huge_numbers_show_is_no_fault() -> None:
     assert compared(TwoDevices(f=centred), huge).name == "rounding of huge numbers"
     always = TwoDevices(f=lambda adapter, x: x * (1 + (adapter.device == "cuda")))
     assert compared(always, huge).text and not compared(always, huge).name
+
+
+def test_an_argument_keeps_to_the_documented_set_of_values() -> None:
+    def margin(adapter: TwoDevices, x: Any, y: Any) -> Any:
+        """The loss between ``x`` and a label ``y`` (containing 1
+        or -1)."""
+        return x * y + (adapter.device == "cuda") * (np.abs(y) > 2)
+
+    def wrong(adapter: TwoDevices, x: Any, y: Any) -> Any:
+        return x * y + (adapter.device == "cuda")
+
+    wrong.__doc__ = margin.__doc__
+    outside = Invocation("lib.f", (tensor(0.5, 2.0), tensor(-89.0, 1.0)))
+    assert compared(TwoDevices(f=margin), outside).name == "not of the documented set"
+    assert [compared(TwoDevices(f=wrong), outside).name] == [""]
+    margin.__doc__ = "The loss between x and a label y."
+    assert compared(TwoDevices(f=margin), outside).name == ""

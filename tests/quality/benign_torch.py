@@ -7,6 +7,7 @@ from cases import Case, c, case, dtype, k, made, u
 NAN, INF = float("nan"), float("inf")
 
 CASES: tuple[Case, ...] = (
+    case("a target that is not 1 or -1", "torch.nn.SoftMarginLoss", then=[c(1.0), c(-89.0)]),
     case(
         "one rounding of huge numbers",
         *("torch.nn.GroupNorm", 1, 0, 0.001, None),
