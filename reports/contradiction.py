@@ -14,7 +14,7 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.adapters.quotes import quoted_in
 from fuzz_core.ir.outcome import Outcome, reason_of
-from fuzz_core.oracles.kinds import ACCEPTS, OUT_OF_BOUNDS, REFUSES, WRONG, kind_of
+from fuzz_core.oracles.kinds import ACCEPTS, OUT_OF_BOUNDS, REFUSES, RESIZED, WRONG, kind_of
 from fuzz_core.triage.cluster import Bug
 from fuzz_core.triage.recheck import asserted, blame_in
 from nightfuzz.reports.text import TITLE, bounded, call_of
@@ -81,6 +81,7 @@ _EVIDENCE = {
     "difference quotients": "difference quotients agree with the right one",
     "double precision": "the right one is nearer to a result in double precision",
     "NumPy": "NumPy's function of the same name gives the right one",
+    RESIZED: "the plain call changes the shape of its argument",
 }
 
 

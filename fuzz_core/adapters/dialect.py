@@ -65,7 +65,8 @@ class ModeSpec(NamedTuple):
     compared. blind: of one that is made without the elements of the arguments, and so cannot refuse what depends on
     them, the mode that differs from it in knowing them. dear: it takes its time, as compilers do. keeps_nan: false
     where it is documented to lose NaN. noise: see `adapters.doubles`. trusted: whether its result is the right one
-    where it differs from that one's. meaning: for readers of a report who do not know nightfuzz; empty where the name
+    where it differs from that one's. independent: whether it finds shapes by code of its own, so that it is a witness
+    against the plain call. meaning: for readers of a report who do not know nightfuzz; empty where the name
     speaks for itself. phrases: how a sentence such as "dtype float32 on the meta device, bfloat16 on the CPU" names it,
     and the mode that it is compared with.
     """
@@ -82,14 +83,15 @@ class ModeSpec(NamedTuple):
     keeps_nan: bool = True
     noise: float = 0.0
     trusted: bool = False
+    independent: bool = False
     meaning: str = ""
     phrases: tuple[str, str] = ("", "by the plain call")
 
 
 # Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
 DOUBLE, NUDGED = "cpu-fp64", ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
-# The mode in which large numbers lie in memory around each tensor argument; it is compared with zeros there.
-REDZONE, REDZONE_ZEROS = "redzone", "redzone-zeros"
+# Modes with large numbers in memory around each tensor argument, with zeros there, and with either behind each row.
+REDZONE, REDZONE_ZEROS, GAPS = "redzone", "redzone-zeros", ("gaps-zeros", "gaps")
 # A mode that others are compared with, and which is compared with nothing by itself.
 REFERENCE = ModeSpec(against="", relation="", share=0.0)
 DEVICE = ModeSpec()

@@ -20,6 +20,8 @@ UNPLEASANT = ("internal-error", "wrong-metadata", "hang")
 ACCEPTS, REFUSES = "accepts what ", "refuses what "
 # How the last line of a difference begins where evidence tells which mode is wrong: `wrong: MODE, by WITNESS`.
 WRONG = "wrong: "
+# The witness against a plain call that gives its argument another shape, although another mode does not.
+RESIZED = "the shape of its argument, which it changes"
 # A call that reads memory which belongs to none of its arguments: its result is nobody's number.
 OUT_OF_BOUNDS = "out-of-bounds"
 
@@ -138,7 +140,7 @@ _KINDS = (
         "wrong-metadata",
         "differential",
         Rule("WrongMetadata", "Two modes give results of different shape, dtype or strides.", _MODES, "error"),
-        "the shape, dtype and strides of the real result",
+        "the same shape, dtype and strides either way",
         "wrong shape, dtype or strides",
         "the call returns; only its shape, dtype or strides are in question",
         grade="wrong-metadata",

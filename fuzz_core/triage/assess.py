@@ -268,9 +268,21 @@ def suspected_death(outcome: Outcome) -> str:
     return ""
 
 
-Number: TypeAlias = tuple[Path, int]
 Time: TypeAlias = tuple[int, float]
 Seconds: TypeAlias = Callable[[TestCase], float | None]
+
+# The bits of an integer in C.
+CUT = 32
+
+
+class Number(NamedTuple):
+    """An integer of a call, `base + sign * size`, for which one of a smaller size can stand in."""
+
+    path: Path
+    base: int
+    size: int
+    sign: int
+
 
 # The numbers that stand in for larger ones: close together while they are small, as a time may grow by their cube.
 SMALLER = tuple(sorted({round(2 ** (half / 2)) for half in range(4, 20)} | {1 << bits for bits in range(10, 31, 2)}))
@@ -312,15 +324,35 @@ def seconds_asked_for(test: TestCase, seconds: Seconds) -> float:
     An endless loop does not begin with one number in place of a smaller one, unless that has wrapped around: then what
     comes before it takes no time, or far less.
     """
-    integers = (
-        (path, abs(value.value))
+    integers = [
+        (path, value.value)
         for path, value in positions(test.invocation)
         if isinstance(value, Prim) and type(value.value) is int
-    )
-    # Those that smaller ones can stand in for, without their signs.
-    numbers = sorted((each for each in integers if each[1] > SMALLER[0]), key=lambda each: -each[1])
-    groups = [numbers] if len(numbers) == 1 else [numbers, *([each] for each in numbers[:ALONE])]
-    return max((_promised(test, group, seconds) for group in groups if group), default=0.0)
+    ]
+    asked = 0.0
+    # A kernel may refuse numbers without their signs or with them, and may cut a number to its lowest bits.
+    for split in (_unsigned, _signed, _cut):
+        found = {path: split(number) for path, number in integers}
+        numbers = [Number(path, *parts) for path, parts in found.items() if parts[1] > SMALLER[0]]
+        numbers.sort(key=lambda each: -each.size)
+        groups = [numbers] if len(numbers) == 1 else [numbers, *([each] for each in numbers[:ALONE])]
+        asked = max((_promised(test, group, seconds) for group in groups if group), default=0.0)
+        if asked:
+            break
+    return asked
+
+
+def _unsigned(number: int) -> tuple[int, int, int]:
+    return 0, abs(number), 1
+
+
+def _signed(number: int) -> tuple[int, int, int]:
+    return 0, max(-number, 0), -1
+
+
+def _cut(number: int) -> tuple[int, int, int]:
+    high = number >> CUT << CUT
+    return high, number - high if abs(number) >> CUT else 0, 1
 
 
 def _promised(test: TestCase, numbers: list[Number], seconds: Seconds) -> float:
@@ -329,14 +361,14 @@ def _promised(test: TestCase, numbers: list[Number], seconds: Seconds) -> float:
     early = _start(times)
     if early is None:
         return 0.0
-    late, largest = times[-1], max(value for _, value in numbers)
+    late, largest = times[-1], max(each.size for each in numbers)
     power = log(late[1] / early[1]) / log(late[0] / early[0])
     return late[1] * exp(min(power * log(largest / late[0]), MOST))
 
 
 def _times(test: TestCase, numbers: list[Number], seconds: Seconds) -> Iterator[Time]:
     """How long it takes with smaller numbers in place of these, until it does not return in time."""
-    largest = max(value for _, value in numbers)
+    largest = max(each.size for each in numbers)
     for smaller in itertools.takewhile(lambda number: number < largest, SMALLER):
         took = seconds(test._replace(invocation=_with(test.invocation, numbers, smaller)))
         if took is None:
@@ -354,6 +386,6 @@ def _start(times: list[Time]) -> Time | None:
 
 
 def _with(call: Invocation, numbers: list[Number], number: int) -> Invocation:
-    for path, value in numbers:
-        call = exchanged(call, path, Prim("int", min(value, number)))
+    for path, base, size, sign in numbers:
+        call = exchanged(call, path, Prim("int", base + sign * min(size, number)))
     return call

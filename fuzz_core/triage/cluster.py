@@ -16,6 +16,7 @@ from rapidfuzz.distance import Indel, LCSseq
 from fuzz_core.ir.outcome import Outcome, complaint_in
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
+from fuzz_core.triage.contrast import contrast_of, fault_in
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.signature import corrupts_heap, normalised
 from fuzz_core.worker.stack import FAULTS
@@ -25,6 +26,8 @@ IN_COMMON = 2
 ALIKE = 0.8
 # Functions of one family have names that share this part (`logical_or`, `logical_not`; `addmm`, `baddbmm`).
 RELATED = 2 / 3
+# A first word of so many letters names a family (`conv2d`, `conv_transpose2d`).
+FAMILIAR = 4
 # A frame that so many unrelated apis share tells nothing of where a fault is.
 GENERIC_FROM = 3
 # A bug joins those of which it resembles this share: no chain grows out of single likenesses.
@@ -134,9 +137,10 @@ class Place(NamedTuple):
     nature: what was wrong (memory, another signal, an exception, a hang, …): bugs of different ones are different.
     names: under which the called function and its kernel are known. frames: informative by themselves, innermost first.
     words: the library's; empty where only the language spoke. vague: the death came long after the fault.
-    difference: what two modes disagree about, or what documentation says; empty of crashes. quoted: the documentation's
-    own words where they are so many that they stand in several places only because they were copied. bounds: module of
-    the api, argument and the numbers that its documentation names; empty where it names none.
+    difference: what two modes disagree about, or what documentation says; empty of crashes. fault: what the plain call
+    does wrong, whichever mode shows it; empty where no evidence tells. contrast: see `contrast_of`. quoted: the
+    documentation's own words where they are so many that they stand in several places only because they were copied.
+    bounds: module of the api, argument and the numbers that its documentation names; empty where it names none.
     """
 
     target: str
@@ -149,6 +153,9 @@ class Place(NamedTuple):
     words: str = ""
     vague: bool = False
     difference: str = ""
+    fault: str = ""
+    words_of_name: tuple[str, ...] = ()
+    contrast: tuple[str, ...] = ()
     quoted: str = ""
     bounds: tuple[str, ...] = ()
 
@@ -163,7 +170,8 @@ def place_of(bug: Failure) -> Place:
         words = " ".join(outcome.text.partition(", documented: ")[2].split()) if bug.kind == _DOCUMENTED else ""
         quoted, numbers = words if len(words) > LONG else "", sorted(map(float, _BOUND.findall(words)))
         bounds = (bug.api.rpartition(".")[0], nature, *map(str, numbers)) if numbers else ()
-        return Place(*told, frozenset((name,)), nature, difference=difference, quoted=quoted, bounds=bounds)
+        place = Place(*told, frozenset((name,)), nature, difference=difference, quoted=quoted, bounds=bounds)
+        return place._replace(fault=fault_in(outcome.text, difference), words_of_name=_words(bug.api))
     parts, kernels = bug.api.split("."), _KERNEL.findall(outcome.text[:4000])
     # With its module's: raw operators carry in their names what modules are for (`SparseReduceSum`).
     qualified = ["_".join(parts[-2:])] * (len(parts) > 2)
@@ -190,6 +198,15 @@ def spoke(outcome: Outcome) -> bool:
 def plain_name(api: str) -> str:
     """The name that aliases share: `torch.nn.Conv2d`, `torch.conv2d` and `Tensor.conv2d_` are all `conv`."""
     return _plain(api.rpartition(".")[2])
+
+
+def _words(api: str) -> tuple[str, ...]:
+    name = _DIMENSIONS.sub("", api.rpartition(".")[2])
+    return tuple(word.lower() for word in _WORD.findall(name))
+
+
+def _contrast(bug: Bug) -> tuple[str, ...]:
+    return contrast_of(_disagreement(bug)[0], bug.outcome.text, bug.test.invocation)
 
 
 def _plain(name: str) -> str:
@@ -272,7 +289,7 @@ class Cluster(NamedTuple, Generic[B]):
 def clusters(bugs: Sequence[B]) -> list[Cluster[B]]:
     """All bugs, each in one cluster; the cluster of the simplest bug first. Their order makes no difference."""
     ranked = sorted(bugs, key=lambda bug: (cost(bug.test), bug.target, bug.id))
-    places = _informative([place_of(bug) for bug in ranked])
+    places = _informative([place_of(bug)._replace(contrast=_contrast(bug)) for bug in ranked])
     groups: list[list[int]] = []
     for number, place in enumerate(places):
         shares = [sum(similar(place, places[other]) for other in group) / len(group) for group in groups]
@@ -334,13 +351,30 @@ def _same_call(one: Place, other: Place) -> bool:
 def _same_difference(one: Place, other: Place) -> bool:
     """Functions of one family in which modes disagree about the same: they share their formulas and wrappers.
 
-    Of whatever family where a long text of documentation is the same, or where functions of one module do not check the
-    same bounds of the same argument.
+    If the plain call is wrong, the mode that shows it makes no difference. Of whatever family where shapes and keywords
+    are the same, where a long text of documentation is the same, or where functions of one module do not check the same
+    bounds of the same argument.
     """
+    if one.fault and other.fault:
+        return one.fault == other.fault and _same_family(one, other)
     if not one.difference or one.difference != other.difference:
         return False
-    copied = (bool(one.quoted) and one.quoted == other.quoted) or (bool(one.bounds) and one.bounds == other.bounds)
-    return copied or _ratio(one.family, other.family) >= RELATED
+    if bool(one.fault) != bool(other.fault):
+        return one.family == other.family
+    keys = ((one.quoted, other.quoted), (one.bounds, other.bounds), (one.contrast, other.contrast))
+    return any(key and key == same for key, same in keys) or _same_family(one, other)
+
+
+def _same_family(one: Place, other: Place) -> bool:
+    """By names without the last words that they share (`loss`), unless one name is left empty."""
+    first, second = list(one.words_of_name), list(other.words_of_name)
+    while first and second and first[-1] == second[-1]:
+        first.pop()
+        second.pop()
+    if first and second and len(first[0]) >= FAMILIAR and first[: len(second)] == second[: len(first)]:
+        return True
+    names = ("".join(first), "".join(second)) if first and second else (one.family, other.family)
+    return _ratio(*names) >= RELATED
 
 
 def _akin(one: Place, other: Place) -> bool:

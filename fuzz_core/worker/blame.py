@@ -1,4 +1,4 @@
-"""Which of two results that differ is wrong: by difference quotients, double precision, or NumPy."""
+"""Which of two modes that differ is wrong: by difference quotients, double precision, NumPy, or a third mode."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from fuzz_core.adapters.compare import Comparer
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.oracles.kinds import WRONG
-from fuzz_core.worker.evidence import GRADIENT, VALUES, Difference
+from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.kinds import RESIZED, WRONG
+from fuzz_core.worker.evidence import GRADIENT, METADATA, SHAPE, VALUES, Difference, Executor, Refusal
 
 _SPACES = (np, np.linalg, np.fft)
 _KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "input": "a"}
@@ -44,11 +45,59 @@ def find_blame(found: Difference) -> Blame | None:
     """Return which side of a real difference is wrong; None where no evidence tells."""
     if found.relation == GRADIENT:
         return Blame(found.way.against, "difference quotients") if found.way.trusted else _by_quotient(found)
-    if found.relation not in VALUES:
+    if found.relation not in (*VALUES, *METADATA):
         return None
-    if found.is_widened and found.errors[0] != found.errors[1]:
+    if found.adapter.differences(found.reference, found.result, SHAPE):
+        # Double precision is the plain call in all but its numbers, and so no witness of its shape.
+        return _by_shape(found) or _by_numpy(found)
+    if found.relation in VALUES and found.is_widened and found.errors[0] != found.errors[1]:
         return Blame(found.mode if found.errors[0] > found.errors[1] else found.way.against, "double precision")
-    return _by_numpy(found)
+    return _by_numpy(found) if found.relation in VALUES else None
+
+
+def blame_for_refusal(refusal: Refusal) -> str:
+    """Return the last line of the text of a call that one mode refuses; empty where no evidence tells who is wrong."""
+    accepts = refusal.accepting == refusal.executor.adapter.modes()[0]
+    is_resized = accepts and _resized(refusal.executor, refusal.case) is not None
+    return f"\n{WRONG}{refusal.accepting}, by {RESIZED}" if is_resized else ""
+
+
+def _by_shape(found: Difference) -> Blame | None:
+    """The plain call is wrong about a shape where a third mode has that of the other mode.
+
+    A third mode that agrees with the plain call proves nothing: both may ask the same function. Modes share rules of
+    dtypes, too.
+    """
+    if found.way.against != found.plain or _shapes(found, found.reference) == _shapes(found, found.result):
+        return None
+    before = _resized(found.executor, found.case)
+    if before is not None and _shapes(found, found.result) == [before]:
+        return Blame(found.plain, RESIZED)
+    for name, spec in found.adapter.ways.items():
+        if not spec.independent or name == found.mode or not found.executor.mode(name).applies(found.case):
+            continue
+        seen = found.run(found.case, name)
+        if seen is not None and _shapes(found, found.result) == _shapes(found, seen[0]):
+            return Blame(found.plain, f"the call {spec.phrases[0]}")
+    return None
+
+
+def _shapes(found: Difference, result: Any) -> list[Any]:
+    return [getattr(leaf, "shape", None) for leaf in found.adapter.comparer.leaves(result)]
+
+
+def _resized(executor: Executor, case: TestCase) -> Any:
+    """The shape of the first argument, if the plain call gives it another one; None otherwise."""
+    plain, adapter = executor.adapter.modes()[0], executor.adapter
+    try:
+        adapter.enter(plain)
+        adapter.reset(case.seed)
+        function, args, keywords = executor.mode(plain).builder.parts(case.invocation)
+        before = getattr(args[0], "shape", None) if args else None
+        function(*args, **keywords)
+    except Exception:  # noqa: BLE001 - whatever the library raises, there is no evidence
+        return None
+    return before if before is not None and args[0].shape != before else None
 
 
 def _by_quotient(found: Difference) -> Blame | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.dialect import DOUBLE, NUDGED, REDZONE
+from fuzz_core.adapters.dialect import DOUBLE, GAPS, NUDGED, REDZONE
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
@@ -92,6 +92,14 @@ class Difference:
     def reads_out_of_bounds(self) -> bool:
         """Whether what lies in memory beside the arguments changes the result of the call."""
         return REDZONE in self.adapter.ways and self.executor.reads_out_of_bounds(self.case)
+
+    def reads_gaps(self, case: TestCase) -> bool:
+        """Whether what lies behind the rows of an argument changes the result of a call."""
+        if not all(mode in self.adapter.ways and self.executor.mode(mode).applies(case) for mode in GAPS):
+            return False
+        results = [self.run(case, mode) for mode in GAPS]
+        first, second = results
+        return bool(first and second and self.adapter.differences(first[0], second[0], MEMORY))
 
     @property
     def plain(self) -> str:

@@ -7,15 +7,16 @@ precision, from which a mode must be further away than the plain mode is (PyTorc
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from math import inf, isfinite, isnan, log
+from math import inf, isfinite, isnan
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.arrays import overlaps
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_children
-from fuzz_core.ir.values import Invocation, Ref, TestCase, Value
+from fuzz_core.ir.values import Fill, Invocation, Ref, TestCase, Value
 from fuzz_core.worker.domains import is_no_distribution, is_outside_of_interval
 from fuzz_core.worker.evidence import (
     BUILD_SPEED,
@@ -35,6 +36,7 @@ from fuzz_core.worker.nearby import (
     floated,
     has_nan,
     has_ties,
+    indexed,
     is_complex,
     largest_whole,
     magnitudes,
@@ -44,26 +46,39 @@ from fuzz_core.worker.nearby import (
     scales,
     tempered,
     widened,
+    with_members,
     with_rounded_scalars,
     without_ties,
 )
 from fuzz_core.worker.producers import produced
 from fuzz_core.worker.refusals import computes_nothing, has_no_backward, need_not_refuse, wraps_integers
+from fuzz_core.worker.scale import (
+    LARGEST_NUMBER,
+    LARGEST_WHOLE,
+    differs_by_scale,
+    is_badly_scaled,
+    power_overflows,
+    rounds_beyond_integers,
+    sizes,
+    squares_overflow,
+    underflows,
+)
 
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0
 # Inputs that are so many roundings off show how far rounding alone moves a result.
 ROUNDINGS = (1, -1, 2, -2, 3, -3)
-LARGEST_WHOLE = 2.0**31
-# Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
-LARGEST_EXPONENT = 38
-LARGEST_NUMBER = 10.0**LARGEST_EXPONENT
+PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 # A difference quotient takes steps of 1e-12 at the least.
 FINEST_EXPONENT = 12
-LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
-# The product of five numbers below this power of the least normal one may vanish.
-UNDERFLOW = 0.2
+# Calls with integers within the lengths that are tried.
+MOST_INDEXED = 16
 
+_NUMERAL = r"(-?\d+(?:\.\d+)?)"
+_MEMBERS = re.compile(
+    r"(?:\bcontain(?:s|ing)|\bvalues?(?: (?:are|is|must be|should be))?)(?: either)? "
+    rf"{_NUMERAL} (?:or|and) {_NUMERAL}\b"
+)
 _LIMITATION = re.compile(
     r"not (?:yet |currently )?(?:implemented|supported)|[Uu]nsupported|NotImplemented|eager execution"
     r"|[Cc]ould not find device|[Aa]ll kernels registered|No (?:registered )?'?\w*'? ?OpKernel"
@@ -132,7 +147,7 @@ def _gap(one: float | None, other: float | None) -> float:
 
 def _steps_too_little(found: Difference) -> bool:
     """Whether a whole number is none of the lengths, and as a power of ten finer than a quotient's smallest step."""
-    tiny = found.is_numerical and any(size >= FINEST_EXPONENT for size in _sizes(found.case))
+    tiny = found.is_numerical and any(size >= FINEST_EXPONENT for size in sizes(found.case))
     return tiny and found.derivative is not None and not any(found.derivative[0])
 
 
@@ -150,23 +165,6 @@ def _differs_in_first_derivative(found: Difference) -> bool:
     return not is_first and bool(found.adapter.differences(found.quotient[0], found.derivative[0], GRADIENT))
 
 
-def _is_badly_scaled(found: Difference) -> bool:
-    case, least = found.case, LEAST_SCALE
-    most = min([LARGEST_SCALE, *(largest**0.125 for *_, largest in scales(case))])
-    return (
-        any(not high < most or 0 < low < least for low, high, *_ in scales(case))
-        or largest_whole(case) > most
-        or any(not size < LARGEST_EXPONENT or 0 < size < DTYPES["float32"].normal for size in _sizes(case))
-    )
-
-
-def _power_overflows(found: Difference) -> bool:
-    """Whether an element, to the power of a number, is more than its dtype holds."""
-    case = found.case
-    pairs = [(log(high), log(most)) for _, high, _, most in scales(case) if high > 1]
-    return any(size * high > most for size in _sizes(case) for high, most in pairs)
-
-
 def _is_finite_when_nudged(found: Difference) -> bool:
     """Whether the result has no NaN or infinity, or does not exist, a few roundings away."""
     return not all(each and found.adapter.differences(found.reference, each[0], FINITE) for each in found.nudged())
@@ -178,18 +176,8 @@ def _loses_nan(found: Difference) -> bool:
     return has_nan(found.case) or bool(found.adapter.differences(found.reference, found.result, FINITE))
 
 
-def _rounds_beyond_integers(found: Difference) -> bool:
-    return any(not high < LARGEST_WHOLE for _, high, *_ in scales(found.case)) and found.is_whole
-
-
 def _is_as_precise(found: Difference) -> bool:
     return found.has_reference and not found.errors[0] > found.errors[1] + 1.0
-
-
-def _squares_overflow(found: Difference) -> bool:
-    case = found.case
-    squares = any(high > most**0.5 for _, high, _, most in scales(case))
-    return found.has_reference and found.errors[0] == inf and (squares or _power_overflows(found))
 
 
 def _moves_far(found: Difference) -> bool:
@@ -244,16 +232,21 @@ def _is_not_produced(found: Difference) -> bool:
     return case is not None and case != found.case and found.agree(case) is True
 
 
-def _underflows(found: Difference) -> bool:
-    """Whether the modes agree on larger numbers: nobody promises how small numbers become."""
-    small = any(0 < low < tiny**UNDERFLOW for low, _, tiny, _ in scales(found.case))
-    return small and found.agree(tempered(found.case)) is True
+def _misses_elements(found: Difference) -> bool:
+    """Whether an integer reads beyond a dimension, by documentation or not: within the lengths, it reads no gap.
+
+    Kernels that take every argument for a contiguous one read gaps whatever the integers are.
+    """
+    beyond = list(itertools.islice(indexed(found.case), MOST_INDEXED))
+    return bool(beyond) and found.reads_gaps(found.case) and not all(map(found.reads_gaps, beyond))
 
 
-def _sizes(case: TestCase) -> list[float]:
-    """The magnitudes of the scalar numbers that are not a length of some dimension."""
-    lengths = {length for tensor in tensors_of(case.invocation) for length in tensor.shape}
-    return [abs(number) for number in numbers_of(case.invocation) if abs(number) not in lengths]
+def _leaves_set(found: Difference) -> bool:
+    """Whether the modes agree once a tensor keeps to the set of values that the documentation gives (`1 or -1`)."""
+    function = found.executor.mode(found.mode).builder.found(found.case.invocation.api)
+    told = _MEMBERS.search(" ".join((getattr(function, "__doc__", None) or "").split()))
+    kept = with_members(found.case, [*map(float, told.groups())]) if told else ()
+    return any(found.agree(case) is True for case in kept)
 
 
 def _unrounded(case: TestCase) -> TestCase:
@@ -277,6 +270,7 @@ EXCUSES = (
         lambda found: bool(_LIMITATION.search(found.outcomes[found.refusing].text)),
     ),
     Excuse(OUT_OF_BOUNDS, (*VALUES, GRADIENT, FINITE), lambda found: found.reads_out_of_bounds),
+    Excuse("index beyond a dimension", (*VALUES, GRADIENT, FINITE), _misses_elements),
     Excuse("random by a generator of its own", (*VALUES, GRADIENT, FINITE, MEMORY), _has_generator),
     Excuse("random", (*MODES, MEMORY, *BUILDS), lambda found: found.is_random),
     Excuse(
@@ -306,12 +300,12 @@ EXCUSES = (
     Excuse("first derivatives differ already", (GRADIENT,), _differs_in_first_derivative),
     Excuse("no probability distribution", (GRADIENT,), is_no_distribution),
     Excuse("outside of the documented interval", (GRADIENT,), is_outside_of_interval),
-    Excuse("badly scaled", (FINITE,), _is_badly_scaled),
-    Excuse("overflow", (FINITE,), _power_overflows),
+    Excuse("badly scaled", (FINITE,), is_badly_scaled),
+    Excuse("overflow", (FINITE,), power_overflows),
     Excuse("ill-conditioned", (FINITE,), _is_finite_when_nudged),
     Excuse("NaN is not kept", VALUES, _loses_nan),
     Excuse("undefined conversion", (*VALUES, BUILD_VALUES), lambda found: overflows(found.case)),
-    Excuse("undefined conversion", (BUILD_VALUES,), _rounds_beyond_integers),
+    Excuse("undefined conversion", (BUILD_VALUES,), rounds_beyond_integers),
     Excuse("overflow", (BUILD_VALUES,), lambda found: found.is_whole and largest_whole(found.case) >= LARGEST_WHOLE),
     Excuse(
         "infinite complex numbers",
@@ -326,10 +320,10 @@ EXCUSES = (
     Excuse(
         "denormal", (*VALUES, BUILD_VALUES), lambda found: any(0 < low < tiny for low, _, tiny, _ in scales(found.case))
     ),
-    Excuse("undefined conversion", VALUES, _rounds_beyond_integers),
+    Excuse("undefined conversion", VALUES, rounds_beyond_integers),
     Excuse("no reference", VALUES, lambda found: found.has_reference and found.precise is None),
     Excuse("no further from the reference than the plain result", VALUES, _is_as_precise),
-    Excuse("overflow", VALUES, _squares_overflow),
+    Excuse("overflow", VALUES, squares_overflow),
     Excuse("ill-conditioned", VALUES, _moves_far),
     Excuse("rounding", VALUES, _rounds_result),
     Excuse("NaN has no order", (BUILD_VALUES,), lambda found: found.is_whole and has_nan(found.case)),
@@ -340,9 +334,11 @@ EXCUSES = (
         lambda found: found.is_whole and found.agree(aside(tempered(without_ties(found.case)))) is True,
     ),
     Excuse("made whole at the end", VALUES, _is_rounded_last),
-    Excuse("underflow", VALUES, _underflows),
+    Excuse("underflow", VALUES, underflows),
     Excuse("outside of the documented interval", VALUES, is_outside_of_interval),
+    Excuse("rounding of huge numbers", VALUES, differs_by_scale),
     Excuse("not produced as documented", (*VALUES, GRADIENT), _is_not_produced),
+    Excuse("not of the documented set", (*VALUES, GRADIENT, FINITE), _leaves_set),
     Excuse("ill-conditioned", (BUILD_VALUES,), lambda found: found.nudged_error * AMPLIFIED >= max(found.errors)),
 )
 

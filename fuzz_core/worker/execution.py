@@ -23,7 +23,7 @@ from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, prim
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.cost import PRECISIONS, timed
 from fuzz_core.oracles.kinds import ACCEPTS, REFUSES
-from fuzz_core.worker.blame import with_blame
+from fuzz_core.worker.blame import blame_for_refusal, with_blame
 from fuzz_core.worker.evidence import Difference, Refusal
 from fuzz_core.worker.excuses import OUT_OF_BOUNDS, find_excuse
 from fuzz_core.worker.limits import own_output
@@ -200,10 +200,13 @@ class Execution:
         if self.dialect.internal_error.search(said):
             return outcome._replace(text="")
         against = self.mode(mode).spec.against
-        excuse = find_excuse(Refusal(self, test, {against: plain, mode: outcome}))
+        refusal = Refusal(self, test, {against: plain, mode: outcome})
+        excuse = find_excuse(refusal)
         if outcome.kind == "ok":
             return outcome._replace(text=f"{ACCEPTS}{against} refuses: {said}", name=excuse.name if excuse else "")
-        return outcome if excuse else outcome._replace(text=f"{REFUSES}{against} accepts: {said}")
+        if excuse:
+            return outcome
+        return outcome._replace(text=f"{REFUSES}{against} accepts: {said}{blame_for_refusal(refusal)}")
 
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
         """Outcome and live result of one execution; whatever the library raises is an outcome."""

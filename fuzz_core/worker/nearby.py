@@ -112,6 +112,16 @@ def tempered(test: TestCase) -> TestCase:
     return _changed(test, lambda drawn: np.sign(drawn) * np.clip(np.abs(drawn), LEAST, LARGEST))
 
 
+def scaled_down(test: TestCase) -> TestCase:
+    """Return the call with the real numbers of each tensor over a power of two that leaves the largest below 2."""
+
+    def scaled(drawn: Elements) -> Elements:
+        sizes = np.abs(drawn[np.isfinite(drawn)])
+        return np.ldexp(drawn, -int(np.frexp(sizes.max(initial=1.0))[1]) + 1)
+
+    return _changed(test, scaled)
+
+
 def without_ties(test: TestCase) -> TestCase:
     """Every tensor of integers by the ranks of its elements, of equal ones in order: none is equal to another.
 
@@ -136,6 +146,43 @@ def grown(test: TestCase) -> TestCase:
         return tensor if tensor.size else tensor._replace(shape=shape, fill=Fill())
 
     return _with(test, of)
+
+
+def indexed(test: TestCase) -> Iterator[TestCase]:
+    """Yield the call with the elements of one tensor of integers within the indices of one length, where some are not.
+
+    The lengths are those of tensors of real numbers, the longest first: so few elements change as may be.
+    """
+    lengths = {length for tensor in _filled(test) for length in tensor.shape}
+    for place, tensor in enumerate(tensors_of(test.invocation)):
+        if DTYPES[tensor.dtype].kind not in INTEGER or not tensor.size:
+            continue
+        drawn = elements(tensor)
+        for length in sorted(lengths, reverse=True):
+            inside = np.clip(drawn, 0, length - 1)
+            if (inside != drawn).any():
+                made = tensor._replace(fill=Fill("values", data=pack(inside.astype(drawn.dtype))))
+                yield _exchanged(test, place, made)
+
+
+def with_members(test: TestCase, members: Sequence[float]) -> Iterator[TestCase]:
+    """Yield the call with each element of one tensor, but the first tensor, as the nearest member of a set."""
+    for place, tensor in enumerate(tensors_of(test.invocation)):
+        dtype = DTYPES[tensor.dtype]
+        if not place or dtype.kind not in ("float", *INTEGER) or not tensor.size:
+            continue
+        drawn = elements(tensor).astype(np.float64)
+        apart = np.abs(np.nan_to_num(drawn)[..., None] - np.array(members))
+        nearest = np.array(members)[apart.argmin(-1)]
+        if (nearest != drawn).any():
+            yield _exchanged(
+                test, place, tensor._replace(fill=Fill("values", data=pack(nearest.astype(dtype.storage))))
+            )
+
+
+def _exchanged(test: TestCase, place: int, made: Tensor) -> TestCase:
+    seen = count()
+    return _with(test, lambda tensor: made if next(seen) == place else tensor)
 
 
 def has_ties(test: TestCase) -> bool:

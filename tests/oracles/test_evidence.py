@@ -10,9 +10,12 @@ import pytest
 from nightfuzz_fakelib.adapter import Adapter
 from nightfuzz_fakelib.dialect import Dialect
 
+from fuzz_core.adapters.dialect import ModeSpec
+from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, TestCase
+from fuzz_core.oracles.kinds import RESIZED
 from fuzz_core.worker.execution import Execution
 
 Function = Callable[..., Any]
@@ -144,3 +147,74 @@ def test_nobody_is_blamed_without_evidence() -> None:
 
     text = compared(TwoDevices(own=own), Invocation("lib.own", (tensor(1, dtype="int32"),))).text
     assert text and "wrong:" not in text
+
+
+class ThreeModes(TwoDevices):
+    """A third mode finds shapes by code of its own, and asks the function as it does on a third device."""
+
+    @property
+    def ways(self) -> dict[str, ModeSpec]:
+        return {"foreseen": ModeSpec(f"{__name__}:Foreseen", independent=True, phrases=("as foreseen", "as it is"))}
+
+
+class Foreseen(Mode):
+    def run(self, test: TestCase) -> Any:
+        self.adapter.enter("foreseen")
+        return super().run(test)
+
+
+@pytest.mark.parametrize(("foreseen", "blamed"), [(2, "\nwrong: cpu, by the call as foreseen"), (1, ""), (3, "")])
+def test_a_third_mode_tells_that_the_plain_call_has_the_wrong_shape(foreseen: int, blamed: str) -> None:
+    shapes = {"cpu": 1, "cuda": 2, "foreseen": foreseen}
+    adapter = ThreeModes(f=lambda adapter, x: np.zeros(shapes[adapter.device], "float32"))
+    text = compared(adapter, Invocation("lib.f", (tensor(1.0),))).text
+    assert text.partition("\n")[0].startswith("shape is")
+    assert text.partition("\n")[2] == blamed.lstrip("\n")
+
+
+def test_a_call_in_place_that_resizes_its_argument_is_the_wrong_one() -> None:
+    def f(adapter: TwoDevices, x: Any) -> Any:
+        if adapter.device == "cpu":
+            x.resize((4,), refcheck=False)
+        return x
+
+    def g(adapter: TwoDevices, x: Any) -> Any:
+        if adapter.device == "cuda":
+            raise ValueError("no such shape")
+        return f(adapter, x)
+
+    blamed = f"wrong: cpu, by {RESIZED}"
+    assert compared(TwoDevices(f=f), Invocation("lib.f", (tensor(1.0),))).text.endswith(blamed)
+    adapter = TwoDevices(g=g)
+    execution = Execution(adapter, Dialect(), [])
+    test = TestCase(Invocation("lib.g", (tensor(1.0),)), LAYOUT)
+    plain, other = execution.run(test, "cpu")[0], execution.run(test, "cuda")[0]
+    assert execution._refusal(test, "cuda", plain, other).text.endswith(f"no such shape\n{blamed}")
+
+
+def test_a_difference_that_only_huge_numbers_show_is_no_fault() -> None:
+    def centred(adapter: TwoDevices, x: Any) -> Any:
+        # One device leaves a rounding of the largest number, times a factor of its own.
+        return x - x + (np.abs(x) * 1e-15 * (adapter.device == "cuda") if (np.abs(x) > 1).any() else 0)
+
+    huge = Invocation("lib.f", (tensor(1e30, 2e30, dtype="float64"),))
+    assert compared(TwoDevices(f=centred), huge).name == "rounding of huge numbers"
+    always = TwoDevices(f=lambda adapter, x: x * (1 + (adapter.device == "cuda")))
+    assert compared(always, huge).text and not compared(always, huge).name
+
+
+def test_an_argument_keeps_to_the_documented_set_of_values() -> None:
+    def margin(adapter: TwoDevices, x: Any, y: Any) -> Any:
+        """The loss between ``x`` and a label ``y`` (containing 1
+        or -1)."""
+        return x * y + (adapter.device == "cuda") * (np.abs(y) > 2)
+
+    def wrong(adapter: TwoDevices, x: Any, y: Any) -> Any:
+        return x * y + (adapter.device == "cuda")
+
+    wrong.__doc__ = margin.__doc__
+    outside = Invocation("lib.f", (tensor(0.5, 2.0), tensor(-89.0, 1.0)))
+    assert compared(TwoDevices(f=margin), outside).name == "not of the documented set"
+    assert [compared(TwoDevices(f=wrong), outside).name] == [""]
+    margin.__doc__ = "The loss between x and a label y."
+    assert compared(TwoDevices(f=margin), outside).name == ""

@@ -18,8 +18,10 @@ from fuzz_core.worker.nearby import (
     floated,
     grown,
     has_ties,
+    indexed,
     nudged,
     rounded,
+    scaled_down,
     tempered,
     with_rounded_scalars,
     without_ties,
@@ -114,3 +116,20 @@ def test_integers_become_the_same_real_numbers() -> None:
 )
 def test_an_integer_beyond_32_bits_is_what_its_lowest_32_bits_say(number: float, low: float) -> None:
     assert wrapped(TestCase(Invocation("a.b", (prim(number),)), 1)).invocation.args == (prim(low),)
+
+
+def test_each_tensor_of_integers_is_brought_within_each_length_by_itself() -> None:
+    real = Tensor("float32", (5, 3), Fill())
+    labels, counts = (Tensor("int64", (2,), Fill("values", data=pack(np.array(v, "int64")))) for v in ([7, -1], [5, 2]))
+    tests = indexed(TestCase(Invocation("lib.f", (real, labels, counts)), 1))
+    drawn = [[elements(each).tolist() for each in tensors_of(test.invocation) if each != real] for test in tests]
+    assert drawn == [[[4, 0], [5, 2]], [[2, 0], [5, 2]], [[7, -1], [4, 2]], [[7, -1], [2, 2]]]
+    within = Invocation("lib.f", (real, labels._replace(fill=Fill("values", data=pack(np.array([0, 2], "int64"))))))
+    assert list(indexed(TestCase(within, 1))) == []
+
+
+def test_numbers_are_scaled_to_one_by_a_power_of_two() -> None:
+    huge = Tensor("float64", (3,), Fill("values", data=pack(np.array([3e38, -1e30, np.inf]))))
+    [made] = tensors_of(scaled_down(TestCase(Invocation("lib.f", (huge,)), 1)).invocation)
+    first, second, last = elements(made).tolist()
+    assert 1 <= first < 2 and second / first == -1e30 / 3e38 and last == np.inf

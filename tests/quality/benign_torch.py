@@ -7,6 +7,22 @@ from cases import Case, c, case, dtype, k, made, u
 NAN, INF = float("nan"), float("inf")
 
 CASES: tuple[Case, ...] = (
+    case("a target that is not 1 or -1", "torch.nn.SoftMarginLoss", then=[c(1.0), c(-89.0)]),
+    case(
+        "one rounding of huge numbers",
+        *("torch.nn.GroupNorm", 1, 0, 0.001, None),
+        then=[c(-3.4028234663852886e38, 1, 2, 1, 2, dtype="float64")],
+    ),
+    case(
+        "labels beyond the classes that reach other elements",
+        "torch.nn.CTCLoss",
+        then=[
+            u(5, 2, 3, low=-4.0, high=-0.1),
+            k(5, 1, 1, 2, shape=(2, 2), dtype="int64"),
+            k(5, 5, dtype="int64"),
+            k(2, 2, dtype="int64"),
+        ],
+    ),
     case("denormal input", "torch.rsqrt", c(1e-40, 8)),
     case(
         "backward pass that is refused",

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.values import Invocation, TestCase, prim
+from fuzz_core.ir.values import Invocation, Prim, TestCase, prim
+from fuzz_core.oracles.kinds import RESIZED
 from fuzz_core.triage.cluster import clusters, plain_name
 
 ASSERT = 'false INTERNAL ASSERT FAILED at "/build/{file}":{line}, please report a bug to PyTorch. {said}'
@@ -35,11 +36,12 @@ class Row(NamedTuple):
     arguments: int = 1
     oracle: str = "crash"
     script: str = ""
+    keywords: tuple[tuple[str, Prim], ...] = ()
 
     @property
     def test(self) -> TestCase:
         """The more arguments, the less simple."""
-        return TestCase(Invocation(self.api, tuple(prim(number) for number in range(self.arguments))), 0)
+        return TestCase(Invocation(self.api, tuple(map(prim, range(self.arguments))), self.keywords), 0)
 
 
 def died(number: int, api: str, *frames: str, name: str = "SIGSEGV", said: str = "") -> Row:
@@ -52,6 +54,17 @@ def raised(number: int, api: str, said: str, name: str = "RuntimeError", frames:
 
 def differs(number: int, api: str, mode: str = "strided", kind: str = "wrong-result") -> Row:
     return Row(number, api, Outcome("ok"), kind, signature_text=f"{api}: {kind}: {mode}: 3 elements differ")
+
+
+def reshaped(
+    number: int, api: str, actual: str, expected: str, mode: str = "vmap", blame: str = "", **keywords: object
+) -> Row:
+    """A call of which two modes disagree about the shape."""
+    kind = "wrong-metadata" if mode == "meta" else "wrong-result"
+    said = f"The values for attribute 'shape' do not match: torch.Size({actual}) != torch.Size({expected})."
+    text = f"another shape\n{said}{chr(10) * bool(blame)}{blame}"
+    row = Row(number, api, Outcome("ok", "", text), kind, signature_text=f"{api}: {kind}: {mode}: another shape")
+    return row._replace(keywords=tuple((name, prim(value)) for name, value in keywords.items()))
 
 
 def grouped(*rows: Row) -> set[frozenset[int]]:
@@ -246,6 +259,31 @@ class DescribeDisagreements:
             assert grouped(one, bugs[1]) == {frozenset({1}), frozenset({2})}
         assert grouped(bugs[0]._replace(api="tf.keras.losses.huber"), unlike) == {frozenset({1}), frozenset({2})}
 
+    def test_of_one_shape_by_the_same_keywords_are_one_in_any_family(self) -> None:
+        one = reshaped(1, "torch.argmax", "[1]", "[1, 1]", keepdim=True)
+        assert grouped(one, reshaped(2, "torch.Tensor.aminmax", "[1]", "[1, 1]", keepdim=True)) == ONE
+        assert grouped(one, reshaped(2, "torch.Tensor.aminmax", "[1]", "[1, 1]", keepdim=False)) == TWO
+        assert grouped(one, reshaped(2, "torch.Tensor.aminmax", "[]", "[1, 1]", keepdim=True)) == TWO
+        assert grouped(one._replace(keywords=()), reshaped(2, "torch.aminmax", "[1]", "[1, 1]")) == TWO
+
+    def test_by_the_plain_call_are_one_in_whichever_mode_it_is_seen(self) -> None:
+        blame = "wrong: cpu, by the call under torch.vmap"
+        one = reshaped(1, "torch.addmv", "[1]", "[]", "meta", blame)
+        assert grouped(one, reshaped(2, "torch.Tensor.addmv", "[1]", "[]", "vmap", blame)) == ONE
+        # Without blame, or for another reason, it is one fault of the same function or two faults.
+        resized = f"wrong: cpu, by {RESIZED}"
+        assert grouped(one, reshaped(2, "torch.Tensor.addbmm_", "[1, 0]", "[]", "vmap", resized)) == TWO
+        unknown = reshaped(2, "torch.Tensor.addmv", "[0]", "[]", "meta")
+        assert grouped(one, unknown) == ONE
+        assert grouped(one, unknown._replace(api="torch.addmm")) == TWO
+
+    def test_of_names_that_share_what_many_names_have_are_two(self) -> None:
+        loss = differs(1, "torch.nn.HuberLoss", "meta", "wrong-metadata")
+        assert grouped(loss, differs(2, "torch.nn.BCELoss", "meta", "wrong-metadata")) == TWO
+        assert grouped(loss, differs(2, "torch.nn.functional.huber_loss", "meta", "wrong-metadata")) == ONE
+        conv = differs(1, "torch.conv2d", "vmap")
+        assert grouped(conv, differs(2, "torch.conv_transpose2d", "vmap")) == ONE
+
     def test_in_which_mode_a_call_is_refused_makes_no_difference(self) -> None:
         one = differs(1, "tf.raw_ops.Fill", "function", "inconsistent")
         assert grouped(one, differs(2, "tf.raw_ops.Fill", "xla", "inconsistent")) == ONE
@@ -310,6 +348,7 @@ rows = st.builds(
     target=st.sampled_from(["torch-1", "torch-2"]),
     signature_text=st.text(max_size=20),
     arguments=st.integers(0, 2),
+    keywords=st.just(()),
 )
 
 

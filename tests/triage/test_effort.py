@@ -54,6 +54,27 @@ def test_negative_numbers_and_several_are_replaced_together() -> None:
     assert seen[0] == case(4, 4, 3)
 
 
+def test_a_time_that_grows_with_a_negative_number_was_asked_for() -> None:
+    """A loop from a negative number up to zero; a positive one is refused at once."""
+
+    def seconds(test: TestCase) -> float | None:
+        return steps(STEP)(case(max(-number(test), 0)))
+
+    assert told(case(-HUGE), seconds) == ASKED
+    # It begins with one number in place of a smaller one.
+    assert told(case(-HUGE), lambda test: 0.0 if number(test) > -(2**20) else None) == ""
+
+
+def test_a_time_that_grows_with_the_lowest_bits_was_asked_for() -> None:
+    """A check reads all bits of a negative number, the loop 32 of them."""
+
+    def seconds(test: TestCase) -> float | None:
+        return 0.0 if number(test) > -HUGE else steps(STEP)(case(number(test) % 2**32))
+
+    assert told(case(-2 * HUGE + 2**31), seconds) == ASKED
+    assert told(case(-2 * HUGE + 2), seconds) == ""
+
+
 def volume(test: TestCase) -> float | None:
     """What a kernel of so many elements to each side takes, for so many channels."""
     (items,) = test.invocation.args

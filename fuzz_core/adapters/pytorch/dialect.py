@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from fuzz_core.adapters import spelling
 from fuzz_core.adapters.dialect import (
+    GAPS,
     INTERNAL,
     REFERENCE,
     Dialect,
@@ -47,6 +48,10 @@ TRANSPOSED = "x.mT.contiguous().mT"
 STEPPED = "x.repeat_interleave(2)[::2]"
 EXPANDED = "x.flatten()[0].expand(x.shape)"
 LAYOUTS = (TRANSPOSED, EXPANDED, "torch.stack((x, x), -1)[..., 0]", "torch.stack((x, x))[1]")
+# An index that misses a dimension by more than a gap may reach another element.
+SPACED = "torch.nn.functional.pad(x, (0, {gap}) * x.dim(), value={fill})[tuple(map(slice, x.shape))]"
+LARGEST_GAP = 128
+MOST_SPACED = 1 << 22
 CHANNELS = {4: "channels_last", 5: "channels_last_3d"}
 
 
@@ -61,6 +66,16 @@ def other_layout(tensor: Tensor, seed: int) -> str:
     if chosen == EXPANDED and (tensor.fill.kind != "constant" or tensor.fill.special is not None):
         chosen = TRANSPOSED
     return STEPPED if chosen == TRANSPOSED and rank == 1 else chosen
+
+
+def spaced(tensor: Tensor, fill: str) -> str:
+    """Return the expression that puts gaps behind each row of a tensor of real numbers; empty for any other tensor."""
+    if tensor.container == "ndarray" or DTYPES[tensor.dtype].kind != "float" or not tensor.size or not tensor.shape:
+        return ""
+    gap = LARGEST_GAP
+    while gap and math.prod(length + gap for length in tensor.shape) > MOST_SPACED:
+        gap //= 2
+    return SPACED.format(gap=gap, fill=fill)
 
 
 def batch(tensor: Tensor) -> str:
@@ -85,6 +100,10 @@ def _of(expression: str, source: str) -> str:
 
 def _scattered(source: str, tensor: Tensor, seed: int) -> str:
     return _of(other_layout(tensor, seed), source) or source
+
+
+def _spaced(fill: str) -> Callable[[str, Tensor, int], str]:
+    return lambda source, tensor, seed: _of(spaced(tensor, fill), source) or source
 
 
 def _wide(source: str, tensor: Tensor, seed: int) -> str:
@@ -118,6 +137,7 @@ def _same(text: str, floats: str = "") -> Callable[[str, Tensor, int], str]:
 
 NN = "torch.nn."
 _MODES = "fuzz_core.adapters.pytorch.modes:"
+_REDZONES = "fuzz_core.adapters.pytorch.redzones:"
 MODES: dict[str, ModeSpec] = {
     "strided": ModeSpec(
         f"{_MODES}Strided",
@@ -150,6 +170,7 @@ MODES: dict[str, ModeSpec] = {
         relation="shape",
         share=0.2,
         kind="wrong-metadata",
+        independent=True,
         meaning="shapes and dtypes alone, on the meta device",
         phrases=("on the meta device", "on the CPU"),
     ),
@@ -169,6 +190,7 @@ MODES: dict[str, ModeSpec] = {
         f"{_MODES}VMap",
         Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),
         share=0.1,
+        independent=True,
         meaning="`torch.vmap` against a loop",
         phrases=("under torch.vmap", "by the plain call"),
     ),
@@ -206,9 +228,11 @@ MODES: dict[str, ModeSpec] = {
         phrases=("under torch.compile", "by the plain call"),
     ),
     **redzones(
-        "fuzz_core.adapters.pytorch.redzones:Redzone",
+        f"{_REDZONES}Redzone",
         Way(SURROUNDED, actual="f(*[between(t, large) for t in [{x}]])"),
     ),
+    GAPS[0]: REFERENCE._replace(run=f"{_REDZONES}GapsZeros", script=Way(CLOSE, _spaced("0"))),
+    GAPS[1]: REFERENCE._replace(run=f"{_REDZONES}Gaps", script=Way(CLOSE, _spaced("torch.inf"))),
     "onednn-off": ModeSpec(
         f"{_MODES}OneDnnOff",
         Way(UNDONE, _same(".clone()")),

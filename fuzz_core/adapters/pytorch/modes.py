@@ -33,7 +33,7 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import numbers_of, tensors_of, walk
 from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase
 
-_STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
+STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
 # Derivatives hold for some matrices, places or sums alone, for a line, or never: what is only defined for such a matrix
 # or must be a softmax's result is differentiated as if every change kept it so, and steps as if they were none.
 _NO_DERIVATIVE = re.compile(
@@ -94,7 +94,7 @@ class Strided(Promised):
     Every row-major tensor is in the layout that the test case's seed chooses; `scattered` are those of the call.
     """
 
-    unless = _STORAGE
+    unless = STORAGE
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`."""
@@ -231,7 +231,7 @@ class Fake(Promised):
 class VMap(Promised):
     """The first of two calls at once must give what it gives alone. Members of a batch have no storage of their own."""
 
-    unless = _STORAGE
+    unless = STORAGE
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from fuzz_core.adapters.pytorch.checks import BETWEEN
-from fuzz_core.adapters.pytorch.modes import Promised, alike
+from fuzz_core.adapters.pytorch.dialect import spaced
+from fuzz_core.adapters.pytorch.modes import STORAGE, Promised, alike, scattering
 from fuzz_core.ir.values import Tensor
 
 
@@ -27,7 +28,7 @@ class Redzone(Promised):
     """A result must not depend on what lies in memory around its arguments.
 
     Strides, alignment, and the size of the storage are those of the plain call. An index that is too large may reach
-    another element of the same tensor, which this mode does not see. The weights of a module stay where it has them.
+    another element of the same tensor, which `Gaps` shows. The weights of a module stay where it has them.
     """
 
     large = True
@@ -44,3 +45,26 @@ class RedzoneZeros(Redzone):
     """The call that `Redzone` is compared with."""
 
     large = False
+
+
+class Gaps(Promised):
+    """An index that is too large along a dimension reaches infinity, and no other element of the tensor.
+
+    A kernel that takes every argument for a contiguous one reaches the gaps, too.
+    """
+
+    fill = "torch.inf"
+    unless = STORAGE
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Mode`."""
+        expression = spaced(described, self.fill)
+        if not expression or not isinstance(live, torch.Tensor) or live.layout is not torch.strided:
+            return live
+        return alike(scattering(expression)(live.detach()), live)
+
+
+class GapsZeros(Gaps):
+    """The call that `Gaps` is compared with."""
+
+    fill = "0"
