@@ -92,7 +92,7 @@ def replaced(
         if _replaces(facts, own, arrival) and not (_is_fitted(facts, own, taste) and rng.chance(taste.between)):
             made = replacement(call, own, facts, arrival)
         if made is None and _is_fitted(facts, own, taste):
-            made = fitting_in(call, own, facts, taste.fitted, rng, taste.failed.get(api, 0))
+            made = fitting_in(call, own, facts, taste.fitted, rng)
         if made is not None:
             return Mutant(made._replace(spelled=spell(api)), REPLACED, "", call.api, api)
     return None
@@ -113,9 +113,8 @@ def similar(
 ) -> dict[str, float]:
     """The apis that may take a block's place, with their similarity: of its kind, for such an input and result.
 
-    An api that nobody has seen work has no ranks and no result, and takes nobody's place as it is; nor does one that
-    has to be applied to several tensors. Those that are not listed as similar are less so than all that
-    are, and never out of reach.
+    An api that was never seen to work takes no place. One that has to be applied to several tensors takes a place only
+    with inputs of its own. An api that is not listed as similar is less likely than all that are listed.
     """
     own = knowledge.apis.get(call.api)
     if own is None:
@@ -131,13 +130,12 @@ def similar(
 def _is_fitted(facts: Facts, own: Facts, taste: Taste) -> bool:
     """Whether a layer can stand in the place of one that gives a tensor, with what makes it fit.
 
-    So can a function of several tensors, and one that nobody has seen give anything: they are not applied to an
-    activation alone.
+    So can a function of several tensors: it is not applied to an activation alone.
     """
     tensor = own.kind == "class" and own.returns in ("", "tensor")
     several = any(each.dtype == "tensor" and each.name in facts.example for each in parameters(facts))
-    unseen = not (facts.inputs or facts.returns)
-    return bool(taste.fitted) and tensor and (facts.kind == "class" or several or unseen)
+    seen = bool(facts.inputs or facts.takes)
+    return bool(taste.fitted) and tensor and seen and (facts.kind == "class" or several)
 
 
 def _replaces(facts: Facts, own: Facts, arrival: Arrival | None) -> bool:
