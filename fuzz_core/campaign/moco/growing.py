@@ -6,14 +6,13 @@ import ast
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from fuzz_core.campaign.moco.extremes import Mutations
 from fuzz_core.campaign.moco.judging import (
     Gave,
     Verdicts,
     arrived,
     closed,
     gave,
-    held,
-    is_boundless,
     is_drawn,
     origin,
     state_alone,
@@ -26,8 +25,6 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.moco.adaptation import fitted
-from fuzz_core.modelgen.moco.calls import with_value
-from fuzz_core.modelgen.moco.extremes import within
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.nodes import (
@@ -35,7 +32,7 @@ from fuzz_core.modelgen.moco.nodes import (
     OK,
     ORIGINAL,
     ROOT,
-    SYNTAX,
+    SKIPPED,
     Arrival,
     Node,
     Result,
@@ -64,11 +61,12 @@ Alone = tuple[Outcome, Verdicts]
 
 
 class Grown(NamedTuple):
-    """What came of a node. ran: whether its whole program was executed, with which apis."""
+    """What came of a node. apis: those of its program, if that works. programs: how many programs were executed."""
 
     result: Result
     found: tuple[Found, ...] = ()
     apis: tuple[str, ...] = ()
+    programs: int = 0
 
 
 class Bench:
@@ -156,6 +154,7 @@ class Growth:
     def __init__(self, bench: Bench, tree: Tree) -> None:
         self.bench = bench
         self.tree = tree
+        self.mutations = Mutations(bench.names.public)
         # The calls of nodes that worked, as they were made to fit: their children begin with them.
         self.fits: dict[int, dict[int, Call]] = {}
         self.level = 0
@@ -170,10 +169,9 @@ class Growth:
         call = calls[node.block]
         test = self._test(node, call)
         if test is None:
-            return self._whole(workshop, node, calls) if node.positive else Grown(Result(SYNTAX, "nothing to test"))
+            return self._whole(workshop, node, calls) if node.positive else Grown(Result(SKIPPED, "nothing to test"))
         known = self.alone.get(test.invocation)
-        outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test, is_boundless(node)))
-        verdicts = held(node, verdicts, lambda: self._dies_of_less(workshop, node, call))
+        outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test))
         # What is known has been told.
         found = () if known else tuple(Found(test, *each, self._origin(node, each[0])) for each in verdicts)
         state = state_alone(node, outcome, [verdict for verdict, _ in verdicts])
@@ -182,10 +180,19 @@ class Growth:
         grown = self._whole(workshop, node, calls)
         return grown._replace(found=found + grown.found)
 
-    def _dies_of_less(self, workshop: Workshop, node: Node, call: Call) -> bool:
-        facts = self.bench.knowledge.apis[call.api]
-        test = self._test(node, with_value(call, facts, node.parameter, within(node.new)))
-        return test is not None and any(each.kind == "signal" for _, each in workshop.alone(test)[1])
+    def extreme(self, workshop: Workshop, node: Node, number: int) -> tuple[Found, ...] | None:
+        """Execute an extreme value of the block of a node that works, alone. Return None if there is none left.
+
+        Each number gives another value.
+        """
+        call = self._calls(node)[-1 if node.block is None else node.block]
+        test, facts = self._test(node, call), self.bench.knowledge.apis.get(call.api)
+        mutant = None if test is None or facts is None else self.mutations.mutant(test, facts, number)
+        if mutant is None:
+            return None
+        _, verdicts = workshop.alone(mutant, extreme=True)
+        origins = (origin(self.bench.program, node, verdict, rules=mutant.rules) for verdict, _ in verdicts)
+        return tuple(Found(mutant, *each, said) for each, said in zip(verdicts, origins, strict=True))
 
     def _calls(self, node: Node) -> dict[int, Call]:
         """Those of its parent, as they fit there, and its own."""
@@ -212,11 +219,11 @@ class Growth:
     def _whole(self, workshop: Workshop, node: Node, calls: dict[int, Call]) -> Grown:
         ran, calls = self.bench.run(workshop, calls)
         if ran.outcome.kind == "ok":
-            return self._works(workshop, node, calls, ran)
+            return self._works(workshop, node, calls, ran)._replace(programs=1)
         verdicts = self._failed(workshop, node, calls, ran)
         state = state_whole(ran, verdicts, self.bench.is_halfway(workshop, ran))
         found = self._programs(node, calls, ran.inside, verdicts) if state == FINDING else ()
-        return Grown(Result(state, why(ran.outcome, verdicts)), found)
+        return Grown(Result(state, why(ran.outcome, verdicts)), found, programs=1)
 
     def _works(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> Grown:
         apis = tuple(call.api for call in calls.values())

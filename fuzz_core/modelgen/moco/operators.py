@@ -1,4 +1,4 @@
-"""The mutation operators on code blocks: AR, RG and BC (MoCo 2024, section III-C), and EV, beyond it.
+"""The mutation operators on code blocks: AR, RG and BC (MoCo 2024, section III-C).
 
 Pure: randomness is injected.
 """
@@ -13,10 +13,8 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.moco.calls import broken, parameters, value, with_value
 from fuzz_core.modelgen.moco.candidates import others, outside
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
-from fuzz_core.modelgen.moco.extreme_inputs import extreme_inputs
-from fuzz_core.modelgen.moco.extremes import extremes
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
-from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, GENERATED, REPLACED, Arrival
+from fuzz_core.modelgen.moco.nodes import CHECKED, GENERATED, REPLACED, Arrival
 from fuzz_core.modelgen.moco.program import Call
 from fuzz_core.modelgen.moco.replacement import fitting_in, replacement
 
@@ -183,18 +181,6 @@ def checks(call: Call, facts: Facts, rng: Rng) -> Iterator[Mutant]:
         for value_, why in outside(parameter, _current(call, facts, parameter), rng):
             changed = with_value(call, facts, parameter.name, written(value_))
             yield _changed(call, changed, facts, parameter.name, CHECKED)._replace(positive=False, why=why)
-
-
-def extreme(call: Call, facts: Facts) -> Iterator[Mutant]:
-    """All that EV can make of a call: one parameter at an end of its type, see `moco.extremes`."""
-    for name, changed in extremes(call, facts):
-        yield _changed(call, changed, facts, name, EXTREME)._replace(positive=False)
-
-
-def extreme_input(call: Call, arrival: Arrival | None, name: str) -> Iterator[Mutant]:
-    """All that EV can make of what a layer is called with, see `moco.extreme_inputs`."""
-    for which, before, words, changed in extreme_inputs(call, arrival, name):
-        yield Mutant(changed, EXTREME, which, before, words, positive=False)
 
 
 def _free(facts: Facts) -> list[Parameter]:
