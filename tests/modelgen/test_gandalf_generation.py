@@ -8,6 +8,7 @@ import pytest
 
 from fuzz_core.modelgen.gandalf.generation import MAX_ELEMENTS, Grammar, Options, alone, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, canonical, shaped
+from fuzz_core.modelgen.gandalf.order import Order, mined, recorded, reviewed
 from fuzz_core.modelgen.gandalf.shapes import Refused
 from fuzz_core.modelgen.gandalf.table import Domain, load
 
@@ -45,6 +46,23 @@ def test_the_first_operator_takes_data(made: tuple[Grammar, list[Graph]]) -> Non
     for graph in made[1]:
         assert "input" in load()[graph.nodes[0].operator].symbols
         assert all(name.startswith("x") for name in graph.nodes[0].takes)
+
+
+@pytest.mark.parametrize("domain", ["cv", "nlp", "asr"])
+def test_binding_rules_name_every_follower_but_the_ends_of_paths(domain: Domain) -> None:
+    table, libraries = load(), ("torch", "tensorflow")
+    order = Order(mined(recorded(libraries), table), reviewed())
+    operators = grammar(table, libraries, domain, order)
+    ends, lengths = {each.name for each in operators.ends}, []
+    for seed in range(100):
+        graph = generate(operators, seed, options=Options(binding=True))
+        lengths.append(len(graph.nodes))
+        for node in graph.nodes:
+            source = node.takes[0] if node.takes else ""
+            if source[:1] == "n" and node.operator not in ends:
+                before = table[graph.nodes[int(source[1:])].operator]
+                assert order.named(before, [table[node.operator]]), (before.name, node.operator)
+    assert max(lengths) > 6
 
 
 def test_the_same_seed_gives_the_same_graph(made: tuple[Grammar, list[Graph]]) -> None:

@@ -89,7 +89,14 @@ class DescribeTree:
     @pytest.mark.parametrize("operator", ["BC", "EV"])
     def test_bc_and_ev_do_the_same_a_few_times_and_what_they_did_least_first(self, operator: str) -> None:
         count = Counter((node.equivalence, node.new) for node in grown().nodes if node.operator == operator)
-        assert min(count.values()) >= 1 and max(count.values()) == ENOUGH[operator] and len(count) > 8
+        most = {"BC": Options().same_check, "EV": ENOUGH}
+        assert min(count.values()) >= 1 and max(count.values()) == most[operator] and len(count) > 8
+
+    def test_without_a_limit_bc_does_the_same_as_often_as_it_can(self) -> None:
+        count = Counter(
+            (node.equivalence, node.new) for node in grown(options=Options(same_check=0)).nodes if node.operator == "BC"
+        )
+        assert max(count.values()) > Options().same_check
 
     def test_none_of_them_is_made_where_none_is_wanted(self) -> None:
         operators = {node.operator for node in grown(options=Options(times_bc=0, times_ev=0)).nodes}

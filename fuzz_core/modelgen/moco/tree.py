@@ -14,8 +14,8 @@ from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, OK, ORIGINAL, PENDIN
 from fuzz_core.modelgen.moco.program import Block, Call, Program
 from fuzz_core.modelgen.moco.pruning import survivors
 
-# How often a tree does the same BC or EV: a library checks its arguments whatever comes before the layer.
-ENOUGH = {CHECKED: 4, EXTREME: 1}
+# How often a tree does the same EV: a library checks its arguments whatever comes before the layer.
+ENOUGH = 1
 
 
 class Tree:
@@ -169,8 +169,9 @@ class Tree:
         made = negatives(self.ground, base, operator, arrival) if times else ()
         new = [each for each in made if (each.block.number, each.mutant.call.written) not in there]
         new.sort(key=lambda each: self._checked[each.equivalence, each.mutant.new])
+        most = self.ground.options.same_check if operator == CHECKED else ENOUGH
         for child in new[:times]:
-            if self._checked[child.equivalence, child.mutant.new] < ENOUGH[operator]:
+            if not most or self._checked[child.equivalence, child.mutant.new] < most:
                 self._grow(child, parent, base.number)
 
     def _below(self, parent: Node) -> list[Node]:
