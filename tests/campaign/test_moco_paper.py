@@ -15,8 +15,11 @@ from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import Seed, seeds
 from fuzz_core.campaign.papers import MOCO
 from fuzz_core.campaign.session import Session
+from fuzz_core.ir.outcome import Verdict
 from fuzz_core.modelgen.moco.facts import Bounds, Knowledge, Origin, Parameter
-from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, REFUSED, Node
+from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind
+from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, REFUSED, Node
+from fuzz_core.oracles.kinds import KINDS
 
 KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW})
 # A planted fault: the library checks nothing any more once a program has begun.
@@ -66,6 +69,22 @@ def test_a_value_that_is_refused_alone_and_accepted_in_a_program_is_a_finding(
     examine(fakelib_session, TriageOptions(runs=2))
     bugs = [bug for bug in fakelib_session.store.bugs() if bug.kind == "bounds"]
     assert bugs and "the call alone is refused with ValueError" in bugs[0].script
+
+
+def test_the_oracles_of_the_paper_tell_its_four_kinds_of_bugs_apart() -> None:
+    verdicts = [Verdict(each.oracle, each.name) for each in KINDS.values() if each.oracle in MOCO.oracles]
+    found = {kind(operator, verdict) for operator in (GENERATED, CHECKED) for verdict in verdicts}
+    assert found == {DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION}
+
+
+def test_a_crash_of_a_legal_value_is_an_implementation_bug_with_its_line(
+    fakelib_session: Session, tmp_path: Path
+) -> None:
+    grown(fakelib_session, own(fakelib_session, tmp_path, PROGRAM), PAPER)
+    pending = fakelib_session.store.pending_findings(fakelib_session.target.key)
+    crashes = [each for each in pending if each.outcome.kind == "signal"]
+    assert crashes and all("line " in each.origin and "(implementation)" in each.origin for each in crashes)
+    assert all(each.verdict.oracle in MOCO.oracles for each in pending)
 
 
 def test_what_a_library_refuses_in_the_program_too_is_refused(fakelib_session: Session, tmp_path: Path) -> None:
