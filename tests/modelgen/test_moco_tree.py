@@ -16,7 +16,7 @@ from fuzz_core.modelgen.moco.legality import legal
 from fuzz_core.modelgen.moco.nodes import FINDING, MISFIT, OK, REFUSED, STATES, Arrival, Node, Result
 from fuzz_core.modelgen.moco.program import assemble
 from fuzz_core.modelgen.moco.pruning import survivors, value_class
-from fuzz_core.modelgen.moco.tree import ENOUGH, Tree
+from fuzz_core.modelgen.moco.tree import Tree
 
 ARRIVES = {number: Arrival((2, 6, 16, 16)) for number in range(9)}
 Judge = Callable[[Node], Result]
@@ -88,7 +88,13 @@ class DescribeTree:
 
     def test_bc_does_the_same_a_few_times_and_what_it_did_least_first(self) -> None:
         count = Counter((node.equivalence, node.new) for node in grown().nodes if node.operator == "BC")
-        assert min(count.values()) >= 1 and max(count.values()) == ENOUGH and len(count) > 8
+        assert min(count.values()) >= 1 and max(count.values()) == Options().same_check and len(count) > 8
+
+    def test_without_a_limit_bc_does_the_same_as_often_as_it_can(self) -> None:
+        count = Counter(
+            (node.equivalence, node.new) for node in grown(options=Options(same_check=0)).nodes if node.operator == "BC"
+        )
+        assert max(count.values()) > Options().same_check
 
     def test_none_of_them_is_made_where_none_is_wanted(self) -> None:
         operators = {node.operator for node in grown(options=Options(times_bc=0)).nodes}

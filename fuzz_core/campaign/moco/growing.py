@@ -19,6 +19,7 @@ from fuzz_core.campaign.moco.judging import (
     state_whole,
     why,
 )
+from fuzz_core.campaign.moco.negatives import accepted
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.execution.replay import COMPILED, DOUBLED, is_lost, verdicts_on
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -31,6 +32,8 @@ from fuzz_core.modelgen.moco.nodes import (
     FINDING,
     OK,
     ORIGINAL,
+    REFUSED,
+    RESOURCES,
     ROOT,
     SKIPPED,
     Arrival,
@@ -151,10 +154,12 @@ def _data(program: Program) -> int:
 class Growth:
     """Says what becomes of the nodes of a tree."""
 
-    def __init__(self, bench: Bench, tree: Tree) -> None:
+    def __init__(self, bench: Bench, tree: Tree, further_modes: bool = True, assembled_negatives: bool = False) -> None:
         self.bench = bench
         self.tree = tree
         self.mutations = Mutations(bench.names.public)
+        self.further_modes = further_modes
+        self.assembled_negatives = assembled_negatives
         # The calls of nodes that worked, as they were made to fit: their children begin with them.
         self.fits: dict[int, dict[int, Call]] = {}
         self.level = 0
@@ -175,6 +180,8 @@ class Growth:
         # What is known has been told.
         found = () if known else tuple(Found(test, *each, self._origin(node, each[0])) for each in verdicts)
         state = state_alone(node, outcome, [verdict for verdict, _ in verdicts])
+        if self.assembled_negatives and state in (OK, REFUSED):
+            return self._negative(workshop, node, calls, outcome)
         if state is not None:
             return Grown(Result(state, why(outcome, verdicts)), found)
         grown = self._whole(workshop, node, calls)
@@ -193,6 +200,21 @@ class Growth:
         _, verdicts = workshop.alone(mutant, extreme=True)
         origins = (origin(self.bench.program, node, verdict, rules=mutant.rules) for verdict, _ in verdicts)
         return tuple(Found(mutant, *each, said) for each, said in zip(verdicts, origins, strict=True))
+
+    def _negative(self, workshop: Workshop, node: Node, calls: dict[int, Call], alone: Outcome) -> Grown:
+        """What comes of a negative node whose program is executed as well, whatever its block came to alone."""
+        text = self.bench.text(calls)
+        ran = workshop.program(text, self.bench.data, self.bench.seed)
+        if ran.outcome.kind != "ok":
+            verdicts: Verdicts = [(workshop.judge(ran), ran.outcome)] if not workshop.judge(ran).clean else ()
+            found = self._programs(node, calls, ran.inside, verdicts)
+            state = state_whole(ran, verdicts)
+            return Grown(Result(state if state in (FINDING, RESOURCES) else REFUSED, why(ran.outcome, verdicts)), found)
+        facts = self.bench.knowledge.apis[node.api]
+        script, verdicts = accepted(node, facts, text, alone, workshop.dialect)
+        tests = [(each.test._replace(program=script), each) for each in self._programs(node, calls, None, verdicts)]
+        found = tuple(each._replace(test=test) for test, each in tests)
+        return Grown(Result(FINDING, why(ran.outcome, verdicts)), found)
 
     def _calls(self, node: Node) -> dict[int, Call]:
         """Those of its parent, as they fit there, and its own."""
@@ -238,6 +260,8 @@ class Growth:
 
     def _modes(self, node: Node, ran: Ran) -> list[str]:
         """What a program that works is looked at in; what is lost in its parent already is no news."""
+        if not self.further_modes:
+            return []
         doubled = is_lost(ran) and self.tree.nodes[node.parent or 0].why != LOST
         return [*([DOUBLED] if doubled else []), *([COMPILED] if is_drawn(self.bench.seed, node) else [])]
 

@@ -16,6 +16,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.disassembly_steps import Told, steps
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.generation import Options
+from fuzz_core.modelgen.moco.legality import with_model_ranges
 from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, ROOT, Node
 from fuzz_core.modelgen.moco.program import Call
 from fuzz_core.modelgen.moco.tree import Tree
@@ -31,6 +32,7 @@ class MocoOptions:
     """seconds or nodes bound the run (nodes alone, with one worker, makes it independent of the clock).
 
     seed: of the random streams. growth: how trees grow. timeout: seconds for a block alone; programs have more.
+    assembled_negatives, model_ranges, further_modes: see `campaign.papers.MocoSettings`.
     """
 
     seconds: float | None = 60.0
@@ -39,6 +41,9 @@ class MocoOptions:
     oracles: Sequence[str] = tuple(ORACLES)
     timeout: float = 3.0
     growth: Options = Options()  # noqa: RUF009 - immutable
+    assembled_negatives: bool = False
+    model_ranges: bool = False
+    further_modes: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """What the run's record keeps of them."""
@@ -64,7 +69,7 @@ class Plot:
         self.session = session
         self.program, self.digest, self.weight, beside = seed
         self.beside = beside & knowledge.apis.keys()
-        self.knowledge = knowledge
+        self.knowledge = with_model_ranges(knowledge) if options.model_ranges else knowledge
         self.options = options
         self.seed = options.seed
         self.number: int | None = None
@@ -152,7 +157,7 @@ class Plot:
             return None
         bench = Bench(self.program, self.knowledge, self.seed)
         tree = Tree(self.program, self.knowledge, bench.seed, self.options.growth, self.nodes)
-        self.growth = Growth(bench, tree)
+        self.growth = Growth(bench, tree, self.options.further_modes, self.options.assembled_negatives)
         return self.growth
 
     def _verify(self, workshop: Workshop, over: Callable[[], bool]) -> bool:
@@ -226,7 +231,7 @@ def recorded(session: Session, plot: Plot) -> Plot:
     same = [row for row in trees if (row.program, row.digest, row.options.get("parts")) == own]
     for row in same:
         plot.recall(row.options)
-    alike = {row.seed: row for row in same if growth.items() <= row.options.items()}
+    alike = {row.seed: row for row in same if growth.items() <= {**Options()._asdict(), **row.options}.items()}
     while plot.seed in alike and alike[plot.seed].nodes and not alike[plot.seed].pending:
         plot.replant()
     if plot.seed in alike:

@@ -24,12 +24,12 @@ class Options(NamedTuple):
     """How a tree grows. times_mt: mutants of a block by AR or RG. times_bc: of each of them that works, by BC.
     keep: the share of each equivalence class that goes on. widest: how many nodes of a level may, 0 for all.
 
-    Beyond the paper, where 0, 1, 1 and 0 are as there. times_ev: extreme values of each that works, outside of the
-    tree (`campaign.moco.extremes`). fresh: how much
+    Beyond the paper, where 0, 0, 1, 1, 0 and 0 are as there. widest: bounds levels, so that large programs grow deep.
+    times_ev: extreme values of each that works, outside of the tree (`campaign.moco.extremes`). fresh: how much
     likelier AR chooses an api that no program of the tree has executed than its similarity says, less so each time it
     fails; favoured: how much likelier still one such api in eight, other ones in each tree. fitted: how often a layer
     that might take a block's place as it is gets inputs made for it; those that might not always do, and none does
-    where this is 0. The paper has no bound on a level either (widest=0): narrow levels let large programs grow deep.
+    where this is 0. same_check: how often a tree does the same BC, 0 for no limit.
     """
 
     times_mt: int = 4
@@ -40,6 +40,7 @@ class Options(NamedTuple):
     fresh: float = 8.0
     favoured: float = 8.0
     fitted: float = 0.2
+    same_check: int = 4
 
 
 class Child(NamedTuple):

@@ -14,9 +14,6 @@ from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, PENDING, ROOT, STATES, N
 from fuzz_core.modelgen.moco.program import Block, Call, Program
 from fuzz_core.modelgen.moco.pruning import survivors
 
-# How often a tree does the same BC: a library checks its arguments whatever comes before the layer.
-ENOUGH = 4
-
 
 class Tree:
     """The tree of one seed program. The same seed and the same results give the same tree, however often it stops.
@@ -167,8 +164,10 @@ class Tree:
         made = negatives(self.ground, base) if times else ()
         new = [each for each in made if (each.block.number, each.mutant.call.written) not in there]
         new.sort(key=lambda each: self._checked[each.equivalence, each.mutant.new])
+        # A library checks its arguments whatever comes before the layer.
+        most = self.ground.options.same_check
         for child in new[:times]:
-            if self._checked[child.equivalence, child.mutant.new] < ENOUGH:
+            if not most or self._checked[child.equivalence, child.mutant.new] < most:
                 self._grow(child, parent, base.number)
 
     def _below(self, parent: Node) -> list[Node]:
