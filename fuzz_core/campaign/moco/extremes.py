@@ -14,7 +14,7 @@ from fuzz_core.modelgen.moco.calls import parameters
 from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.writing import described
 from fuzz_core.mutation.contract import Context, Mutator
-from fuzz_core.mutation.registry import RuleBook
+from fuzz_core.mutation.registry import STRIDED_ONLY, RuleBook
 from fuzz_core.mutation.space import ArgumentSpace
 
 # Most of the time that a tree may spend on extreme values.
@@ -39,8 +39,8 @@ class Mutations:
 
     def __init__(self, public: Public) -> None:
         self._public = public
-        # A nested element gets a value of the same type: there are no recorded values to take others from.
-        self._book = RuleBook({}, ("database", "type"))
+        # A nested element gets a value of the same type and layout: there are no recorded values to take others from.
+        self._book = RuleBook({}, ("database", "type", *STRIDED_ONLY))
         every = RuleBook({}).rules
         self._rules = [every[name] for name in RULES]
         self._done = set[tuple[str, str, Value | str]]()
