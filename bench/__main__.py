@@ -25,6 +25,7 @@ MEASUREMENTS = {
     "soak": "whether a long run leaks memory or leaves anything behind",
     "filings": "whether each issue is filed once while GitHub fails",
     "mutants": "which share of sampled faults in our own code the tests notice",
+    "papers": "each paper's figures by --paper and by default, beside the published ones",
     "freefuzz": "how many calls of the FreeFuzz authors' database become seeds of a target",
 }
 

@@ -122,12 +122,7 @@ def traced(subject: MeasuredLibrary, state: Path | None, folder: Path) -> Iterat
                 print(f"tracing {target.key} for the first time; it is kept in {home}", file=sys.stderr)
                 trace(Session(store, target, home), TraceOptions(sources=subject.sources))
     folder.mkdir(parents=True, exist_ok=True)
-    copy_state(home / STATE_FILE, folder / STATE_FILE)
-    with open_store(folder / STATE_FILE):
-        pass  # migrates
-    with closing(sqlite3.connect(folder / STATE_FILE)) as copied, copied:
-        for table in RESULT_TABLES:
-            copied.execute(f"DELETE FROM {table}")
+    copy_traces(home / STATE_FILE, folder / STATE_FILE)
     with open_store(folder / STATE_FILE) as store:
         yield Session(store, made_target(store, folder, subject.target), folder)
 
@@ -138,6 +133,16 @@ def copy_state(source: Path, copied: Path) -> None:
         raise NightfuzzError(f"no state file {source}")
     with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as old, closing(sqlite3.connect(copied)) as new:
         old.backup(new)
+
+
+def copy_traces(source: Path, copied: Path) -> None:
+    """Copy a state file without the results in it. Raises NightfuzzError where there is none."""
+    copy_state(source, copied)
+    with open_store(copied):
+        pass  # migrates
+    with closing(sqlite3.connect(copied)) as state, state:
+        for table in RESULT_TABLES:
+            state.execute(f"DELETE FROM {table}")
 
 
 class EngineRun(NamedTuple):

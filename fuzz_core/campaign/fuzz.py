@@ -33,7 +33,8 @@ class FuzzOptions:
     """seconds or tests bound the run (tests alone makes it independent of the clock). disabled: mutator kinds.
 
     schedule: a ranking's name. grow: whether test cases that show something new are mutated further. examining: seconds
-    that are kept for examining what is found, after `seconds`; the fuzz ends early where they will not do.
+    that are kept for examining what is found, after `seconds`; the fuzz ends early where they will not do. few,
+    devices: see `worker.plan.Header`.
     """
 
     seconds: float | None = 60.0
@@ -46,6 +47,8 @@ class FuzzOptions:
     schedule: str = "bandit"
     grow: bool = True
     examining: float | None = None
+    few: bool = True
+    devices: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Returns the options as the run's record keeps them."""
@@ -64,7 +67,16 @@ def fuzz(session: Session, options: FuzzOptions, desk: Desk | None = None) -> Fu
     with scratch() as folder:
         path = folder / "plan.jsonl"
         session.watch.phase("preparing")
-        make_plan(session, path, rows, seed=options.seed, oracles=options.oracles, disabled=options.disabled)
+        make_plan(
+            session,
+            path,
+            rows,
+            seed=options.seed,
+            oracles=options.oracles,
+            disabled=options.disabled,
+            few=options.few,
+            devices=options.devices,
+        )
         starting = session.clock()
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
             report.start_up = start_up = session.clock() - began

@@ -34,8 +34,13 @@ def make_plan(
     oracles: Sequence[str] = ("crash",),
     disabled: Sequence[str] = (),
     mutating: bool = True,
+    few: bool = True,
+    devices: bool = False,
 ) -> None:
-    """Writes the plan for these invocations; `mutating` false leaves the argument value space out."""
+    """Writes the plan for these invocations; `mutating` false leaves the argument value space out.
+
+    few, devices: see `worker.plan.Header`.
+    """
     store, target = session.store, session.target.key
     params = {api.name: list(api.params) for api in store.apis(target)}
     space: dict[str, Any] = {"values": {}, "apis": [], "tensors": {}}
@@ -45,7 +50,7 @@ def make_plan(
         alike = similarity(store, target)
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
     documented = list(store.constraints(target)) if "bounds" in oracles else []
-    header = Header(session.target.library, seed, list(oracles), off, params, space, documented)
+    header = Header(session.target.library, seed, list(oracles), off, params, space, documented, few, devices)
     with explained(path.parent):
         write_plan(path, header, ((row.id, row.api, row.body) for row in rows), alike)
 

@@ -89,11 +89,12 @@ COMMANDS = {
     "fuzz": CommandLine(
         "Fuzz traced apis or, by --engine, models in a time-box, then confirm and minimise what was found.",
         "fuzz:fuzz",
-        f"state {_FUZZING} engine domain guidance reward",
+        f"state {_FUZZING} engine paper domain guidance reward",
         examples=(
             "fuzz --time 45m",
             "fuzz --api 'torch.nn.*' --time 10m --seed 1",
             "fuzz --engine gandalf --libraries torch,jittor",
+            "fuzz --engine moco --paper --time 30m",
         ),
     ),
     "run": CommandLine(

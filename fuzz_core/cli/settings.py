@@ -120,8 +120,12 @@ class Settings(BaseModel):
     oracles: list[str] = Field(default_factory=_every_oracle, description="Oracles that judge")
     confirm_runs: int = Field(5, description="Fresh processes in which a finding must show itself", ge=1, le=100)
     disable: list[str] = Field([], description="Switch off a mutator or kind by name")
-    engine: Literal["api", "moco", "gandalf"] = Field(
-        "api", description="api: calls of apis; moco: model programs; gandalf: models in several libraries"
+    engine: Literal["api", "freefuzz", "moco", "gandalf"] = Field(
+        "api",
+        description="api or freefuzz: calls of apis; moco: model programs; gandalf: models in several libraries",
+    )
+    paper: bool = Field(
+        False, description="freefuzz, moco, gandalf: the algorithm as its paper has it, without our improvements"
     )
     libraries: Annotated[list[str], Words] = Field(
         [], description="Libraries or targets whose models are compared [gandalf: torch,tensorflow]"

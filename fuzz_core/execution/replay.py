@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fuzz_core.adapters import quotes
 from fuzz_core.adapters.dialect import DOUBLE, LIBRARIES, REDZONE, Dialect, dialect_of
 from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
 from fuzz_core.execution.zygote import MEMORY_BYTES, Zygote
@@ -49,7 +50,9 @@ MOST_STACK_BYTES = 1 << 16
 COMPILED, TRAINING, DOUBLED = "compiled", "training", DOUBLE
 # What has to be asked for, since it costs further executions.
 DEEP = (COMPILED, TRAINING, DOUBLED)
-ORACLES = {PROGRAM: "crash", TRAINING: "differential", DOUBLED: "nonfinite"}
+ORACLES = {PROGRAM: "crash", TRAINING: "differential", DOUBLED: "nonfinite", quotes.MODE: "bounds"}
+# The first words of the assertion that ends a program which should have been refused before.
+ACCEPTED = "documentation rules this out"
 # So many times the default tolerance, or what a change of the input by a few roundings makes of the result: each layer
 # rounds in its own way when it is compiled.
 FURTHER = 100.0
@@ -265,6 +268,8 @@ def shown(ran: Ran, double: Ran | None = None) -> Mapping[str, Outcome]:
     said = ran.outcome.text.partition(":")[0]
     if ran.how == OWN and ran.outcome.name == "AssertionError" and said in SAID:
         found[LIBRARIES] = Outcome("ok", text=f"{said}\n{ran.outcome.text}")
+    if ran.how == OWN and ran.outcome.name == "AssertionError" and said == ACCEPTED:
+        found[quotes.MODE] = Outcome("exception", quotes.RuledOut.__name__, ran.outcome.text.partition(": ")[2])
     if ran.compiled is not None and ran.compiled.refused:
         name, _, text = ran.compiled.refused.partition(": ")
         found[COMPILED] = Outcome("exception", name, text)

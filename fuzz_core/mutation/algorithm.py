@@ -58,11 +58,13 @@ class Algorithm1:
 
     params: names of the positional parameters by api. space: the argument value space. off: names of rules, or kinds
     (`type`, `random`, `database`: the paper's ablations; `beyond`), that are switched off; without `database` no rule
-    sees the space. Raises UserError for an unknown name in `off`.
+    sees the space. few: whether few arguments are mutated most of the time; otherwise the number is uniform, as in line
+    5. Raises UserError for an unknown name in `off`.
     """
 
-    def __init__(self, params: Params, space: ValueSource, off: Collection[str] = ()) -> None:
+    def __init__(self, params: Params, space: ValueSource, off: Collection[str] = (), few: bool = True) -> None:
         self._params = params
+        self._few = few
         self._space = ArgumentSpace({}, (), {}, {}) if "database" in off else space
         self._book = RuleBook(params, off)
         self._plans: dict[int, Plan] = {}
@@ -134,7 +136,7 @@ class Algorithm1:
 
     def _count(self, limit: int, rng: Rng, age: float) -> int:
         """numMutation of line 5: 1 to limit, and beyond it for an invocation that has been mutated often."""
-        if rng.random() < UNIFORM_SHARE:
+        if not self._few or rng.random() < UNIFORM_SHARE:
             return 1 + int(rng.random() * limit)
         limit += int(age * (LATER_EXTRA + 1))
         go_on = CONTINUE_SHARE + age * (LATER_CONTINUE_SHARE - CONTINUE_SHARE)

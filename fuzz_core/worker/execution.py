@@ -43,7 +43,7 @@ LEAST_CHARACTERS = 4
 
 
 class Execution:
-    """Runs test cases in this process; `clock` gives seconds."""
+    """Runs test cases in this process; `clock` gives seconds. devices: whether modes of devices are the only ones."""
 
     def __init__(
         self,
@@ -52,11 +52,12 @@ class Execution:
         oracles: Sequence[str],
         clock: Callable[[], float] = perf_counter,
         documentation: Documentation | None = None,
+        devices: bool = False,
     ) -> None:
         self.clock = clock
         self.adapter = adapter
         self.dialect = reading(dialect)
-        self.modes = (*adapter.modes(), *adapter.ways)
+        self.modes = (*adapter.modes(), *(() if devices else adapter.ways))
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
         self.ways: dict[str, Mode] = {}
         # Told before each execution in another mode than the first: whether it is a dear one, and which.

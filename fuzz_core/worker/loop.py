@@ -166,7 +166,11 @@ class Worker:
         self.channel = channel
         self.journal = channel.journal
         self.execution = Execution(
-            world.adapter, world.dialect, self.plan.header.oracles, documentation=self.plan.documentation
+            world.adapter,
+            world.dialect,
+            self.plan.header.oracles,
+            documentation=self.plan.documentation,
+            devices=self.plan.header.devices,
         )
         self.execution.alive = self.journal.again
         self.adapter = world.adapter

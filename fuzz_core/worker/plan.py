@@ -35,7 +35,8 @@ class Header(NamedTuple):
     """seed: the run's stream seed. disabled: mutator kinds or names switched off. params: names by api.
 
     space: the argument value space but for the similarities, which are many times as large as all the rest.
-    documented: constraints, see `ir.constraints`.
+    documented: constraints, see `ir.constraints`. few: whether few arguments of a call are mutated most of the time,
+    see `mutation.algorithm`. devices: whether modes of other devices and backends are the only ones.
     """
 
     library: str
@@ -45,6 +46,8 @@ class Header(NamedTuple):
     params: dict[str, list[str]]
     space: dict[str, Any]
     documented: Sequence[Any] = ()
+    few: bool = True
+    devices: bool = False
 
 
 def write_plan(
@@ -104,7 +107,7 @@ class Plan:
         space = ArgumentSpace.from_json({**self.header.space, "similarity": self.similarity})
         params = {api: tuple(names) for api, names in self.header.params.items()}
         self.documentation = Documentation(map(Constraint.from_json, self.header.documented), params)
-        self.algorithm = Algorithm1(params, space, off=self.header.disabled)
+        self.algorithm = Algorithm1(params, space, off=self.header.disabled, few=self.header.few)
         self.invocation = lru_cache(MAX_DECODED)(self._invocation)
 
     def _invocation(self, api: str, place: int) -> tuple[int, Invocation]:

@@ -68,6 +68,20 @@ def test_variants_are_compared_on_copies_of_one_state(
     assert traced_session.store.runs() == []
 
 
+def test_figures_of_a_paper_stand_beside_the_published_ones(
+    traced_session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "figures.json"
+    state = ["--target", "fakelib-1", "--state", str(traced_session.state_dir)]
+    with pytest.raises(SystemExit, match="0"):
+        main(["papers", *state, "--paper", "freefuzz", "--seconds", "24", "--json", str(out)])
+    rows = {row["figure"]: row for row in json.loads(out.read_text())["rows"]}
+    assert rows["bugs"]["published"] == "torch 28, TensorFlow 21"
+    assert rows["mutants executed"]["--paper"] > 0 and rows["mutants executed"]["default"] > 0
+    assert rows["apis with a call to mutate"]["--paper"] == rows["apis with a call to mutate"]["default"] > 0
+    assert traced_session.store.runs() == []
+
+
 def test_nothing_traced_is_the_users_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["throughput", "--library", "fakelib", "--target", "fakelib-1", "--state", str(tmp_path)])

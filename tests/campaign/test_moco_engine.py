@@ -12,6 +12,7 @@ from windows import PROGRAM, WINDOW
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
+from fuzz_core.campaign.moco.extremes import SHARE
 from fuzz_core.campaign.moco.growing import Bench
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
@@ -74,10 +75,46 @@ def test_what_breaks_documentation_is_refused_or_a_finding_and_has_no_children(
     grown(fakelib_session, own, 60)
     nodes = [node for tree in trees(fakelib_session) for node in tree]
     assert {node.state for node in nodes if node.operator == "BC"} <= {"refused", "", "ok"}
-    assert {node.new for node in nodes if node.operator == "EV" and node.state == "finding"} <= {"0"}
     assert {"refused"} <= {node.state for node in nodes if node.operator == "BC"}
     for tree in trees(fakelib_session):
         assert all(tree[node.parent].state == "ok" and tree[node.parent].positive for node in tree if node.parent)
+
+
+def test_extreme_values_are_in_no_tree_and_at_most_three_in_ten(fakelib_session: Session, own: list[Seed]) -> None:
+    report = grown(fakelib_session, own, 80)
+    assert 10 < report.extremes <= SHARE * report.tests + 1
+    assert report.tests == report.executed + report.extremes and report.nodes.total() >= 80
+    assert "EV" not in {node.operator for tree in trees(fakelib_session) for node in tree}
+
+
+def test_programs_are_counted_and_trees_that_have_nodes(
+    fakelib_session: Session, own: list[Seed], tmp_path: Path
+) -> None:
+    (tmp_path / "models" / "broken.py").write_text(PROGRAM.replace("float(outputs.sum())", "float(missing)"))
+    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, Seed)]
+    report = grown(fakelib_session, every, 30)
+    alone = sum(node.operator == "BC" for tree in trees(fakelib_session) for node in tree if node.state)
+    assert report.trees == 1 and 0 < report.programs <= report.executed - alone
+    assert report.told.startswith(f"{report.programs:,} programs of 1 trees with ")
+    assert report.summary()["programs"] == report.programs and report.summary()["trees"] == 1
+
+
+def test_a_tree_grows_to_its_end_before_the_next_one_begins(
+    fakelib_session: Session, own: list[Seed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz_core.campaign.moco.plot.TURN_NODES", 4)
+    (tmp_path / "models" / "other.py").write_text(PROGRAM + "\n")
+    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, Seed)]
+    session = replace(fakelib_session, workers=1)
+    for nodes in range(8, 400, 8):
+        with fakelib_session.store._transaction():
+            for table in ("moco_nodes", "moco_trees"):
+                fakelib_session.store._db.execute(f"DELETE FROM {table}")
+        grown(session, every, nodes)
+        if len(begun := trees(session)) == 2:
+            break
+    first, _ = begun
+    assert all(node.state for node in first) and max(node.level for node in first) > 1
 
 
 class Backwards:
@@ -101,21 +138,22 @@ def test_gradients_are_asked_for_where_a_value_is_extreme(fakelib_session: Sessi
     workshop.tests.close()
     workshop.tests = Backwards()  # type: ignore[assignment] # as much of one as is asked for
     test = TestCase(Invocation("fakelib.scale"), 0)
-    assert workshop.alone(test._replace(rules=("RG",))) == (Outcome("ok"), [])
-    outcome, [(verdict, died)] = workshop.alone(test._replace(rules=("EV",)))
+    assert workshop.alone(test) == (Outcome("ok"), [])
+    outcome, [(verdict, died)] = workshop.alone(test, extreme=True)
     assert outcome.kind == "ok" and died.name == "SIGSEGV" and verdict.detail.startswith("backward: ")
     workshop.close()
 
 
-def test_what_may_last_for_ever_has_less_time(
+def test_an_extreme_value_has_less_time_and_its_hang_is_no_finding(
     fakelib_session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fuzz_core.campaign.moco.workshop.BOUNDLESS_TIMEOUT", 0.5)
+    monkeypatch.setattr("fuzz_core.campaign.moco.workshop.EXTREME_TIMEOUT", 0.5)
     make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, mutating=False)
     workshop = Workshop(fakelib_session, tmp_path / "plan.jsonl", 2.0)
     hangs = TestCase(Invocation("fakelib.pool", (Tensor("float32", (8,)), prim(8)), (("ceil", prim(True)),)), 0)
-    told = [workshop.alone(hangs, boundless)[0] for boundless in (True, False)]
-    assert [(each.kind, each.name) for each in told] == [("timeout", "0.5 s"), ("timeout", "2 s")]
+    told = [workshop.alone(hangs, extreme) for extreme in (True, False)]
+    assert [(each.kind, each.name) for each, _ in told] == [("timeout", "0.5 s"), ("timeout", "2 s")]
+    assert [[verdict.kind for verdict, _ in verdicts] for _, verdicts in told] == [[], ["hang"]]
     workshop.close()
 
 

@@ -11,7 +11,7 @@ from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.moco.growing import Found
-from fuzz_core.campaign.moco.judging import arrived, held, is_drawn, origin, state_alone
+from fuzz_core.campaign.moco.judging import arrived, is_drawn, origin, state_alone
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -26,7 +26,7 @@ from fuzz_core.modelgen.moco.nodes import (
     MISFIT,
     OK,
     REPLACED,
-    RESOURCES,
+    SKIPPED,
     TRAINING,
     Arrival,
     Node,
@@ -189,36 +189,11 @@ def test_one_node_in_many_is_looked_at_more_closely_and_always_the_same_ones() -
     assert 50 < len(drawn) < 200 and drawn != [node.number for node in nodes if is_drawn(6, node)]
 
 
-@pytest.mark.parametrize(
-    ("operator", "new", "stands"),
-    [
-        (EXTREME, "2**31", False),
-        (EXTREME, "(3, -2**31 - 1)", False),
-        (EXTREME, "0", True),
-        (EXTREME, "1e+38", True),
-        (EXTREME, "None", True),
-        (GENERATED, "2**31", True),
-    ],
-)
-def test_who_asks_for_billions_may_wait_for_them(operator: str, new: str, stands: bool) -> None:
-    node, outcome = NODE._replace(operator=operator, new=new, positive=False), Outcome("timeout", "3 s")
-    hang, death = Verdict("crash", "hang", "cpu: timeout"), Verdict("crash", "crash", "cpu: SIGSEGV")
-    seen = [(hang, outcome), (death, Outcome("signal", "SIGSEGV"))]
-    told = [verdict for verdict, _ in held(node, seen, lambda: False)]
-    assert told == ([hang, death] if stands else [death])
-    assert state_alone(node, outcome, told) == FINDING
-    assert state_alone(node, outcome, []) == RESOURCES
+@pytest.mark.parametrize("positive", [True, False])
+def test_a_block_that_cannot_be_built_is_skipped_and_no_syntax_error(positive: bool) -> None:
+    assert state_alone(NODE._replace(positive=positive), Outcome("skipped", "BuildError"), []) == SKIPPED
 
 
-@pytest.mark.parametrize(
-    ("operator", "new", "stands"),
-    [(EXTREME, "2**31", False), (EXTREME, "-2**31 - 1", True), (GENERATED, "2**31", True)],
-)
-def test_of_a_size_that_is_no_end_of_its_type_one_dies_for_want_of_memory(
-    operator: str, new: str, stands: bool
-) -> None:
-    node, death = NODE._replace(operator=operator, new=new), Verdict("crash", "crash", "cpu: SIGSEGV")
-    failed = Verdict("crash", "internal-error", "cpu: RuntimeError")
-    seen = [(death, Outcome("signal", "SIGSEGV")), (failed, Outcome("exception", "RuntimeError"))]
-    told = [verdict for verdict, _ in held(node, seen, lambda: True)]
-    assert told == ([death, failed] if stands else [failed])
+def test_the_origin_of_an_extreme_value_names_the_rules_that_made_it() -> None:
+    told = origin(PARSED, NODE, Verdict("crash", "crash"), rules=("Boundary Integer", "Empty Dimension"))
+    assert told.endswith("from 2 to 0; EV: Boundary Integer, Empty Dimension (boundary check)")

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
+from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.gandalf.generation import MAX_ELEMENTS, Grammar, Options, alone, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, canonical, shaped
+from fuzz_core.modelgen.gandalf.order import Order, mined, recorded, reviewed
 from fuzz_core.modelgen.gandalf.shapes import Refused
 from fuzz_core.modelgen.gandalf.table import Domain, load
 
 COUNT = 1000
+DOMAINS: tuple[Domain, ...] = ("cv", "nlp", "asr")
 
 
 @pytest.fixture(scope="module", params=["cv", "nlp", "asr"])
@@ -45,6 +48,44 @@ def test_the_first_operator_takes_data(made: tuple[Grammar, list[Graph]]) -> Non
     for graph in made[1]:
         assert "input" in load()[graph.nodes[0].operator].symbols
         assert all(name.startswith("x") for name in graph.nodes[0].takes)
+
+
+@pytest.mark.parametrize("domain", ["cv", "nlp", "asr"])
+def test_binding_rules_name_every_follower_but_the_ends_of_paths(domain: Domain) -> None:
+    table, libraries = load(), ("torch", "tensorflow")
+    order = Order(mined(recorded(libraries), table), reviewed())
+    operators = grammar(table, libraries, domain, order)
+    ends, lengths = {each.name for each in operators.ends}, []
+    for seed in range(100):
+        graph = generate(operators, seed, options=Options(binding=True))
+        lengths.append(len(graph.nodes))
+        for node in graph.nodes:
+            source = node.takes[0] if node.takes else ""
+            if source[:1] == "n" and node.operator not in ends:
+                before = table[graph.nodes[int(source[1:])].operator]
+                assert order.named(before, [table[node.operator]]), (before.name, node.operator)
+    assert max(lengths) > 6
+
+
+def test_a_fault_behind_any_reviewed_production_rule_is_within_reach() -> None:
+    table, rules = load(), reviewed()
+    grammars = [grammar(table, ("torch", "tensorflow"), domain, Order(families=rules)) for domain in DOMAINS]
+
+    def is_reached(operators: Grammar, rule: tuple[str, str]) -> bool:
+        def guide(before: str, names: Sequence[str]) -> str:
+            wanted = rule[1] if before and table[before].family == rule[0] else rule[0]
+            liked = [name for name in names if table[name].family == wanted] or names
+            return liked[derive(seed, before, len(names)) % len(liked)]
+
+        for seed in range(40):
+            nodes = generate(operators, seed, guide, Options(binding=True)).nodes
+            met = [(nodes[int(node.takes[0][1:])], node) for node in nodes if node.takes[0].startswith("n")]
+            if any((table[one.operator].family, table[next_.operator].family) == rule for one, next_ in met):
+                return True
+        return False
+
+    every = [(family, follower) for family, followers in rules.items() for follower in sorted(followers)]
+    assert [rule for rule in every if not any(is_reached(each, rule) for each in grammars)] == []
 
 
 def test_the_same_seed_gives_the_same_graph(made: tuple[Grammar, list[Graph]]) -> None:

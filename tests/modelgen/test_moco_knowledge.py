@@ -177,8 +177,12 @@ def test_similarity_is_the_mean_of_meaning_and_of_parameters_and_only_of_what_wo
     found = with_similar(listed, lambda texts: np.array([rows[text] for text in texts], np.float32))
     assert found[0].similar == {"b": 0.55}
     assert found[3].similar == {"a": 1.0, "b": 0.55}
-    assert with_similar(listed, None)[0].similar == {"b": 0.5}
+    assert with_similar(listed, None)[0].similar == {"b": 0.25}
     assert len(with_similar(listed, None, kept=1)[3].similar) == 1
+    said = ("Applies a convolution over an image.", "Applies an image convolution.", "Computes a loss.", "")
+    worded = [each.model_copy(update={"definition": text}) for each, text in zip(listed, said, strict=True)]
+    alike = with_similar([each.model_copy(update={"parameters": ()}) for each in worded], None)[0].similar
+    assert alike["b"] > alike["c"] > 0.5
 
 
 @pytest.mark.parametrize(

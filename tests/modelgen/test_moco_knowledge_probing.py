@@ -96,7 +96,6 @@ def learnt(
     subject = Subject(Evidence(api, calls=calls, spell=lambda value: repr(plain(value))), in_process(layer))
     subject.find(pool, lambda: False)
     subject.bind(lambda: False)
-    subject.provoke(lambda: False)
     return subject.facts()
 
 
@@ -138,15 +137,9 @@ def test_what_only_has_to_divide_an_axis_is_not_bound() -> None:
     assert [each.binds for each in found.parameters] == [None, None]
 
 
-def test_bounds_that_the_library_checks_are_told_with_its_words_and_as_it_keeps_them() -> None:
+def test_what_a_library_refuses_is_no_bound_of_a_parameter() -> None:
     found = learnt(dense, DENSE)
-    rate, units, mode = (found.parameter(name) for name in ("rate", "units", "mode"))
-    assert rate is not None and units is not None and mode is not None
-    assert [(b.least, b.most, b.open_least, b.open_most) for b in rate.bounds] == [(0.0, 1.0, False, True)]
-    assert rate.bounds[0].origin.text == "probability has to be between 0 and 1, but got -1.0"
-    assert [(b.least, b.open_least) for b in units.bounds] == [(0.0, True)]
-    assert mode.choices == ("'a'", "'b'")
-    assert mode.choices_origin is not None and mode.choices_origin.source == "error message"
+    assert all(not each.bounds and not each.choices for each in found.parameters)
 
 
 def test_an_example_has_no_more_than_it_needs() -> None:
@@ -185,43 +178,6 @@ def test_what_other_apis_were_given_by_that_name_is_tried(size: int) -> None:
 
     found = learnt(picky, "lib.nn.layer(width)", pool={"width": prim(37)})
     assert found.example == {"width": "37"}
-
-
-@pytest.mark.parametrize(
-    ("message", "least", "most"),
-    [
-        ("non-positive stride is not supported", (0.0, True), None),
-        ("negative stride is not supported", (0.0, False), None),
-        ("stride_layer expects a positive stride, but got {n}", (0.0, True), None),
-        (
-            "Invalid value for argument `stride`. Expected a strictly positive value. Received stride={n}.",
-            (0.0, True),
-            None,
-        ),
-        ("Received stride={n}, including values {{{n}}} that do not satisfy `value > 0`", (0.0, True), None),
-        ("Trying to create tensor with negative dimension {n}: [{n}]", (0.0, False), None),
-        ("the step should be greater than zero, but got {n}", (0.0, True), None),
-        ("stride should be a number in range [0, 1] representing a share", (0.0, False), (1.0, False)),
-        ("expected a positive integer (or -7 for none)", None, None),
-        ("other must be positive", None, None),
-        ("something is wrong with {n}", None, None),
-    ],
-)
-def test_the_words_of_a_refusal(
-    message: str, least: tuple[float, bool] | None, most: tuple[float, bool] | None
-) -> None:
-    legal = least or (0.0, False)
-
-    def layer(x: Shape, stride: int = 1, other: int = 1) -> Shape:
-        inside = stride > legal[0] or (stride == legal[0] and not legal[1])
-        if stride != -7 and not (inside and (most is None or stride <= most[0])):
-            raise RefusalError(message.format(n=stride))
-        return x
-
-    stride = learnt(layer, "lib.nn.layer(stride=1, other=1)").parameter("stride")
-    assert stride is not None
-    found = [(b.least, b.open_least, b.most, b.open_most) for b in stride.bounds]
-    assert found == ([] if least is None else [(*least, *(most or (None, False)))])
 
 
 def test_what_could_not_be_tried_to_the_end_is_left_as_it_was_recorded() -> None:

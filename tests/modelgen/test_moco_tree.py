@@ -16,7 +16,7 @@ from fuzz_core.modelgen.moco.legality import legal
 from fuzz_core.modelgen.moco.nodes import FINDING, MISFIT, OK, REFUSED, STATES, Arrival, Node, Result
 from fuzz_core.modelgen.moco.program import assemble
 from fuzz_core.modelgen.moco.pruning import survivors, value_class
-from fuzz_core.modelgen.moco.tree import ENOUGH, Tree
+from fuzz_core.modelgen.moco.tree import Tree
 
 ARRIVES = {number: Arrival((2, 6, 16, 16)) for number in range(9)}
 Judge = Callable[[Node], Result]
@@ -62,8 +62,8 @@ class DescribeTree:
             assert parent.kept and parent.state == OK and parent.level == node.level - 1
             assert node.block == node.level - 1 and node.line == 3 + node.block
 
-    def test_a_node_has_its_original_times_mt_mutants_and_what_bc_and_ev_make_of_them(self) -> None:
-        tree = grown(options=Options(times_mt=3, times_bc=2, times_ev=3))
+    def test_a_node_has_its_original_times_mt_mutants_and_what_bc_makes_of_them(self) -> None:
+        tree = grown(options=Options(times_mt=3, times_bc=2))
         below = defaultdict(list)
         for node in tree.nodes[1:]:
             below[node.parent].append(node)
@@ -74,11 +74,11 @@ class DescribeTree:
             assert count["original"] == 1 and count["AR"] + count["RG"] <= 3
             assert len({(node.block, node.call) for node in nodes}) == len(nodes)
             for node in nodes:
-                assert node.positive == (node.operator not in ("BC", "EV"))
+                assert node.positive == (node.operator != "BC")
                 if not node.positive:
                     base = tree.nodes[node.base or 0]
                     assert base in nodes and base.operator in ("AR", "RG") and base.api == node.api
-        assert Counter(node.operator for node in tree.nodes).keys() == {"root", "original", "AR", "RG", "BC", "EV"}
+        assert Counter(node.operator for node in tree.nodes).keys() == {"root", "original", "AR", "RG", "BC"}
 
     def test_bc_has_a_documented_bound(self) -> None:
         for node in grown().nodes:
@@ -86,13 +86,18 @@ class DescribeTree:
                 parameter = KNOWLEDGE.apis[node.api].parameter(node.parameter)
                 assert parameter is not None and not legal(parameter, meaning(node.new))
 
-    @pytest.mark.parametrize("operator", ["BC", "EV"])
-    def test_bc_and_ev_do_the_same_a_few_times_and_what_they_did_least_first(self, operator: str) -> None:
-        count = Counter((node.equivalence, node.new) for node in grown().nodes if node.operator == operator)
-        assert min(count.values()) >= 1 and max(count.values()) == ENOUGH[operator] and len(count) > 8
+    def test_bc_does_the_same_a_few_times_and_what_it_did_least_first(self) -> None:
+        count = Counter((node.equivalence, node.new) for node in grown().nodes if node.operator == "BC")
+        assert min(count.values()) >= 1 and max(count.values()) == Options().same_check and len(count) > 8
+
+    def test_without_a_limit_bc_does_the_same_as_often_as_it_can(self) -> None:
+        count = Counter(
+            (node.equivalence, node.new) for node in grown(options=Options(same_check=0)).nodes if node.operator == "BC"
+        )
+        assert max(count.values()) > Options().same_check
 
     def test_none_of_them_is_made_where_none_is_wanted(self) -> None:
-        operators = {node.operator for node in grown(options=Options(times_bc=0, times_ev=0)).nodes}
+        operators = {node.operator for node in grown(options=Options(times_bc=0)).nodes}
         assert operators == {"root", "original", "AR", "RG"}
 
     def test_blocks_are_fitted_to_what_arrived(self) -> None:
@@ -101,7 +106,7 @@ class DescribeTree:
                 assert node.call.startswith("nn.Conv2d(6, ")
 
     def test_half_of_each_class_goes_on_and_at_least_one(self) -> None:
-        tree = grown(options=Options(times_mt=8))
+        tree = grown(options=Options(times_mt=8, widest=0))
         for level, nodes in by_level(tree.nodes).items():
             if level == len(tree.steps):
                 assert all(node.kept is None for node in nodes)

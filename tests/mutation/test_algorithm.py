@@ -182,6 +182,11 @@ def test_few_mutations_are_the_rule_and_some_counts_are_uniform(monkeypatch: pyt
     assert share_of_many() > 0.4
 
 
+def test_the_number_of_mutations_is_uniform_as_published_where_few_are_not_the_rule() -> None:
+    machine = Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), ("beyond", "type"), few=False)
+    assert sum(len(machine.case(CONV, 1, seed).rules) > 3 for seed in range(800)) / 800 > 0.4
+
+
 def test_an_invocation_without_arguments_stays() -> None:
     assert algorithm().case(Invocation("now"), 1, 1).rules == ()
 

@@ -10,6 +10,7 @@ from fuzz_core.campaign.gandalf.figures import APART, GandalfOptions, GandalfRep
 from fuzz_core.campaign.gandalf.lacking import absent
 from fuzz_core.campaign.gandalf.learnt import Experience, keep, recall
 from fuzz_core.campaign.gandalf.ordering import order_of
+from fuzz_core.campaign.gandalf.reward import Weights, of_choices
 from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.workshop import Drawn, Judged, Workshop
@@ -21,7 +22,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.generation import Grammar, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import canonical, structure
-from fuzz_core.modelgen.gandalf.guidance import Noting
+from fuzz_core.modelgen.gandalf.guidance import Guidance, Noting
 from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 from fuzz_core.modelgen.gandalf.order import Order
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
@@ -77,8 +78,7 @@ def fuzz_graphs(
             _kept(judged, keeping, report)
             known = report.signatures <= experience.signatures
             experience.signatures |= report.signatures
-            worth = _worth(judged, options) * (guidance.again if known else 1.0)
-            guidance.told(judged.drawn.chosen, TRAP if judged.drawn.trap and known else worth)
+            _teach(guidance, judged, options, known)
             if not report.takings.left_out <= left_out:
                 left_out |= report.takings.left_out
                 grammars |= _grammars(table, left_out, sessions, options, order)
@@ -100,6 +100,18 @@ def _kept(judged: Judged, keeping: Mapping[Library, FindingRecorder], report: Ga
 def _worth(judged: Judged, options: GandalfOptions) -> float:
     worth = [options.worth(found.symptom) for _, found in judged.found if found.place < judged.drawn.own]
     return max([*worth, *[APART * options.beta] * judged.report.rounded], default=0.0)
+
+
+def _teach(guidance: Guidance, judged: Judged, options: GandalfOptions, known: bool) -> None:
+    """Tells guidance what a graph was worth. known: whether it has found nothing new."""
+    drawn = judged.drawn
+    if drawn.trap and known:
+        guidance.told(drawn.chosen, TRAP)
+    elif options.rewarded_selections:
+        operators = [node.operator for node in drawn.graph.nodes]
+        guidance.told_each(drawn.chosen, of_choices(drawn.chosen, operators, judged.report.worth))
+    else:
+        guidance.told(drawn.chosen, _worth(judged, options) * (guidance.again if known else 1.0))
 
 
 def _left_out(sides: Sides, report: GandalfReport) -> set[str]:
@@ -151,8 +163,14 @@ def _graphs(
         trap = (alike := structure(graph)) in experience.structures
         experience.structures.add(alike)
         report.trapped += trap
-        whole = schedule.extended(graph, grammars[domain], derive(options.seed, domain, number, "beside"))
-        yield Drawn(domain, whole, chosen, schedule.asks(whole), trap, len(graph.nodes))
+        beside = derive(options.seed, domain, number, "beside")
+        whole = schedule.extended(graph, grammars[domain], beside) if options.added_operators else graph
+        asks = schedule.asks(whole)._replace(
+            between=options.between_libraries,
+            further=options.further_checks,
+            weights=Weights(options.beta, options.gamma, options.delta) if options.rewarded_selections else None,
+        )
+        yield Drawn(domain, whole, chosen, asks, trap, len(graph.nodes))
 
 
 @contextmanager

@@ -29,6 +29,7 @@ class GandalfOptions:
     models: directories of programs that tell of the order of operators, besides those that are shipped. guidance: who
     chooses operators, a name of `guides.GUIDANCE`. beta, gamma, delta: what an inconsistency, a crash and a result that
     is not finite are worth to it (equation 3; the data are all alike here, and with them the means that it weighs by).
+    rewarded_selections, between_libraries, added_operators, further_checks: see `campaign.papers.GandalfSettings`.
     """
 
     seconds: float | None = 60.0
@@ -38,6 +39,10 @@ class GandalfOptions:
     growth: Options = Options()  # noqa: RUF009 - immutable
     models: Sequence[Path] = ()
     guidance: str = "random"
+    rewarded_selections: bool = False
+    between_libraries: bool = False
+    added_operators: bool = True
+    further_checks: bool = True
     beta: float = 1.0
     gamma: float = 1.0
     delta: float = 1.0
@@ -63,7 +68,7 @@ class GandalfReport:
     other ways among them. hits: how often each did not hold. known, new: findings by library and api, of faults that
     the table knows and asks each build again for, and all others. skipped: how often a library has no such way.
     absent: how many operators each build does not have. rounded: graphs that were apart by no operator's doing.
-    signatures: the different ones of findings, by library.
+    signatures: the different ones of findings, by library. worth: of a graph's nodes by equation 3, where asked for.
     """
 
     graphs: Counter[str] = field(default_factory=Counter)
@@ -78,6 +83,7 @@ class GandalfReport:
     operators: set[str] = field(default_factory=set)
     signatures: set[tuple[Library, str]] = field(default_factory=set)
     takings: Takings = field(default_factory=Takings)
+    worth: list[float] = field(default_factory=list)
     absent: dict[str, int] = field(default_factory=dict)
     models: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     repeated: int = 0
@@ -126,7 +132,7 @@ class GandalfReport:
         """What the runs' records keep of it."""
         plain = {name: dict(each) if isinstance(each, Counter) else each for name, each in vars(self).items()}
         return {
-            **plain,
+            **{name: each for name, each in plain.items() if name != "worth"},
             "tests": self.tests,
             "operators": sorted(self.operators),
             "apis": len(self.operators),
@@ -139,6 +145,8 @@ class GandalfReport:
     def add(self, other: GandalfReport) -> None:
         """Counts what another one counted; of models, those that are compared with each other."""
         for name, each in vars(other).items():
+            if name == "worth":
+                continue
             mine = getattr(self, name)
             if isinstance(each, Counter | set):
                 mine.update(each)

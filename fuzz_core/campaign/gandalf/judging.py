@@ -11,6 +11,7 @@ from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed,
 from fuzz_core.campaign.gandalf.looking import PRECISIONS, Disagreement, Runs, precisions, ran, suspicious
 from fuzz_core.campaign.gandalf.losses import NAME, lost
 from fuzz_core.campaign.gandalf.relating import miscompiled, mixed, violations
+from fuzz_core.campaign.gandalf.reward import crash_rewards, rewards
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained, varied
@@ -43,6 +44,7 @@ def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport, asks:
 def _found(sides: Sides, graph: Graph, report: GandalfReport, asks: Asks) -> list[tuple[Library, Found]]:
     came = ran(sides, graph)
     if isinstance(came, Runs):
+        report.worth = rewards(graph, came, asks.weights) if asks.weights else []
         report.takings.note(graph, set(sides.sides), {})
         return _compared(sides, graph, came, report, asks)
     places = {library: first_failing(sides, graph, library) for library in came}
@@ -50,6 +52,7 @@ def _found(sides: Sides, graph: Graph, report: GandalfReport, asks: Asks) -> lis
     # Those that did not fail may have been asked in one precision alone.
     report.takings.note(graph, set(places), places, crashed=bool(found))
     if found:
+        report.worth = crash_rewards(graph, sorted(places.values()), asks.weights) if asks.weights else []
         return found
     # What a library did wrong before may be what it does not take here.
     begun = graph.model_copy(update={"nodes": graph.nodes[: min(places.values())]})
@@ -66,6 +69,9 @@ def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport, ask
         return [disagreed(sides, graph, guilty)]
     rng = Rng(derive("relations", operators_of(graph), graph.model_dump_json()))
     every = [*violations(sides, graph, runs, asks.within(len(graph.nodes)), report.relations, report.refused)]
+    if not asks.further:
+        report.hits.update(each.way.name for each in every)
+        return [violated(sides, graph, each) for each in every]
     every += mixed(sides, graph, runs, rng, report.relations)
     if rng.chance(COMPILED):
         every += miscompiled(sides, graph, runs, rng.choice(PRECISIONS), report.relations, report.skipped)

@@ -50,10 +50,12 @@ def violations(
             continue
         exercised.update(names)
         for place, relation in through[library].items():
-            reference = relation.reference or precision
-            if error(_plain(runs, reference)[library][place], results[place]) <= BOUNDS[reference]:
-                continue
-            if (found := _alone(sides, above(graph, place), library, Rewritten(relation), precision)) is not None:
+            plain = _plain(runs, reference := relation.reference or precision)
+            others = [each for each in plain if each != library] if asks.between else []
+            far = [each for each in (library, *others) if error(plain[each][place], results[place]) > BOUNDS[reference]]
+            way, small = Rewritten(relation), above(graph, place)
+            found = next(filter(None, (_alone(sides, small, library, way, precision, each) for each in far)), None)
+            if found is not None:
                 yield found._replace(place=place)
                 break
 
@@ -99,10 +101,15 @@ def mixed(sides: Sides, graph: Graph, runs: Runs, rng: Rng, exercised: Counter[s
         yield from (each._replace(place=place) for each in found.values() if each is not None)
 
 
-def _alone(sides: Sides, graph: Graph, library: Library, way: Way, precision: Precision) -> Violation | None:
-    """Whether the last node alone gives something else in this way, by more than a nudge explains."""
-    place, reference = len(graph.nodes) - 1, way.reference or precision
-    plain, nudged = (last(sides.run(each, reference, [library])[library], place) for each in (graph, shaken(graph)))
+def _alone(
+    sides: Sides, graph: Graph, library: Library, way: Way, precision: Precision, against: Library | None = None
+) -> Violation | None:
+    """Whether the last node alone gives something else in this way, by more than a nudge explains.
+
+    against: the library whose plain result it is compared with, by default the same one.
+    """
+    place, reference, of = len(graph.nodes) - 1, way.reference or precision, against or library
+    plain, nudged = (last(sides.run(each, reference, [of])[of], place) for each in (graph, shaken(graph)))
     other = way.last(sides, graph, library, precision)
     if plain is None or nudged is None or other is None or plain.shape != other.shape or not moderate([plain]):
         return None
@@ -111,10 +118,16 @@ def _alone(sides: Sides, graph: Graph, library: Library, way: Way, precision: Pr
     if far <= most or (precision == SINGLE and far <= _rounding(sides, graph, library, way)):
         return None
     at, scale = worst(other, plain), float(np.max(np.abs(plain.astype(np.float64)), initial=0.0))
-    expected = Expected(at, float(plain[at]), most * max(scale, LEAST_MAGNITUDE), f"this library, where {way.told}")
+    expected = Expected(
+        at, float(plain[at]), most * max(scale, LEAST_MAGNITUDE), f"{_named(sides, library, of)}, where {way.told}"
+    )
     program, array, at = way.shown(graph, sides.table, library, precision, at)
     script = asserting(program, array, way.said, expected._replace(at=at))
     return Violation(graph, library, way, script, expected, place)
+
+
+def _named(sides: Sides, library: Library, other: Library) -> str:
+    return "this library" if other == library else sides.sides[other].name
 
 
 def _rounding(sides: Sides, graph: Graph, library: Library, way: Way) -> float:

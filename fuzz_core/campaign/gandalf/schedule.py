@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from fuzz_core.campaign.gandalf.looking import PRECISIONS
+from fuzz_core.campaign.gandalf.reward import Weights
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.generation import Grammar, Options, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
@@ -24,10 +25,17 @@ TIMES, AHEAD = 2, 4
 
 
 class Asks(NamedTuple):
-    """The relations that a graph is asked. through: by library, and by the number of the node."""
+    """The relations that a graph is asked. through: by library, and by the number of the node.
+
+    between: whether a relation compares a library with the others, too. further: whether other checks follow. weights:
+    of equation 3, where each node of the graph is rewarded by it.
+    """
 
     precision: Precision
     through: Mapping[Library, Mapping[int, Relation]]
+    between: bool = False
+    further: bool = True
+    weights: Weights | None = None
 
     def within(self, nodes: int) -> Asks:
         """Those of the first nodes of the graph."""

@@ -20,17 +20,25 @@ from fuzz_core.campaign.session import Run, Session
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.modelgen.moco.facts import Knowledge
+from fuzz_core.modelgen.moco.nodes import SKIPPED
+
+# Most of a time-box that one tree may have before others have begun.
+LONGEST_SHARE = 0.25
 
 
 @dataclass
 class MocoReport:
     """Figures of one run. refused: programs that could not be taken apart or do not run, with the reason.
 
-    nodes: by state. apis: those that were executed in a program that ran.
+    grown: the numbers of trees that have got nodes, by program. programs: how many assembled programs were executed.
+    nodes: by state. extremes: how many extreme values were executed, which are in no tree. apis: those that were
+    executed in a program that ran.
     """
 
     run: int = 0
-    trees: int = 0
+    grown: set[int] = field(default_factory=set)
+    programs: int = 0
+    extremes: int = 0
     refused: dict[str, str] = field(default_factory=dict)
     nodes: Counter[str] = field(default_factory=Counter)
     operators: Counter[str] = field(default_factory=Counter)
@@ -41,21 +49,34 @@ class MocoReport:
     finished: int = 0
 
     @property
+    def trees(self) -> int:
+        """How many trees have got nodes."""
+        return len(self.grown)
+
+    @property
+    def executed(self) -> int:
+        """How many nodes were executed, alone or in a program."""
+        return self.nodes.total() - self.nodes[SKIPPED]
+
+    @property
     def tests(self) -> int:
-        """Executed nodes."""
-        return self.nodes.total()
+        """How many nodes and extreme values were executed."""
+        return self.executed + self.extremes
 
     @property
     def told(self) -> str:
         """All of it in a line."""
         states = ", ".join(f"{count} {state}" for state, count in sorted(self.nodes.items())) or "none"
-        rate = self.tests / self.seconds if self.seconds else 0.0
-        grown = f"{self.tests:,} nodes of {self.trees} trees with {len(self.apis)} apis in {self.seconds:.0f} s"
-        return f"{grown} ({rate:,.0f} per second): {states}"
+        rate = 60 * self.programs / self.seconds if self.seconds else 0.0
+        grown = f"{self.programs:,} programs of {self.trees} trees with {len(self.apis)} apis in {self.seconds:.0f} s"
+        return f"{grown} ({rate:,.0f} per minute); {self.executed:,} nodes: {states}; {self.extremes:,} extreme values"
 
     def add(self, later: MocoReport) -> None:
         """Counts a later run that went on with the same trees."""
-        self.run, self.trees = later.run, later.trees
+        self.run = later.run
+        self.grown |= later.grown
+        self.programs += later.programs
+        self.extremes += later.extremes
         self.refused |= later.refused
         self.nodes += later.nodes
         self.operators += later.operators
@@ -68,7 +89,7 @@ class MocoReport:
     def summary(self) -> dict[str, Any]:
         """What the run's record keeps of it."""
         counts = {"nodes": dict(self.nodes), "operators": dict(self.operators), "apis": sorted(self.apis)}
-        return {**vars(self), **counts, "tests": self.tests}
+        return {**vars(self), **counts, "grown": sorted(self.grown), "trees": self.trees, "tests": self.tests}
 
 
 def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, options: MocoOptions) -> MocoReport:
@@ -79,7 +100,7 @@ def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, o
     """
     if not seeds:
         raise UserError(f"no model program for {session.target.library}", "add --models DIR with programs of your own")
-    report, began = MocoReport(trees=len(seeds)), session.clock()
+    report, began = MocoReport(), session.clock()
     run = Run(session, options.seed, options.as_json())
     report.run = run.number
     plots = [recorded(session, Plot(session, each, knowledge, options)) for each in seeds]
@@ -131,19 +152,25 @@ def _turns(
     options: MocoOptions,
     report: MocoReport,
 ) -> Iterator[tuple[Plot, Turn]]:
-    """The trees in turn, the one that has cost least first, `workers` at a time, with what came of each.
+    """The trees, `workers` at a time, with what came of each turn. The caller has it on record before the next.
 
-    The caller has it on record before the next.
+    A tree that has begun goes on until it is full-grown, or has had LONGEST_SHARE of the time-box: a program shows
+    something new only when many of its blocks are mutated. Next is the tree that has cost least.
     """
+
+    def order(plot: Plot) -> tuple[bool, int]:
+        lasting = options.seconds is not None and plot.seconds > LONGEST_SHARE * options.seconds
+        return lasting or plot.growth is None, plot.spent
+
     waiting, running = list(plots), dict[Future[Turn], Plot]()
 
     def enough() -> bool:
-        return over() or (options.nodes is not None and report.tests >= options.nodes)
+        return over() or (options.nodes is not None and report.nodes.total() >= options.nodes)
 
     with ThreadPoolExecutor(session.workers, "moco") as threads:
         while True:
             while waiting and len(running) < session.workers and not enough():
-                plot = min(waiting, key=lambda each: each.spent)
+                plot = min(waiting, key=order)
                 waiting.remove(plot)
                 running[threads.submit(lambda plot=plot: plot.turn(mine(), over))] = plot  # type: ignore[misc]
             if not running:
@@ -183,13 +210,17 @@ def _save(session: Session, plot: Plot, turn: Turn, report: MocoReport, keeping:
     report.nodes.update(node.state for node in turn.ran)
     report.operators.update(node.operator for node in turn.ran)
     report.apis |= turn.apis
+    report.programs += turn.programs
+    report.extremes += turn.extremes
+    if plot.growth is not None:
+        report.grown.add(plot.number)
 
 
 def _show(session: Session, report: MocoReport, options: MocoOptions) -> None:
     session.watch.advance(
-        report.seconds if options.seconds is not None else report.tests,
-        nodes=report.tests,
-        rate=f"{report.tests / report.seconds if report.seconds else 0:,.0f}/s",
+        report.seconds if options.seconds is not None else report.nodes.total(),
+        programs=report.programs,
+        extremes=report.extremes,
         apis=len(report.apis),
         findings=report.kept,
         **{state.replace(" ", "_"): count for state, count in sorted(report.nodes.items())},

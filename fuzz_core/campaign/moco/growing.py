@@ -6,36 +6,36 @@ import ast
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from fuzz_core.campaign.moco.extremes import Mutations
 from fuzz_core.campaign.moco.judging import (
     Gave,
     Verdicts,
     arrived,
     closed,
     gave,
-    held,
-    is_boundless,
     is_drawn,
     origin,
     state_alone,
     state_whole,
     why,
 )
+from fuzz_core.campaign.moco.negatives import accepted
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.execution.replay import COMPILED, DOUBLED, is_lost, verdicts_on
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.moco.adaptation import fitted
-from fuzz_core.modelgen.moco.calls import with_value
-from fuzz_core.modelgen.moco.extremes import within
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.nodes import (
     FINDING,
     OK,
     ORIGINAL,
+    REFUSED,
+    RESOURCES,
     ROOT,
-    SYNTAX,
+    SKIPPED,
     Arrival,
     Node,
     Result,
@@ -64,11 +64,12 @@ Alone = tuple[Outcome, Verdicts]
 
 
 class Grown(NamedTuple):
-    """What came of a node. ran: whether its whole program was executed, with which apis."""
+    """What came of a node. apis: those of its program, if that works. programs: how many programs were executed."""
 
     result: Result
     found: tuple[Found, ...] = ()
     apis: tuple[str, ...] = ()
+    programs: int = 0
 
 
 class Bench:
@@ -153,9 +154,12 @@ def _data(program: Program) -> int:
 class Growth:
     """Says what becomes of the nodes of a tree."""
 
-    def __init__(self, bench: Bench, tree: Tree) -> None:
+    def __init__(self, bench: Bench, tree: Tree, further_modes: bool = True, assembled_negatives: bool = False) -> None:
         self.bench = bench
         self.tree = tree
+        self.mutations = Mutations(bench.names.public)
+        self.further_modes = further_modes
+        self.assembled_negatives = assembled_negatives
         # The calls of nodes that worked, as they were made to fit: their children begin with them.
         self.fits: dict[int, dict[int, Call]] = {}
         self.level = 0
@@ -170,22 +174,47 @@ class Growth:
         call = calls[node.block]
         test = self._test(node, call)
         if test is None:
-            return self._whole(workshop, node, calls) if node.positive else Grown(Result(SYNTAX, "nothing to test"))
+            return self._whole(workshop, node, calls) if node.positive else Grown(Result(SKIPPED, "nothing to test"))
         known = self.alone.get(test.invocation)
-        outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test, is_boundless(node)))
-        verdicts = held(node, verdicts, lambda: self._dies_of_less(workshop, node, call))
+        outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test))
         # What is known has been told.
         found = () if known else tuple(Found(test, *each, self._origin(node, each[0])) for each in verdicts)
         state = state_alone(node, outcome, [verdict for verdict, _ in verdicts])
+        if self.assembled_negatives and state in (OK, REFUSED):
+            return self._negative(workshop, node, calls, outcome)
         if state is not None:
             return Grown(Result(state, why(outcome, verdicts)), found)
         grown = self._whole(workshop, node, calls)
         return grown._replace(found=found + grown.found)
 
-    def _dies_of_less(self, workshop: Workshop, node: Node, call: Call) -> bool:
-        facts = self.bench.knowledge.apis[call.api]
-        test = self._test(node, with_value(call, facts, node.parameter, within(node.new)))
-        return test is not None and any(each.kind == "signal" for _, each in workshop.alone(test)[1])
+    def extreme(self, workshop: Workshop, node: Node, number: int) -> tuple[Found, ...] | None:
+        """Execute an extreme value of the block of a node that works, alone. Return None if there is none left.
+
+        Each number gives another value.
+        """
+        call = self._calls(node)[-1 if node.block is None else node.block]
+        test, facts = self._test(node, call), self.bench.knowledge.apis.get(call.api)
+        mutant = None if test is None or facts is None else self.mutations.mutant(test, facts, number)
+        if mutant is None:
+            return None
+        _, verdicts = workshop.alone(mutant, extreme=True)
+        origins = (origin(self.bench.program, node, verdict, rules=mutant.rules) for verdict, _ in verdicts)
+        return tuple(Found(mutant, *each, said) for each, said in zip(verdicts, origins, strict=True))
+
+    def _negative(self, workshop: Workshop, node: Node, calls: dict[int, Call], alone: Outcome) -> Grown:
+        """What comes of a negative node whose program is executed as well, whatever its block came to alone."""
+        text = self.bench.text(calls)
+        ran = workshop.program(text, self.bench.data, self.bench.seed)
+        if ran.outcome.kind != "ok":
+            verdicts: Verdicts = [(workshop.judge(ran), ran.outcome)] if not workshop.judge(ran).clean else ()
+            found = self._programs(node, calls, ran.inside, verdicts)
+            state = state_whole(ran, verdicts)
+            return Grown(Result(state if state in (FINDING, RESOURCES) else REFUSED, why(ran.outcome, verdicts)), found)
+        facts = self.bench.knowledge.apis[node.api]
+        script, verdicts = accepted(node, facts, text, alone, workshop.dialect)
+        tests = [(each.test._replace(program=script), each) for each in self._programs(node, calls, None, verdicts)]
+        found = tuple(each._replace(test=test) for test, each in tests)
+        return Grown(Result(FINDING, why(ran.outcome, verdicts)), found)
 
     def _calls(self, node: Node) -> dict[int, Call]:
         """Those of its parent, as they fit there, and its own."""
@@ -212,11 +241,11 @@ class Growth:
     def _whole(self, workshop: Workshop, node: Node, calls: dict[int, Call]) -> Grown:
         ran, calls = self.bench.run(workshop, calls)
         if ran.outcome.kind == "ok":
-            return self._works(workshop, node, calls, ran)
+            return self._works(workshop, node, calls, ran)._replace(programs=1)
         verdicts = self._failed(workshop, node, calls, ran)
         state = state_whole(ran, verdicts, self.bench.is_halfway(workshop, ran))
         found = self._programs(node, calls, ran.inside, verdicts) if state == FINDING else ()
-        return Grown(Result(state, why(ran.outcome, verdicts)), found)
+        return Grown(Result(state, why(ran.outcome, verdicts)), found, programs=1)
 
     def _works(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> Grown:
         apis = tuple(call.api for call in calls.values())
@@ -231,6 +260,8 @@ class Growth:
 
     def _modes(self, node: Node, ran: Ran) -> list[str]:
         """What a program that works is looked at in; what is lost in its parent already is no news."""
+        if not self.further_modes:
+            return []
         doubled = is_lost(ran) and self.tree.nodes[node.parent or 0].why != LOST
         return [*([DOUBLED] if doubled else []), *([COMPILED] if is_drawn(self.bench.seed, node) else [])]
 

@@ -8,11 +8,10 @@ but the library's own state between the two can have made the difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
-from fuzz_core.modelgen.moco.extremes import asks_for_memory, is_endless
 from fuzz_core.modelgen.moco.kinds import kind, written
 from fuzz_core.modelgen.moco.nodes import (
     CHECKED,
@@ -24,6 +23,7 @@ from fuzz_core.modelgen.moco.nodes import (
     REFUSED,
     RESOURCES,
     ROOT,
+    SKIPPED,
     SYNTAX,
     TRAINING,
     Arrival,
@@ -67,25 +67,6 @@ def gave(ran: Ran, numbers: tuple[int, ...]) -> Gave:
     return {number: ran.saw[number].gave for number in numbers if number in ran.saw}
 
 
-def held(node: Node, verdicts: Verdicts, dies_of_less: Callable[[], bool]) -> Verdicts:
-    """Those verdicts on a block that stand: who asks for billions of layers may wait for them, or have no memory left.
-
-    dies_of_less: whether the library dies of a value that its type holds, too: then it is not the type's end.
-    """
-    if not is_boundless(node):
-        return verdicts
-    lasting = [each for each in verdicts if each[0].kind != "hang"]
-    died = any(outcome.kind == "signal" for _, outcome in lasting)
-    if died and asks_for_memory(node.new) and dies_of_less():
-        return [each for each in lasting if each[1].kind != "signal"]
-    return lasting
-
-
-def is_boundless(node: Node) -> bool:
-    """Whether an extreme value asks for so much that nobody can say how long that may take."""
-    return node.operator == EXTREME and is_endless(node.new)
-
-
 def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | None:
     """The state of a node whose block alone decides it; None where its program does.
 
@@ -98,7 +79,7 @@ def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | 
     if outcome.kind == "ok":
         return None if node.positive else OK
     if outcome.kind == "skipped":
-        return SYNTAX
+        return SKIPPED
     return MISFIT if node.positive else REFUSED
 
 
@@ -133,12 +114,23 @@ def is_drawn(seed: int, node: Node) -> bool:
     return node.operator != ROOT and derive(seed, "compared", node.number) % COMPARED_EVERY == 0
 
 
-def origin(program: Program, node: Node, verdict: Verdict, inside: int | None, calls: Mapping[int, Call]) -> str:
-    """Where a finding comes from: seed program, line, block, operator, parameter with both values, and what it is."""
+def origin(
+    program: Program,
+    node: Node,
+    verdict: Verdict,
+    inside: int | None = None,
+    calls: Mapping[int, Call] = {},
+    rules: Sequence[str] = (),
+) -> str:
+    """Where a finding comes from: seed program, line, block, operator, parameter with both values, and what it is.
+
+    rules: those by which the block became an extreme value, if it is one.
+    """
     where = f"{program.name}, line {node.line}, block {node.block}" if node.block is not None else program.name
     call = calls.get(-1 if inside is None else inside)
     fails = f"; it shows in block {inside}, {call.api}" if call is not None and inside != node.block else ""
-    return f"{where}: {done(node)}{fails} ({kind(node.operator, verdict)})"[:MAX_TEXT]
+    further = f"; EV: {', '.join(rules)}" if rules else ""
+    return f"{where}: {done(node)}{fails}{further} ({kind(EXTREME if rules else node.operator, verdict)})"[:MAX_TEXT]
 
 
 def done(node: Node) -> str:

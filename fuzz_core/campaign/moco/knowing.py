@@ -2,7 +2,7 @@
 
 `known(session)` takes what is recorded and documented and executes nothing; `learn(session)` tries every api out. Both
 give `facts.Knowledge`, which `modelgen.moco.knowledge.file` writes and reads. An encoder, which compares definitions,
-comes from `knowing_encoder.encoder()`; without one the lists of parameters alone are compared.
+comes from `knowing_encoder.encoder()`; without one the words of definitions are compared.
 """
 
 from __future__ import annotations

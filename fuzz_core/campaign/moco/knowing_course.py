@@ -53,7 +53,7 @@ def probed(session: Session, evidence: Sequence[Evidence], run: Run, course: Cou
 
 def _steps(session: Session, subjects: Sequence[Subject], pool: Mapping[str, Value], course: Course) -> Iterator[str]:
     """Takes the subjects through all steps; yields the names of those that the end has cut short."""
-    steps: tuple[Step, ...] = (lambda subject, over: subject.find(pool, over), Subject.bind, Subject.provoke)
+    steps: tuple[Step, ...] = (lambda subject, over: subject.find(pool, over), Subject.bind)
     share = PATIENCE * course.seconds / max(1, len(subjects))
 
     def over() -> bool:

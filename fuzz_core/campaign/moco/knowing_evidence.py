@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import inventory as ask
 from fuzz_core.campaign.trace import readable
 from fuzz_core.collect.constraints.docstrings import from_docstring
-from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
@@ -19,7 +18,7 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation, Tensor, Value
 from fuzz_core.ir.wire import decode
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Spell, positional
+from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Spell
 from fuzz_core.modelgen.moco.knowledge.homes import homes, of_homes
 from fuzz_core.triage.script import Writer
 
@@ -49,7 +48,7 @@ def gathered(session: Session) -> list[Evidence]:
     for name, message in session.store.refusals(session.target.key):
         refusals[name].append(message)
     constraints: defaultdict[str, list[Constraint]] = defaultdict(list)
-    for constraint in (*listed.declared, *said, *_refused(chosen, refusals)):
+    for constraint in (*listed.declared, *said):
         constraints[constraint.api].append(constraint)
     spell = _remembering(Writer(session.dialect).source)
     return [Evidence(api, constraints[api.name], calls[api.name], spell, refusals[api.name]) for api in chosen]
@@ -77,12 +76,6 @@ def _remembering(spell: Spell) -> Spell:
         return known[value]
 
     return spelled
-
-
-def _refused(apis: Iterable[Api], refusals: Mapping[str, Sequence[str]]) -> Iterator[Constraint]:
-    for api in apis:
-        for message in refusals.get(api.name, ()):
-            yield from from_message(api.name, positional(api), message)
 
 
 def _calls(session: Session, chosen: set[str]) -> defaultdict[str, list[Invocation]]:

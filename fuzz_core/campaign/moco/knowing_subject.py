@@ -8,10 +8,7 @@ from itertools import islice
 from typing import Any
 
 from fuzz_core.campaign.moco.knowing_probes import accepted, bounds_to_axes, returned, simplified
-from fuzz_core.campaign.moco.knowing_refusals import provoked, settled
 from fuzz_core.campaign.moco.knowing_trials import Bench, Late, Over, Run, Trial, trials
-from fuzz_core.collect.constraints.messages import from_message
-from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.values import Value, prim
 from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of, seen_calls, spelled_all
@@ -37,7 +34,6 @@ class Subject:
         self.shapes: Mapping[int, tuple[int, ...]] = {}
         self.bound = False
         self.fractions: set[str] = set()
-        self.told: list[Constraint] = []
 
     def find(self, pool: Mapping[str, Value], over: Over) -> None:
         """Looks for a trial that works and gives a tensor, or several; then for the simplest such."""
@@ -54,7 +50,7 @@ class Subject:
             self.hopeless = True
 
     def bind(self, over: Over) -> None:
-        """Which ranks it accepts, and which numbers have to be the size of an axis."""
+        """Learns which ranks it accepts, which numbers have to be the size of an axis, and which may be fractions."""
         if self.trial is None:
             return
         with self._until(over):
@@ -62,20 +58,9 @@ class Subject:
             found = bounds_to_axes(self.bench, self.trial, self._parameters(), self.shapes)
             self.trial = self.trial._replace(axes={each.parameter: each.axis for each in found})
             self.bound = True
-
-    def provoke(self, over: Over) -> None:
-        """What it says of illegal values; of what it has said of others before too, where it names them."""
-        if self.trial is None:
-            return
-        name, names = self.evidence.api.name, [parameter.name for parameter in self.documented.parameters]
-        with self._until(over):
             for parameter in self._parameters():
                 if parameter.dtype == "int" and self.bench.works(self.trial.having(parameter.name, FRACTION)):
                     self.fractions.add(parameter.name)
-                self.told += provoked(self.bench, self.trial, parameter, names)
-            for message in list(self.bench.messages):
-                named = from_message(name, names, message)
-                self.told += [settled(self.bench, self.trial, each) or each for each in named]
 
     @contextmanager
     def _until(self, over: Over) -> Iterator[None]:
@@ -85,9 +70,7 @@ class Subject:
 
     def facts(self) -> Facts:
         """All that is known in the end."""
-        told = [*self.evidence.constraints, *self._told()]
-        refusals = [*self.evidence.refusals, *self.bench.messages]
-        facts = facts_of(self.evidence._replace(constraints=told, refusals=refusals))
+        facts = facts_of(self.evidence._replace(refusals=[*self.evidence.refusals, *self.bench.messages]))
         if self.trial is None:
             # What was recorded may be of another build, or need more than tensors.
             # A structure of tensors cannot be tried out here.
@@ -122,17 +105,3 @@ class Subject:
     def _parameters(self) -> Sequence[Parameter]:
         own = self.documented.parameters
         return own[1:] if self.documented.kind == "function" else own
-
-    def _told(self) -> list[Constraint]:
-        """What no call that works contradicts, where nothing is known yet."""
-        known = {(each.argument, each.kind) for each in self.evidence.constraints}
-        found: dict[tuple[str, str], Constraint] = {}
-        for each in self.told:
-            if (each.argument, each.kind) not in known and self._fits(each):
-                found.setdefault((each.argument, each.kind), each)
-        return list(found.values())
-
-    def _fits(self, constraint: Constraint) -> bool:
-        calls = [*(each.arguments for each in self.seen), *(each.arguments for each in self.bench.worked)]
-        values = (each.get(constraint.argument) for each in calls)
-        return all(value is None or constraint.holds(value) is not False for value in values)

@@ -63,7 +63,7 @@ def made(
 ) -> Knowledge:
     """Learns, and keeps it. The arguments are those of `learn`.
 
-    Where the weights that compare definitions cannot be had, parameters alone are compared, and a note says so.
+    Where the weights that compare definitions cannot be had, their words are compared, and a note says so.
     """
 
     def keep(knowledge: Knowledge) -> None:
@@ -142,5 +142,5 @@ def _encoder(session: Session, wheel: Path | None) -> SentenceEncoder | None:
     except UserError as error:
         if wheel is not None:
             raise
-        session.watch.note(f"{error.problem}: apis are compared by their parameters alone")
+        session.watch.note(f"{error.problem}: definitions are compared by their words")
         return None

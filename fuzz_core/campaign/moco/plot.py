@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
+from fuzz_core.campaign.moco.extremes import Allowance
 from fuzz_core.campaign.moco.growing import Bench, Found, Growth
 from fuzz_core.campaign.moco.seeds import Seed
 from fuzz_core.campaign.moco.workshop import Workshop
@@ -15,7 +16,8 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.disassembly_steps import Told, steps
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.generation import Options
-from fuzz_core.modelgen.moco.nodes import Node
+from fuzz_core.modelgen.moco.legality import with_model_ranges
+from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, ROOT, Node
 from fuzz_core.modelgen.moco.program import Call
 from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.oracles.contract import ORACLES
@@ -30,6 +32,7 @@ class MocoOptions:
     """seconds or nodes bound the run (nodes alone, with one worker, makes it independent of the clock).
 
     seed: of the random streams. growth: how trees grow. timeout: seconds for a block alone; programs have more.
+    assembled_negatives, model_ranges, further_modes: see `campaign.papers.MocoSettings`.
     """
 
     seconds: float | None = 60.0
@@ -38,19 +41,25 @@ class MocoOptions:
     oracles: Sequence[str] = tuple(ORACLES)
     timeout: float = 3.0
     growth: Options = Options()  # noqa: RUF009 - immutable
+    assembled_negatives: bool = False
+    model_ranges: bool = False
+    further_modes: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """What the run's record keeps of them."""
         return {"engine": "moco", **vars(self), "oracles": list(self.oracles), "growth": self.growth._asdict()}
 
 
-class Turn(NamedTuple):
-    """What a tree has come to in one turn: to be put on record."""
+@dataclass
+class Turn:
+    """What a tree has come to in one turn: to be put on record. programs, extremes: how many were executed."""
 
-    changed: list[Node]
-    ran: list[Node]
-    found: list[Found]
-    apis: set[str]
+    changed: list[Node] = field(default_factory=list)
+    ran: list[Node] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    apis: set[str] = field(default_factory=set)
+    programs: int = 0
+    extremes: int = 0
 
 
 class Plot:
@@ -60,7 +69,7 @@ class Plot:
         self.session = session
         self.program, self.digest, self.weight, beside = seed
         self.beside = beside & knowledge.apis.keys()
-        self.knowledge = knowledge
+        self.knowledge = with_model_ranges(knowledge) if options.model_ranges else knowledge
         self.options = options
         self.seed = options.seed
         self.number: int | None = None
@@ -74,6 +83,9 @@ class Plot:
         # One that counts for more begins when the others have had their first turns: to begin takes long where a
         # library compiles.
         self.executed = self.weight**2
+        self.allowance = Allowance()
+        # What its turns have taken in this run.
+        self.seconds = 0.0
 
     @property
     def spent(self) -> int:
@@ -85,7 +97,14 @@ class Plot:
 
         Raises UserError where the program does not run.
         """
-        turn, clock = Turn([], [], [], set()), self.session.clock
+        began = self.session.clock()
+        try:
+            return self._turn(workshop, over)
+        finally:
+            self.seconds += self.session.clock() - began
+
+    def _turn(self, workshop: Workshop, over: Callable[[], bool]) -> Turn:
+        turn, clock = Turn(), self.session.clock
         timed, end = self.options.seconds is not None, clock() + TURN_SECONDS
 
         def past() -> bool:
@@ -99,26 +118,46 @@ class Plot:
             node = tree.take()
             if node is None:
                 break
+            began = clock()
             grown = growth.grown(workshop, node)
+            self.allowance.spend(clock() - began if timed else 1)
             self.executed += 1
             tree.tell(node.number, grown.result)
             turn.ran.append(tree.nodes[node.number])
             turn.found.extend(grown.found)
             turn.apis.update(grown.apis, self.beside if grown.apis else ())
+            turn.programs += grown.programs
+            if node.positive and grown.result.state == OK and node.operator not in (ROOT, ORIGINAL):
+                self._extremes(turn, growth, workshop, node, past)
         turn.changed.extend(tree.changed())
         return turn
+
+    def _extremes(self, turn: Turn, growth: Growth, workshop: Workshop, node: Node, past: Callable[[], bool]) -> None:
+        """Executes extreme values of a block that works, as many as the options and the tree's allowance have."""
+        clock, timed = self.session.clock, self.options.seconds is not None
+        for number in range(self.options.growth.times_ev):
+            if past() or not self.allowance.is_left:
+                return
+            began = clock()
+            found = growth.extreme(workshop, node, number)
+            if found is None:
+                return
+            turn.found.extend(found)
+            self.allowance.spend(clock() - began if timed else 1, extreme=True)
+            turn.extremes += 1
 
     def replant(self) -> None:
         """Another tree of the same program, with the next random stream."""
         self.seed += 1
         self.number, self.nodes, self.growth, self.told = None, [], None, False
+        self.seconds = 0.0
 
     def _begun(self, workshop: Workshop, over: Callable[[], bool]) -> Growth | None:
         if not self.verified and not self._verify(workshop, over):
             return None
         bench = Bench(self.program, self.knowledge, self.seed)
         tree = Tree(self.program, self.knowledge, bench.seed, self.options.growth, self.nodes)
-        self.growth = Growth(bench, tree)
+        self.growth = Growth(bench, tree, self.options.further_modes, self.options.assembled_negatives)
         return self.growth
 
     def _verify(self, workshop: Workshop, over: Callable[[], bool]) -> bool:
@@ -192,7 +231,7 @@ def recorded(session: Session, plot: Plot) -> Plot:
     same = [row for row in trees if (row.program, row.digest, row.options.get("parts")) == own]
     for row in same:
         plot.recall(row.options)
-    alike = {row.seed: row for row in same if growth.items() <= row.options.items()}
+    alike = {row.seed: row for row in same if growth.items() <= {**Options()._asdict(), **row.options}.items()}
     while plot.seed in alike and alike[plot.seed].nodes and not alike[plot.seed].pending:
         plot.replant()
     if plot.seed in alike:

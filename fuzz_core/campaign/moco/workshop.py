@@ -12,7 +12,6 @@ from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.modelgen.moco.nodes import EXTREME
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.worker.programs_ran import OWN, Ran
@@ -21,8 +20,8 @@ from fuzz_core.worker.programs_ran import OWN, Ran
 BACKWARD = "backward"
 # A program trains for an epoch, where a test case makes one call.
 PROGRAM_TIMEOUT = 20.0
-# Who asks for billions of layers may wait for them: that is no finding, and was half of the time of some trees.
-BOUNDLESS_TIMEOUT = 1.0
+# An extreme value may ask for billions of layers. A timeout is no finding there, and long ones cost half of the time.
+EXTREME_TIMEOUT = 1.0
 
 
 class Workshop:
@@ -37,20 +36,22 @@ class Workshop:
         self.dialect: Dialect = session.dialect
         self.crash = oracle_of("crash")
 
-    def alone(self, test: TestCase, boundless: bool = False) -> tuple[Outcome, Verdicts]:
+    def alone(self, test: TestCase, extreme: bool = False) -> tuple[Outcome, Verdicts]:
         """What a block does by itself, and every verdict on that which is not clean.
 
-        Of extreme values, also what its gradients come to, where nothing has to be compiled for them.
-        boundless: whether it may last for ever, which says nothing.
+        extreme: whether it has an extreme value. Then a hang is no finding, and gradients are asked for as well, where
+        nothing has to be compiled for them.
         """
-        self.tests.timeout = min(self.timeout, BOUNDLESS_TIMEOUT) if boundless else self.timeout
+        self.tests.timeout = min(self.timeout, EXTREME_TIMEOUT) if extreme else self.timeout
         replayed = self.tests.run(test)
         verdicts = list(replayed.verdicts)
         crash = self.crash.judge({"cpu": replayed.outcome}, self.dialect)
         if not crash.clean and not any(verdict.oracle == crash.oracle for verdict, _ in verdicts):
             verdicts.append((crash, replayed.outcome))
-        if EXTREME in test.rules and replayed.outcome.kind == "ok" and not verdicts:
-            verdicts.extend(self._backwards(test))
+        if extreme:
+            verdicts = [each for each in verdicts if each[0].kind != "hang"]
+            if replayed.outcome.kind == "ok" and not verdicts:
+                verdicts.extend(self._backwards(test))
         return replayed.outcome, verdicts
 
     def _backwards(self, test: TestCase) -> Iterator[tuple[Verdict, Outcome]]:

@@ -12,10 +12,9 @@ from fuzz_core.campaign.document import write_report
 from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageReport
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.fuzz import FuzzOptions, too_short
-from fuzz_core.campaign.gandalf.figures import GandalfOptions
-from fuzz_core.campaign.moco.plot import MocoOptions
+from fuzz_core.campaign.fuzz import too_short
 from fuzz_core.campaign.session import Session
+from fuzz_core.cli.engines import calls_options, check_paper, graphs_options, trees_options
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import session_of, sessions_of
@@ -27,6 +26,7 @@ from fuzz_core.triage.known import load_registry
 
 def fuzz(settings: Settings, output: CommandOutput) -> Report:
     """Fuzzes and examines within the time-box."""
+    check_paper(settings)
     if settings.engine == "gandalf":
         with sessions_of(settings, output) as sessions:
             first = next(iter(sessions.values()))
@@ -56,17 +56,8 @@ def fuzz_target(session: Session, settings: Settings, end: float, share: float =
     A counted run has no deadline and grows no models: nothing in it depends on the clock.
     """
     seed = _seed(settings)
-    trees = MocoOptions(nodes=settings.tests_count, seed=seed, oracles=settings.oracles, timeout=settings.timeout)
-    models = MocoEngine(session, trees, settings.models)
-    calls = FuzzOptions(
-        tests=settings.tests_count,
-        patterns=settings.api,
-        disabled=settings.disable,
-        oracles=settings.oracles,
-        timeout=settings.timeout,
-        schedule=settings.schedule,
-        grow=settings.grow,
-    )
+    models = MocoEngine(session, trees_options(settings, seed), settings.models)
+    calls = calls_options(settings)
     engine = models if settings.engine == "moco" else CallEngine(session, calls, models, share)
     [triaged] = _worked(engine, settings, seed, end)
     if triaged.bugs and not session.stopped():
@@ -92,17 +83,7 @@ def fuzz_target(session: Session, settings: Settings, end: float, share: float =
 
 def fuzz_libraries(sessions: Mapping[Library, Session], settings: Settings, end: float) -> Report:
     """Fuzzes models that several libraries compute until the clock says `end`, and examines library by library."""
-    beta, gamma, delta = settings.reward
-    options = GandalfOptions(
-        graphs=settings.tests_count,
-        domains=settings.domain,
-        models=settings.models,
-        guidance=settings.guidance,
-        beta=beta,
-        gamma=gamma,
-        delta=delta,
-    )
-    engine = GandalfEngine(sessions, options)
+    engine = GandalfEngine(sessions, graphs_options(settings))
     triaged = dict(zip(sessions, _worked(engine, settings, _seed(settings), end), strict=True))
     paths, fuzzed = {}, engine.report
     for library, session in sessions.items():

@@ -68,7 +68,7 @@ def _figures(knowledge: Knowledge) -> dict[str, Any]:
         "with an example that works": sum(bool(each.returns) for each in facts),
         "with a documented bound": sum(any(p.bounds or p.choices for p in each.parameters) for each in facts),
         "with a relation between parameters": sum(bool(each.relations) for each in facts),
-        "definitions compared by": knowledge.embedding or "nothing",
+        "definitions compared by": knowledge.embedding or "their words",
         "left for the next time": len(knowledge.unfinished),
     }
 

@@ -46,6 +46,8 @@ def run(settings: Settings, output: CommandOutput) -> Report:
     Raises UserError where no test ran although there was something to fuzz.
     """
     began = time.monotonic()
+    if settings.paper:
+        raise UserError("`run` follows no paper to the letter", "leave out `paper`, or call `nightfuzz fuzz --paper`")
     if settings.changed and not (settings.tests or settings.docs or settings.models):
         raise UserError("--changed looks at your own seeds, and none are named", "add --tests DIR, say")
     specs = [settings.target, *([] if settings.baseline is None else [settings.baseline])]

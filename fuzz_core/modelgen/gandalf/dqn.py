@@ -63,11 +63,20 @@ class Dqn(Epsilon):
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
         """Remembers the choices, and learns once for each, from a batch of what it remembers."""
-        returned = reward * sum(self.discount**step for step in range(len(chosen)))
-        self.least, self.most = min(self.least, returned), max(self.most, returned)
+        self.told_each(chosen, [reward] * len(chosen))
+
+    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+        """See `Guidance`."""
+        returned = 0.0
+        for reward in reversed(rewards):
+            returned = reward + self.discount * returned
+            self.least, self.most = min(self.least, returned), max(self.most, returned)
         pairs = [(self.places[before], self.places[name]) for before, name in chosen]
         follow = {before for before, _ in pairs}
-        self.memory.extend(Memory(before, name, reward, name not in follow) for before, name in pairs)
+        self.memory.extend(
+            Memory(before, name, reward, name not in follow)
+            for (before, name), reward in zip(pairs, rewards, strict=True)
+        )
         for _ in pairs:
             self._learn()
 

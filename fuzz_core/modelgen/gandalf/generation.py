@@ -30,7 +30,8 @@ class Options(NamedTuple):
 
     start: how often another input operator begins a path of its own. merge: how often a further operand is a tensor
     of the graph, where one fits, and no new data. constant: how often a kernel or bias is one constant. ordered: how
-    often an operator follows another as the grammar's order has it, and not merely as shapes allow. sizes: those that
+    often an operator follows another as the grammar's order has it, and not merely as shapes allow. binding: whether
+    nothing follows an operator there that the order does not name. sizes: those that
     dimensions of new data have, instead of SIZES and OTHER, where there are any.
     """
 
@@ -41,6 +42,7 @@ class Options(NamedTuple):
     merge: float = 0.8
     constant: float = 0.1
     ordered: float = 0.5
+    binding: bool = False
     sizes: tuple[int, ...] = ()
 
 
@@ -124,6 +126,8 @@ class _Growing:
         """Puts an operator behind a tensor, or on new data where there is none; says whether any could be."""
         every = _behind(self.tensors[source], operators) if source else operators
         before = self.nodes[int(source[1:])][1] if source else None
+        if before is not None and self.options.binding:
+            return self._one_of(self.order.named(before, every), source, guide)
         if before is not None and self.rng.chance(self.options.ordered):
             ordered = self.order.among(before, every)
             return self._one_of(ordered, source, guide) or self._one_of(every, source, guide)
@@ -143,8 +147,15 @@ class _Growing:
         """Every node that nothing follows and that is no end gets one."""
         names = {each.name for each in operators}
         for place in self.graph().leaves:
-            if self.nodes[place][1].name not in names and self.follow(f"n{place}", operators, guide):
+            if self.nodes[place][1].name not in names and self._ended(f"n{place}", operators, guide):
                 self._forget_wrong()
+
+    def _ended(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
+        """Puts an end behind a tensor. A path ends whatever follows its last operator by the production rules."""
+        if self.follow(source, operators, guide):
+            return True
+        every = _behind(self.tensors[source], operators) if self.options.binding else ()
+        return self._one_of(every, source, guide)
 
     def _forget_wrong(self) -> None:
         """Nothing takes the result of what ends a path for being wrong alone."""

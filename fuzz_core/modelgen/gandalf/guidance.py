@@ -30,8 +30,23 @@ class Guidance(Protocol):
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
         """What a graph with these choices, in order, was worth (equation 3); less than nothing for a repeated one."""
 
+    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+        """What each of the choices was worth by itself (algorithm 1, line 9)."""
 
-class Alike:
+
+class Whole:
+    """What a graph was worth is the most that any of its choices was."""
+
+    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+        """See `Guidance`."""
+        raise NotImplementedError
+
+    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+        """See `Guidance`."""
+        self.told(chosen, max(rewards, default=0.0))
+
+
+class Alike(Whole):
     """All choices are alike: the random guidance of CRADLE and MUFFIN."""
 
     again = 1.0
@@ -47,7 +62,7 @@ class Alike:
         """Learns nothing."""
 
 
-class Epsilon:
+class Epsilon(Whole):
     """SelectAction of algorithm 1: random by `epsilon`, else the best by half, and else one of the `top` best."""
 
     again = 1.0
@@ -82,7 +97,11 @@ class QLearning(Epsilon):
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
         """Every choice is worth the graph's reward and the best that may follow it."""
-        for before, name in reversed(chosen):
+        self.told_each(chosen, [reward] * len(chosen))
+
+    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+        """See `Guidance`."""
+        for (before, name), reward in reversed(list(zip(chosen, rewards, strict=True))):
             self.learn(self.values, before, name, reward + self.discount * max(self.values[name].values(), default=0.0))
 
     def learn(self, values: defaultdict[str, dict[str, float]], before: str, name: str, target: float) -> None:
@@ -104,13 +123,17 @@ class DoubleQ(QLearning):
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
         """One of the tables learns, by chance."""
+        self.told_each(chosen, [reward] * len(chosen))
+
+    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+        """See `Guidance`."""
         own, other = (self.values, self.others) if self.rng.chance(0.5) else (self.others, self.values)
-        for before, name in reversed(chosen):
+        for (before, name), reward in reversed(list(zip(chosen, rewards, strict=True))):
             best = max(own[name], key=own[name].__getitem__, default="")
             self.learn(own, before, name, reward + self.discount * other[name].get(best, 0.0))
 
 
-class Mcmc:
+class Mcmc(Whole):
     """LEMON's: operators take over from each other by Metropolis and Hastings, by the rank of what each has brought.
 
     The lowest of n ranks is accepted by (1 - 3/n)^n, about a twentieth (Chen et al., Classfuzz, PLDI 2016).
@@ -142,7 +165,7 @@ class Mcmc:
             self.worth[name] += max(0.0, reward)
 
 
-class Genetic:
+class Genetic(Whole):
     """AUDEE's: graphs follow children of the best ones so far. kept: of these; mutated: how often a gene is."""
 
     again = 1.0
@@ -165,7 +188,7 @@ class Genetic:
         self.plan = one[: self.rng.between(0, len(one))] + other[self.rng.between(0, len(other)) :]
 
 
-class Bandit:
+class Bandit(Whole):
     """An upper confidence bound for each pair of operators: what it has brought, and more the less it was tried."""
 
     again = 1.0

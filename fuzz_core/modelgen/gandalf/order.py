@@ -39,12 +39,14 @@ class Order:
 
     def among(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
         """Those of the candidates that follow this operator in programs, else those that do by review, else all."""
+        return self.named(before, candidates) or candidates
+
+    def named(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
+        """Those that a production rule names: in programs they follow this operator, else they do by review."""
         seen, reviewed = self.mined.get(before.name, {}), self.families.get(before.family, ())
-        return (
-            [each for each in candidates if each.name in seen]
-            or [each for each in candidates if each.family in reviewed]
-            or candidates
-        )
+        return [each for each in candidates if each.name in seen] or [
+            each for each in candidates if each.family in reviewed
+        ]
 
 
 def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) -> dict[str, dict[str, Seen]]:

@@ -1,11 +1,12 @@
-"""Constants as source and back: what an expression of a program stands for, found from its syntax, never executed."""
+"""Expressions as values and back: an expression is parsed and computed here, from its syntax, and never executed."""
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.spelling import literal
@@ -65,7 +66,27 @@ def same(one: object, other: object) -> bool:
     return written(one) == written(other)
 
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (float,),
+    "bool": (bool,),
+    "str": (str,),
+    "tuple": (tuple, list),
+    "list": (tuple, list),
+}
+COMPARES: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.eq,
+    ast.IsNot: operator.ne,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -74,34 +95,71 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
 }
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
     ast.Not: operator.not_,
 }
 
 
-def constant(node: ast.expr) -> Any:
-    """The constant that a piece of syntax stands for. Raises ValueError, TypeError or ArithmeticError: none."""
+def constant(node: ast.expr, names: Mapping[str, Any] = {}) -> Any:
+    """Return what a piece of syntax comes to. Lists of numbers and tuples of them compare as equal.
+
+    Args:
+        names: values of the names in it.
+
+    Raises:
+        ValueError, TypeError, ArithmeticError: it is no constant, or these values give nothing.
+    """
+
+    def of(part: ast.expr) -> Any:
+        return constant(part, names)
+
     match node:
         case ast.Constant(value=value):
             return value
+        case ast.Name(id=name) if name in names:
+            return names[name]
         case ast.Tuple(elts=items):
-            return tuple(map(constant, items))
+            return tuple(map(of, items))
         case ast.List(elts=items):
-            return list(map(constant, items))
+            return list(map(of, items))
         case ast.Dict(keys=keys, values=items) if None not in keys:
-            return {constant(key): constant(item) for key, item in zip(keys, items, strict=True) if key is not None}
-        case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
-            return _UNARY[type(op)](_number(constant(operand)))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _calculated(op, _number(constant(left)), _number(constant(right)))
+            return {of(key): of(item) for key, item in zip(keys, items, strict=True) if key is not None}
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not of(operand)
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in UNARY:
+            return UNARY[type(op)](_number(of(operand)))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
+            return _calculated(op, _number(of(left)), _number(of(right)))
+        case ast.BoolOp(op=op, values=parts):
+            return (all if isinstance(op, ast.And) else any)(map(of, parts))
+        case ast.Compare(left=first, ops=ops, comparators=others) if all(type(op) in COMPARES for op in ops):
+            parts = [_comparable(of(each)) for each in (first, *others)]
+            return all(COMPARES[type(op)](*pair) for op, *pair in zip(ops, parts, parts[1:], strict=False))
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]):
             return float(text)
+        case ast.Call(func=ast.Name(id="len"), args=[part], keywords=[]):
+            return len(of(part))
+        case ast.Call(func=ast.Name(id="isinstance"), args=[part, kinds], keywords=[]):
+            return isinstance(of(part), types_of(kinds))
     raise ValueError("no constant")
 
 
+def types_of(node: ast.expr) -> tuple[type, ...]:
+    """Return the types that the second argument of `isinstance` names. Raises ValueError for any but TYPES."""
+    listed = node.elts if isinstance(node, ast.Tuple) else [node]
+    if not listed or not all(isinstance(name, ast.Name) and name.id in TYPES for name in listed):
+        raise ValueError(f"isinstance knows {', '.join(TYPES)} alone")
+    return tuple(chain.from_iterable(TYPES[name.id] for name in listed if isinstance(name, ast.Name)))
+
+
+def _comparable(value: Any) -> Any:
+    return tuple(map(_comparable, value)) if isinstance(value, list | tuple) else value
+
+
 def _number(value: object) -> Any:
+    """Arithmetic is of numbers alone: text repeated a billion times is no constant."""
     if not isinstance(value, int | float | complex) or (isinstance(value, int) and abs(value) > MAX_NUMBER):
         raise ValueError("no number, or too large")
     return value
@@ -110,4 +168,4 @@ def _number(value: object) -> Any:
 def _calculated(op: ast.operator, left: Any, right: Any) -> Any:
     if isinstance(op, ast.Pow) and (isinstance(right, complex) or abs(right) > MAX_EXPONENT):
         raise ValueError("too large a power")
-    return _BINARY[type(op)](left, right)
+    return BINARY[type(op)](left, right)

@@ -12,6 +12,7 @@ from fuzz_core.modelgen.moco.nodes import (
     PENDING,
     REFUSED,
     RESOURCES,
+    SKIPPED,
     SYNTAX,
     TRAINING,
     Node,
@@ -25,6 +26,7 @@ COLOURS: Mapping[str, str] = {
     SYNTAX: "#6a1b9a",
     RESOURCES: "#ef6c00",
     FINDING: "#c62828",
+    SKIPPED: "#9e9e9e",
     PENDING: "#ffffff",
 }
 # A wider level ends with a count. GitHub renders at most 500 edges and 50,000 characters.

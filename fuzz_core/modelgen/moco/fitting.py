@@ -73,18 +73,17 @@ def kinds(value: Any) -> Iterator[tuple[tuple[int, ...], str]]:
         for each in value:
             yield from kinds(each)
     elif is_kind(value):
-        yield value[:2]
+        yield value
 
 
 def is_kind(value: Any) -> bool:
-    """Whether a value is a shape and a dtype; the number of which the tensor is full may follow."""
+    """Whether a value is a shape and a dtype."""
     return (
         isinstance(value, tuple)
-        and len(value) in (2, 3)
+        and len(value) == 2
         and isinstance(value[0], tuple)
         and all(type(size) is int and size >= 0 for size in value[0])
         and isinstance(value[1], str)
-        and all(type(number) is int for number in value[2:])
     )
 
 
@@ -131,9 +130,7 @@ def tensors(fit: Fit, seed: int) -> tuple[Value, ...] | None:
 def _tensor(value: Any, seed: int) -> Value:
     if isinstance(value, list):
         return Seq("list", tuple(_tensor(each, seed) for each in value))
-    shape, dtype, *full = value
-    if full:
-        return Tensor(dtype, shape, Fill("constant", float(full[0]), float(full[0])))
+    shape, dtype = value
     if DTYPES[dtype].kind in ("int", "uint", "bool"):
         width = max(DTYPES[dtype].bits // 8, 1)
         return Tensor(dtype, shape, Fill("values", data=bytes([0] * width + [1] + [0] * (width - 1))))

@@ -9,10 +9,9 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.moco.adaptation import as_written, fitted
 from fuzz_core.modelgen.moco.calls import parsed
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
-from fuzz_core.modelgen.moco.fitting import CLASS
 from fuzz_core.modelgen.moco.names import Names
-from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, GENERATED, ORIGINAL, REPLACED, Arrival, Node
-from fuzz_core.modelgen.moco.operators import Mutant, Taste, checks, extreme, extreme_input, generated, replaced
+from fuzz_core.modelgen.moco.nodes import CHECKED, GENERATED, ORIGINAL, REPLACED, Arrival, Node
+from fuzz_core.modelgen.moco.operators import Mutant, Taste, checks, generated, replaced
 from fuzz_core.modelgen.moco.program import INPUT, Block, Call, Program
 from fuzz_core.modelgen.moco.pruning import equivalence, sample
 from fuzz_core.modelgen.moco.writing import described
@@ -25,21 +24,23 @@ class Options(NamedTuple):
     """How a tree grows. times_mt: mutants of a block by AR or RG. times_bc: of each of them that works, by BC.
     keep: the share of each equivalence class that goes on. widest: how many nodes of a level may, 0 for all.
 
-    Beyond the paper, where 0, 1, 1 and 0 are as there. times_ev: mutants by EV of each that works. fresh: how much
+    Beyond the paper, where 0, 0, 1, 1, 0 and 0 are as there. widest: bounds levels, so that large programs grow deep.
+    times_ev: extreme values of each that works, outside of the tree (`campaign.moco.extremes`). fresh: how much
     likelier AR chooses an api that no program of the tree has executed than its similarity says, less so each time it
     fails; favoured: how much likelier still one such api in eight, other ones in each tree. fitted: how often a layer
     that might take a block's place as it is gets inputs made for it; those that might not always do, and none does
-    where this is 0.
+    where this is 0. same_check: how often a tree does the same BC, 0 for no limit.
     """
 
     times_mt: int = 4
     times_bc: int = 1
     times_ev: int = 6
     keep: float = 0.5
-    widest: int = 0
+    widest: int = 8
     fresh: float = 8.0
     favoured: float = 8.0
     fitted: float = 0.2
+    same_check: int = 4
 
 
 class Child(NamedTuple):
@@ -96,19 +97,15 @@ def children(
     return list(found.values())
 
 
-def negatives(ground: Ground, base: Node, operator: str = CHECKED, arrival: Arrival | None = None) -> list[Child]:
-    """What BC or EV can make of the block of a node that works, in random order. arrival: what it got."""
+def negatives(ground: Ground, base: Node) -> list[Child]:
+    """Return what BC can make of the block of a node that works, in random order."""
     facts = ground.facts(base.api)
     if facts is None:
         return []
-    rng = Rng(derive(ground.seed, "negatives", operator, base.number))
+    rng = Rng(derive(ground.seed, "negatives", CHECKED, base.number))
     call = call_of(ground.program, base)
     plain = ground.names.resolved(call)
-    mutants = checks(plain, facts, rng) if operator == CHECKED else extreme(plain, facts)
-    found = [_in_words(mutant, plain, call) for mutant in mutants]
-    if operator == EXTREME:
-        # No program has these calls, whether the library has such a class or not.
-        found += extreme_input(call, arrival, CLASS)
+    found = [_in_words(mutant, plain, call) for mutant in checks(plain, facts, rng)]
     block = ground.program.blocks[_place(ground.program, base.block)]
     return [_child(ground, block, mutant) for mutant in sample(found, len(found), rng)]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, same
-from fuzz_core.modelgen.moco.facts import Bounds, Origin, Parameter
+from fuzz_core.modelgen.moco.facts import Bounds, Knowledge, Origin, Parameter
 
 # What is said where users read it, or declared. What an error says the library checks already; a guess is no bound.
 DOCUMENTED = frozenset({"op definition", "schema", "annotation", "docstring"})
@@ -17,6 +17,30 @@ SURE = 0.5
 def documented(origin: Origin | None) -> bool:
     """Whether a fact is documented, so that a library that does not keep to it is wrong."""
     return origin is not None and origin.source in DOCUMENTED and origin.confidence >= SURE
+
+
+def with_model_ranges(knowledge: Knowledge) -> Knowledge:
+    """The knowledge, in which ranges that a language model has read in documents count as documented (MoCo, III-C)."""
+    return knowledge.model_copy(
+        update={
+            "apis": {
+                name: facts.model_copy(update={"parameters": tuple(map(_believed, facts.parameters))})
+                for name, facts in knowledge.apis.items()
+            }
+        }
+    )
+
+
+def _believed(parameter: Parameter) -> Parameter:
+    bounds = tuple(each.model_copy(update={"origin": _documented(each.origin)}) for each in parameter.bounds)
+    origin = parameter.choices_origin
+    return parameter.model_copy(
+        update={"bounds": bounds, "choices_origin": None if origin is None else _documented(origin)}
+    )
+
+
+def _documented(origin: Origin) -> Origin:
+    return origin.model_copy(update={"source": "docstring"}) if origin.source == "llm" else origin
 
 
 def known(parameter: Parameter) -> list[Any]:

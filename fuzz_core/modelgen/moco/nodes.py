@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 ROOT, ORIGINAL, REPLACED, GENERATED, CHECKED, EXTREME = "root", "original", "AR", "RG", "BC", "EV"
-# What became of a node; "" where it has not been run.
+# What became of a node; "" where it has not been run. SKIPPED: there was nothing to run.
 PENDING = ""
-OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING = (
+OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED = (
     "ok",
     "refused",
     "misfit",
@@ -16,8 +16,9 @@ OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING = (
     "syntax",
     "resources",
     "finding",
+    "skipped",
 )
-STATES = (OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING)
+STATES = (OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED)
 
 
 class Arrival(NamedTuple):
@@ -40,8 +41,9 @@ class Node(NamedTuple):
 
     parent: None for the root. level: how many steps are inserted. block: the one that was chosen in this level's step,
     None for the root; the other blocks of the step are as in the seed. call: that block's call as text. operator:
-    `root`, `original`, `AR`, `RG`, `BC` or `EV`. parameter, old, new: what it changed, from which expression to which.
-    line: where the block stands in the seed. positive: whether it is to run. base: of a BC or EV node, the sibling
+    `root`, `original`, `AR`, `RG` or `BC` (`EV` in older trees). parameter, old, new: what it changed, from
+    which expression to which.
+    line: where the block stands in the seed. positive: whether it is to run. base: of a BC node, the sibling
     whose block it changed. equivalence: its class for pruning. kept: whether it has children, None until its level is
     pruned. arrives: what its program brought to the blocks of the next step.
     """

@@ -1,4 +1,4 @@
-"""The mutation operators on code blocks: AR, RG and BC (MoCo 2024, section III-C), and EV, beyond it.
+"""The mutation operators on code blocks: AR, RG and BC (MoCo 2024, section III-C).
 
 Pure: randomness is injected.
 """
@@ -13,10 +13,8 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.moco.calls import broken, parameters, value, with_value
 from fuzz_core.modelgen.moco.candidates import others, outside
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
-from fuzz_core.modelgen.moco.extreme_inputs import extreme_inputs
-from fuzz_core.modelgen.moco.extremes import extremes
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
-from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, GENERATED, REPLACED, Arrival
+from fuzz_core.modelgen.moco.nodes import CHECKED, GENERATED, REPLACED, Arrival
 from fuzz_core.modelgen.moco.program import Call
 from fuzz_core.modelgen.moco.replacement import fitting_in, replacement
 
@@ -92,7 +90,7 @@ def replaced(
         if _replaces(facts, own, arrival) and not (_is_fitted(facts, own, taste) and rng.chance(taste.between)):
             made = replacement(call, own, facts, arrival)
         if made is None and _is_fitted(facts, own, taste):
-            made = fitting_in(call, own, facts, taste.fitted, rng, taste.failed.get(api, 0))
+            made = fitting_in(call, own, facts, taste.fitted, rng)
         if made is not None:
             return Mutant(made._replace(spelled=spell(api)), REPLACED, "", call.api, api)
     return None
@@ -113,9 +111,8 @@ def similar(
 ) -> dict[str, float]:
     """The apis that may take a block's place, with their similarity: of its kind, for such an input and result.
 
-    An api that nobody has seen work has no ranks and no result, and takes nobody's place as it is; nor does one that
-    has to be applied to several tensors. Those that are not listed as similar are less so than all that
-    are, and never out of reach.
+    An api that was never seen to work takes no place. One that has to be applied to several tensors takes a place only
+    with inputs of its own. An api that is not listed as similar is less likely than all that are listed.
     """
     own = knowledge.apis.get(call.api)
     if own is None:
@@ -131,13 +128,12 @@ def similar(
 def _is_fitted(facts: Facts, own: Facts, taste: Taste) -> bool:
     """Whether a layer can stand in the place of one that gives a tensor, with what makes it fit.
 
-    So can a function of several tensors, and one that nobody has seen give anything: they are not applied to an
-    activation alone.
+    So can a function of several tensors: it is not applied to an activation alone.
     """
     tensor = own.kind == "class" and own.returns in ("", "tensor")
     several = any(each.dtype == "tensor" and each.name in facts.example for each in parameters(facts))
-    unseen = not (facts.inputs or facts.returns)
-    return bool(taste.fitted) and tensor and (facts.kind == "class" or several or unseen)
+    seen = bool(facts.inputs or facts.takes)
+    return bool(taste.fitted) and tensor and seen and (facts.kind == "class" or several)
 
 
 def _replaces(facts: Facts, own: Facts, arrival: Arrival | None) -> bool:
@@ -185,18 +181,6 @@ def checks(call: Call, facts: Facts, rng: Rng) -> Iterator[Mutant]:
         for value_, why in outside(parameter, _current(call, facts, parameter), rng):
             changed = with_value(call, facts, parameter.name, written(value_))
             yield _changed(call, changed, facts, parameter.name, CHECKED)._replace(positive=False, why=why)
-
-
-def extreme(call: Call, facts: Facts) -> Iterator[Mutant]:
-    """All that EV can make of a call: one parameter at an end of its type, see `moco.extremes`."""
-    for name, changed in extremes(call, facts):
-        yield _changed(call, changed, facts, name, EXTREME)._replace(positive=False)
-
-
-def extreme_input(call: Call, arrival: Arrival | None, name: str) -> Iterator[Mutant]:
-    """All that EV can make of what a layer is called with, see `moco.extreme_inputs`."""
-    for which, before, words, changed in extreme_inputs(call, arrival, name):
-        yield Mutant(changed, EXTREME, which, before, words, positive=False)
 
 
 def _free(facts: Facts) -> list[Parameter]:

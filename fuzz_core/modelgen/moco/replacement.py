@@ -11,10 +11,9 @@ from fuzz_core.modelgen.moco.candidates import some
 from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.fitting import fit_of, kinds
-from fuzz_core.modelgen.moco.guessing import guessed_arguments, guessed_inputs
 from fuzz_core.modelgen.moco.legality import legal
 from fuzz_core.modelgen.moco.nodes import Arrival
-from fuzz_core.modelgen.moco.program import INPUT, Argument, Call, Fit
+from fuzz_core.modelgen.moco.program import INPUT, Argument, Call
 
 
 def replacement(call: Call, own: Facts, facts: Facts, arrival: Arrival | None) -> Call | None:
@@ -26,17 +25,20 @@ def replacement(call: Call, own: Facts, facts: Facts, arrival: Arrival | None) -
     return _first(call, facts, fixed, (_taken_over(call, own, facts), {}))
 
 
-def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng, failed: int = 0) -> Call | None:
-    """Like `replacement`, of a layer that gets inputs as it was seen to work: with arguments as then, or with as many
-    of the block's as it can have. What was not seen to work, or on large inputs alone, is guessed.
+def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng) -> Call | None:
+    """Like `replacement`, for a layer that gets the inputs with which it was seen to work.
 
-    fitted: the program's name for the class that makes the inputs. failed: how often that did not work so far.
+    Half of the calls have the arguments of then, half as many of the block's arguments as the layer can have.
+
+    Args:
+        fitted: the program's name for the class that makes the inputs.
+
+    Returns:
+        The call, or None if the layer was not seen to work, or on large inputs alone.
     """
     fit = fit_of(facts, fitted, rng)
-    # What is recorded alone need not work here.
-    if fit is None or (failed and not facts.inputs and rng.chance(0.5)):
-        guess = _first(call, facts, {}, [guessed_arguments(facts)])
-        return guess and guess._replace(fit=Fit(fitted, guessed_inputs(facts, rng, failed), facts.kind == "function"))
+    if fit is None:
+        return None
     taken = [{**facts.example, **_taken_over(call, own, facts)}] if rng.chance(0.5) else []
     first = next(shape for text in fit.inputs for shape, _ in kinds(meaning(text)))
     made = _first(call, facts, bound(facts, first), (*taken, facts.example))

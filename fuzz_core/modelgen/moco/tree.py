@@ -10,12 +10,9 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.generation import Child, Ground, Options, call_of, children, negatives, steps_of
 from fuzz_core.modelgen.moco.names import Names
-from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, OK, ORIGINAL, PENDING, ROOT, STATES, Node, Result
+from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, PENDING, ROOT, STATES, Node, Result
 from fuzz_core.modelgen.moco.program import Block, Call, Program
 from fuzz_core.modelgen.moco.pruning import survivors
-
-# How often a tree does the same BC or EV: a library checks its arguments whatever comes before the layer.
-ENOUGH = {CHECKED: 4, EXTREME: 1}
 
 
 class Tree:
@@ -86,7 +83,7 @@ class Tree:
         return self.nodes[number]
 
     def tell(self, number: int, result: Result) -> None:
-        """What became of a node that was handed out. Of one that works, BC and EV may make further nodes of this level.
+        """What became of a node that was handed out. Of one that works, BC may make further nodes of this level.
 
         Raises UserError for a node that is not out, and for a state that there is not.
         """
@@ -99,8 +96,7 @@ class Tree:
         self._change(node._replace(state=result.state, why=result.why, arrives=arrives))
         self._count(self.nodes[number])
         if node.positive and result.state == OK and node.operator not in (ROOT, ORIGINAL):
-            self._check(node, CHECKED, self.ground.options.times_bc)
-            self._check(node, EXTREME, self.ground.options.times_ev)
+            self._check(node)
 
     def _count(self, node: Node) -> None:
         """Remembers what became of a node's api."""
@@ -161,16 +157,17 @@ class Tree:
         self.level += bool(kept)
         return bool(kept)
 
-    def _check(self, base: Node, operator: str, times: int) -> None:
-        """BC or EV on a block that works: what this tree has done least often; no two siblings are the same."""
-        parent = self.nodes[base.parent or 0]
+    def _check(self, base: Node) -> None:
+        """BC on a block that works: what this tree has done least often; no two siblings are the same."""
+        parent, times = self.nodes[base.parent or 0], self.ground.options.times_bc
         there = {(node.block, node.call) for node in self._below(parent)}
-        arrival = parent.arrives.get(-1 if base.block is None else base.block)
-        made = negatives(self.ground, base, operator, arrival) if times else ()
+        made = negatives(self.ground, base) if times else ()
         new = [each for each in made if (each.block.number, each.mutant.call.written) not in there]
         new.sort(key=lambda each: self._checked[each.equivalence, each.mutant.new])
+        # A library checks its arguments whatever comes before the layer.
+        most = self.ground.options.same_check
         for child in new[:times]:
-            if self._checked[child.equivalence, child.mutant.new] < ENOUGH[operator]:
+            if not most or self._checked[child.equivalence, child.mutant.new] < most:
                 self._grow(child, parent, base.number)
 
     def _below(self, parent: Node) -> list[Node]:

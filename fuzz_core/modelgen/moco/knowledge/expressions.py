@@ -3,41 +3,12 @@
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fuzz_core.modelgen.moco.constants import BINARY, COMPARES, UNARY, constant, types_of
+
 MAX_LENGTH = 500
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "int": int,
-    "float": float,
-    "bool": bool,
-    "str": str,
-    "tuple": (tuple, list),
-    "list": (tuple, list),
-}
-_COMPARES: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.eq,
-    ast.IsNot: operator.ne,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-}
-_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-_UNARY: dict[type, Callable[[Any], Any]] = {ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos}
 
 
 def read(text: str) -> ast.expr:
@@ -70,15 +41,15 @@ def holds(tree: ast.expr, values: Mapping[str, Any]) -> bool | None:
     lengths = {len(value) for value in known.values() if isinstance(value, tuple | list)}
     try:
         if not lengths or _has_structure(tree):
-            return bool(_value(tree, known))
-        return all(_value(tree, each) for each in _elements(known, lengths))
-    except (TypeError, ValueError, KeyError, ArithmeticError):
+            return bool(constant(tree, known))
+        return all(constant(tree, each) for each in _elements(known, lengths))
+    except (TypeError, ValueError, ArithmeticError):
         return None
 
 
 def value(tree: ast.expr, values: Mapping[str, Any]) -> Any:
-    """What it comes to. Raises TypeError, ValueError, KeyError or ArithmeticError where these values give nothing."""
-    return _value(tree, values)
+    """What it comes to. Raises TypeError, ValueError or ArithmeticError where these values give nothing."""
+    return constant(tree, values)
 
 
 def constants(definitions: Mapping[str, str]) -> dict[str, Any]:
@@ -111,66 +82,20 @@ def _check(node: ast.expr) -> None:
     match node:
         case ast.Name() | ast.Constant(value=bool() | int() | float() | str() | None):
             return
-        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARES for op in ops):
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in COMPARES for op in ops):
             parts = [left, *others]
         case ast.BoolOp(values=parts) | ast.Tuple(elts=parts) | ast.List(elts=parts):
             pass
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY and not isinstance(op, ast.Pow):
             parts = [left, right]
-        case ast.UnaryOp(op=op, operand=part) if type(op) in _UNARY:
+        case ast.UnaryOp(op=op, operand=part) if type(op) in UNARY:
             parts = [part]
         case ast.Call(args=[part], keywords=[]) if _is_call(node, "len"):
             parts = [part]
         case ast.Call(args=[part, kinds], keywords=[]) if _is_call(node, "isinstance"):
-            _kinds(kinds)
+            types_of(kinds)
             parts = [part]
         case _:
             raise ValueError(f"{type(node).__name__} is not allowed in a constraint")
     for part in parts:
         _check(part)
-
-
-def _kinds(node: ast.expr) -> tuple[type, ...]:
-    names = node.elts if isinstance(node, ast.Tuple) else [node]
-    if not names or not all(isinstance(name, ast.Name) and name.id in _TYPES for name in names):
-        raise ValueError(f"isinstance knows {', '.join(_TYPES)} alone")
-    kinds = (_TYPES[name.id] for name in names if isinstance(name, ast.Name))
-    return tuple(chain.from_iterable(kind if isinstance(kind, tuple) else (kind,) for kind in kinds))
-
-
-def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    match node:
-        case ast.Constant(value=value):
-            return value
-        case ast.Name(id=name):
-            return values[name]
-        case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return tuple(_value(part, values) for part in parts)
-        case ast.BoolOp(op=ast.And(), values=parts):
-            return all(_value(part, values) for part in parts)
-        case ast.BoolOp(values=parts):
-            return any(_value(part, values) for part in parts)
-        case ast.UnaryOp(op=op, operand=part):
-            return _UNARY[type(op)](_value(part, values))
-        case ast.BinOp(left=left, op=op, right=right):
-            return _ARITHMETIC[type(op)](_number(_value(left, values)), _number(_value(right, values)))
-        case ast.Compare():
-            return _compared(node, values)
-        case ast.Call(args=[part]):
-            return len(_value(part, values))
-        case ast.Call(args=[part, kinds]):
-            return isinstance(_value(part, values), _kinds(kinds))
-    raise ValueError(f"{type(node).__name__} is not allowed in a constraint")
-
-
-def _number(value: Any) -> Any:
-    """Arithmetic is of numbers alone: text repeated a billion times is no constraint."""
-    if not isinstance(value, int | float):
-        raise TypeError("no number")
-    return value
-
-
-def _compared(node: ast.Compare, values: Mapping[str, Any]) -> bool:
-    operands = [_value(each, values) for each in (node.left, *node.comparators)]
-    pairs = zip(node.ops, operands, operands[1:], strict=False)
-    return all(_COMPARES[type(op)](left, right) for op, left, right in pairs)

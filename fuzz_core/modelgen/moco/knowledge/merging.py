@@ -10,6 +10,7 @@ from fuzz_core.modelgen.moco.knowledge.expressions import constants
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Extractor, seen_calls
 from fuzz_core.modelgen.moco.knowledge.relations import kept, literals
 from fuzz_core.modelgen.moco.knowledge.seen import Seen
+from fuzz_core.modelgen.moco.legality import numbers, within
 
 
 def enriched(facts: Facts, evidence: Evidence, extractors: Iterable[Extractor]) -> Facts:
@@ -61,15 +62,7 @@ def _values(parameter: Parameter, seen: Iterable[Seen]) -> list[Any]:
 
 
 def _inside(parameter: Parameter, value: Any) -> bool:
-    if isinstance(value, tuple | list):
-        return all(_inside(parameter, each) for each in value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return True
-    return all(
-        (each.least is None or value > each.least or (value == each.least and not each.open_least))
-        and (each.most is None or value < each.most or (value == each.most and not each.open_most))
-        for each in parameter.bounds
-    )
+    return all(within(bounds, number) for bounds in parameter.bounds for number in numbers(value))
 
 
 def _among(parameter: Parameter, value: Any) -> bool:

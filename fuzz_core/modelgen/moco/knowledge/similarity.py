@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Levenshtein
 
 from fuzz_core.modelgen.moco.facts import Facts
@@ -18,15 +19,15 @@ Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
 def with_similar(facts: Sequence[Facts], encoder: Encoder | None, kept: int = KEPT) -> list[Facts]:
     """Each api with the `kept` most similar others of its kind above 0, of those that something is known to work of.
 
-    Without an encoder parameters alone count.
+    Without an encoder, the cosine is replaced by the share of words that two definitions have in common.
     """
     words = [words_of(each) for each in facts]
-    cosines = _cosines([each.definition for each in facts], encoder) if encoder is not None else None
+    alike = _alike([each.definition for each in facts], encoder)
     works = [bool(each.inputs) for each in facts]
     done = []
     for row, each in enumerate(facts):
         rates = np.array([correctness(words[row], other) for other in words])
-        scores = rates if cosines is None else (cosines[row] + rates) / 2
+        scores = (alike[row] + rates) / 2
         order = [
             place
             for place in np.argsort(-scores, kind="stable")
@@ -50,8 +51,13 @@ def correctness(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
     return (len(reference) - wrong) / len(reference)
 
 
-def _cosines(texts: Sequence[str], encoder: Encoder) -> NDArray[np.float32]:
-    rows = encoder(texts)
-    cosines: NDArray[np.float32] = np.clip(rows @ rows.T, -1.0, 1.0)
+def _alike(texts: Sequence[str], encoder: Encoder | None) -> NDArray[np.float32]:
+    """Return how alike two texts are, for each pair, 0 where one of them is empty."""
+    alike: NDArray[np.float32]
+    if encoder is None:
+        alike = (process.cdist(texts, texts, scorer=fuzz.token_set_ratio) / 100).astype(np.float32)
+    else:
+        rows = encoder(texts)
+        alike = np.clip(rows @ rows.T, -1.0, 1.0)
     known = np.array([bool(text) for text in texts])
-    return np.where(np.outer(known, known), cosines, np.float32(0.0))
+    return np.where(np.outer(known, known), alike, np.float32(0.0))

@@ -1,0 +1,40 @@
+"""Negative nodes as MoCo judges them (2024, section III-A3): assembled, and by whether their programs run.
+
+A program with an illegal value is to be refused, whatever its block does by itself: the script of a finding ends with
+an assertion that nobody is to reach.
+"""
+
+from __future__ import annotations
+
+from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.quotes import MODE, RuledOut
+from fuzz_core.campaign.moco.judging import Verdicts
+from fuzz_core.execution.replay import ACCEPTED
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.modelgen.moco.facts import Facts
+from fuzz_core.modelgen.moco.legality import documented
+from fuzz_core.modelgen.moco.nodes import Node
+from fuzz_core.oracles.contract import oracle_of
+
+
+def accepted(node: Node, facts: Facts, program: str, alone: Outcome, dialect: Dialect) -> tuple[str, Verdicts]:
+    """The script and the verdict about a program that ran although the value of its negative node is illegal.
+
+    alone: what the block came to by itself.
+    """
+    said = f'{node.parameter} = `{node.new}`, documented: "{_words(node, facts)}" (documentation)'
+    beside = "" if alone.kind == "ok" else f"; the call alone is refused with {alone.name or alone.kind}"
+    outcome = Outcome("exception", RuledOut.__name__, said)
+    verdict = oracle_of("bounds").judge({MODE: outcome}, dialect)
+    ending = f"# The program should have been refused{beside}.\nraise AssertionError({f'{ACCEPTED}: {said}'!r})\n"
+    return f"{program.rstrip()}\n{ending}", [(verdict, outcome)]
+
+
+def _words(node: Node, facts: Facts) -> str:
+    """What the documentation says of the parameter."""
+    parameter = facts.parameter(node.parameter)
+    if parameter is None:
+        return ""
+    origins = [*(each.origin for each in parameter.bounds), parameter.choices_origin, parameter.shape_origin]
+    words = [" ".join(each.text.split()) for each in origins if each is not None and documented(each)]
+    return "; ".join(dict.fromkeys(words)).replace('"', "'")

@@ -1,0 +1,74 @@
+"""Gandalf as published, on real libraries: DQN, binding rules, and relations between libraries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sidecases import side_by_side
+
+from fuzz_core.campaign.gandalf import relating
+from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
+from fuzz_core.campaign.gandalf.findings import violated
+from fuzz_core.campaign.gandalf.looking import DOUBLE, Runs, ran
+from fuzz_core.campaign.gandalf.schedule import Asks
+from fuzz_core.campaign.session import Session
+from fuzz_core.cli.engines import graphs_options
+from fuzz_core.cli.settings import Settings
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.relations import RELATIONS
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
+
+pytestmark = pytest.mark.real
+TABLE = load()
+# One fault for each symptom, in operators of every domain.
+SOWN: dict[str, tuple[Library, str]] = {
+    "relu": ("tensorflow", "tf.nn.relu(x) + 0.01"),
+    "tanh": ("torch", "torch.rsqrt(x)"),
+    "sigmoid": ("torch", "(_ for _ in ()).throw(SystemError('sown'))"),
+}
+# Operators that begin and end paths in every domain.
+AROUND = ("linear", "dense", "conv2d", "flatten", "softmax", "exp", "add", "mean")
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, torch_python: Path, tensorflow_python: Path) -> Iterator[dict[Library, Session]]:
+    with side_by_side(tmp_path / "state", {"torch": torch_python, "tensorflow": tensorflow_python}) as found:
+        yield found
+
+
+def sown() -> dict[str, Operator]:
+    found = dict(TABLE)
+    for name, (library, call) in SOWN.items():
+        spelled = {**TABLE[name].spelled, library: Spelling(call=call)}
+        found[name] = TABLE[name].model_copy(update={"spelled": spelled})
+    return found
+
+
+def test_every_symptom_is_found_and_every_domain_has_findings(sessions: dict[Library, Session]) -> None:
+    options = graphs_options(Settings(engine="gandalf", paper=True, tests_count=30, seed=3))
+    few = {name: each for name, each in sown().items() if name in {*SOWN, *AROUND}}
+    report = fuzz_graphs(sessions, few, replace(options, seconds=None))
+    assert report.graphs == {"cv": 10, "nlp": 10, "asr": 10}
+    assert {symptom for _, symptom in report.symptoms} == {"inconsistency", "crash", "nan or inf"}
+    assert {domain for domain, _ in report.symptoms} == {"cv", "nlp", "asr"}
+    assert not set(report.relations) & {"training", "compiled", "row by row"}
+
+
+def test_a_relation_compares_a_library_with_the_others_where_it_agrees_with_itself(
+    sessions: dict[Library, Session],
+) -> None:
+    graph = Graph(inputs=(Input(shape=(2, 3, 4, 5), seed=5),), nodes=(Node(operator="relu", takes=("x0",), seed=1),))
+    relation = next(each for each in RELATIONS.values() if each.applies_to(TABLE["relu"], "torch"))
+    with sides_of(sessions, sown(), 1) as sides:
+        runs = ran(sides, graph)
+        assert isinstance(runs, Runs)
+        asks = Asks(DOUBLE, {"torch": {0: relation}})
+        assert not list(relating.violations(sides, graph, runs, asks, Counter(), Counter()))
+        between = asks._replace(between=True)
+        (found,) = relating.violations(sides, graph, runs, between, Counter(), Counter())
+        library, finding = violated(sides, graph, found)
+    assert library == "torch" and "# tensorflow" in finding.test.program

@@ -1,0 +1,110 @@
+"""MoCo as published: negative nodes are assembled, and judged by whether their programs run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from windows import PROGRAM, WINDOW
+
+from fuzz_core.campaign.examination import examine
+from fuzz_core.campaign.examiner import TriageOptions
+from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
+from fuzz_core.campaign.moco.plot import MocoOptions
+from fuzz_core.campaign.moco.seeds import Seed, seeds
+from fuzz_core.campaign.papers import MOCO
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir.outcome import Verdict
+from fuzz_core.modelgen.moco.facts import Bounds, Knowledge, Origin, Parameter
+from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind
+from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, REFUSED, Node
+from fuzz_core.oracles.kinds import KINDS
+
+KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW})
+# A planted fault: the library checks nothing any more once a program has begun.
+UNCHECKED = """
+def unchecked(layer, width, stride=1):
+    layer.width, layer.stride = width, stride
+
+fakelib.nn.Window.__init__ = unchecked
+"""
+PAPER = MocoOptions(
+    seconds=None,
+    nodes=60,
+    seed=3,
+    oracles=MOCO.oracles,
+    growth=MOCO.growth,
+    assembled_negatives=MOCO.assembled_negatives,
+    model_ranges=MOCO.model_ranges,
+    further_modes=MOCO.further_modes,
+)
+
+
+def own(session: Session, folder: Path, program: str) -> list[Seed]:
+    (folder / "models").mkdir()
+    (folder / "models" / "windows.py").write_text(program)
+    return [each for each in seeds(session, [folder / "models"]) if isinstance(each, Seed)]
+
+
+def grown(session: Session, programs: list[Seed], options: MocoOptions, known: Knowledge = KNOWN) -> MocoReport:
+    return fuzz_models(session, programs, known, options)
+
+
+def checks(session: Session) -> list[Node]:
+    trees = [session.store.tree_nodes(row.id) for row in session.store.trees(session.target.key)]
+    return [node for tree in trees for node in tree if node.operator == CHECKED and node.state]
+
+
+def test_a_value_that_is_refused_alone_and_accepted_in_a_program_is_a_finding(
+    fakelib_session: Session, tmp_path: Path
+) -> None:
+    program = PROGRAM.replace("import fakelib\n", f"import fakelib\n{UNCHECKED}")
+    grown(fakelib_session, own(fakelib_session, tmp_path, program), PAPER)
+    found = [node for node in checks(fakelib_session) if node.state == FINDING]
+    assert {node.new for node in found} >= {"0"} and all("documented" in node.why for node in found)
+    pending = fakelib_session.store.pending_findings(fakelib_session.target.key)
+    (first, *_) = [each for each in pending if each.verdict.kind == "bounds"]
+    assert "(boundary check)" in first.origin and "line " in first.origin and "refused with" in first.test.program
+    examine(fakelib_session, TriageOptions(runs=2))
+    bugs = [bug for bug in fakelib_session.store.bugs() if bug.kind == "bounds"]
+    assert bugs and "the call alone is refused with ValueError" in bugs[0].script
+
+
+def test_the_oracles_of_the_paper_tell_its_four_kinds_of_bugs_apart() -> None:
+    verdicts = [Verdict(each.oracle, each.name) for each in KINDS.values() if each.oracle in MOCO.oracles]
+    found = {kind(operator, verdict) for operator in (GENERATED, CHECKED) for verdict in verdicts}
+    assert found == {DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION}
+
+
+def test_a_crash_of_a_legal_value_is_an_implementation_bug_with_its_line(
+    fakelib_session: Session, tmp_path: Path
+) -> None:
+    grown(fakelib_session, own(fakelib_session, tmp_path, PROGRAM), PAPER)
+    pending = fakelib_session.store.pending_findings(fakelib_session.target.key)
+    crashes = [each for each in pending if each.outcome.kind == "signal"]
+    assert crashes and all("line " in each.origin and "(implementation)" in each.origin for each in crashes)
+    assert all(each.verdict.oracle in MOCO.oracles for each in pending)
+
+
+def test_what_a_library_refuses_in_the_program_too_is_refused(fakelib_session: Session, tmp_path: Path) -> None:
+    grown(fakelib_session, own(fakelib_session, tmp_path, PROGRAM), PAPER)
+    nodes = checks(fakelib_session)
+    assert nodes and {node.state for node in nodes if node.new in ("0", "-1") and node.parameter == "width"} == {
+        REFUSED
+    }
+
+
+@pytest.mark.parametrize(("believed", "expected"), [(True, {"8"}), (False, set[str]())])
+def test_ranges_that_a_language_model_read_are_checked(
+    fakelib_session: Session, tmp_path: Path, believed: bool, expected: set[str]
+) -> None:
+    said = Origin(source="llm", text="at most 7", confidence=0.5)
+    width = Parameter(name="width", dtype="int", required=True, bounds=(Bounds(most=7, origin=said),), seen=("2",))
+    stride = WINDOW.parameters[1].model_copy(update={"bounds": ()})
+    facts = WINDOW.model_copy(update={"parameters": (width, stride)})
+    known = KNOWN.model_copy(update={"apis": {WINDOW.api: facts}})
+    options = replace(PAPER, model_ranges=believed, nodes=40)
+    grown(fakelib_session, own(fakelib_session, tmp_path, PROGRAM), options, known)
+    nodes = checks(fakelib_session)
+    assert {node.new for node in nodes} == expected and all(node.state == FINDING for node in nodes)
