@@ -27,7 +27,7 @@ _SOURCE_PLACE = re.compile(
     r'\s+at "[^"\n]*"(?::\d+)?,?(?: please report a bug to [\w ]+\.)?|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?'
 )
 _EXPLAINED = re.compile(r"^.* (INTERNAL ASSERT FAILED: )")
-# What a dying process says of its reason, the surest form first.
+# The reason that a dying process prints, the most reliable form first.
 _CHECKS = [
     re.compile(pattern)
     for pattern in (
@@ -76,7 +76,7 @@ _LIBRARY = re.compile(r"\btorch\.(?:Size(?=\())?")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|inf|nan|True|False)(?![\w])")
 _BOOLEANS = {"True": "1", "False": "0"}
 _NAMES = {"derivative": "gradient", "stride": "strides", "type of result": "type"}
-# What each witness says of two results.
+# The sentence for each witness against one of two results.
 _EVIDENCE = {
     "difference quotients": "difference quotients agree with the right one",
     "double precision": "the right one is nearer to a result in double precision",
@@ -120,7 +120,7 @@ def contradiction(bug: Bug) -> str:
 
 
 def wrong_side(bug: Bug) -> str:
-    """Return which of two results is wrong; empty where no evidence tells, and where the contradiction says it."""
+    """Return the name of the wrong one of two results; empty without evidence, and if the contradiction names it."""
     mode, wrong, witness = _blame(bug)
     if not witness or _is_trusted(mode):
         return ""
@@ -129,7 +129,7 @@ def wrong_side(bug: Bug) -> str:
 
 
 def blame_sentence(bug: Bug) -> str:
-    """Return which of two results is wrong and what shows that, as a sentence; empty where no evidence tells."""
+    """Return a sentence that names the wrong one of two results and the evidence; empty without evidence."""
     mode, wrong, witness = _blame(bug)
     if not witness:
         return ""
@@ -143,7 +143,7 @@ def blame_sentence(bug: Bug) -> str:
 
 
 def _blame(bug: Bug) -> tuple[str, str, str]:
-    """Return the mode of a bug, the mode that is wrong, and the witness of that; no witness where none tells."""
+    """Return the mode of a bug, the wrong mode and its witness; an empty witness without evidence."""
     mode = mode_of(bug)
     wrong, _, witness = blame_in(bug.outcome.text).removeprefix(WRONG).partition(", by ")
     return mode, wrong, witness if mode in _phrases() else ""
@@ -178,7 +178,7 @@ def happened(kind: str, outcome: Outcome, mode: str = "") -> str:
         return _line(": ".join(part for part in (name, _check(outcome.text)) if part))
     first = reason_of(outcome.text).strip()[: TITLE * 10].partition("\n")[0]
     said = ": ".join(part.strip(" .") for part in _SOURCE_PLACE.sub("\n", first).split("\n") if part.strip(" ."))
-    # What the library says of a failed check says more than the condition.
+    # The library's message about a failed check explains more than the condition.
     said = _EXPLAINED.sub(r"\1", said)
     return _line(": ".join(part for part in (outcome.name, said) if part))
 
@@ -194,7 +194,7 @@ def _check(text: str) -> str:
 
 
 def _difference(kind: str, text: str, mode: str) -> str:
-    """Return how a mode differs from its reference, by the values that are told."""
+    """Return how a mode differs from its reference, by the values in the verdict's text."""
     first = text.partition("\n")[0]
     if mode not in _phrases():
         # A model program says itself how its results differ.
@@ -281,7 +281,7 @@ def _number(text: str) -> float:
 
 
 def _short(*numbers: str) -> tuple[str, ...]:
-    """Return numbers with as few digits as tell them apart."""
+    """Return the numbers with the fewest digits that keep them different."""
     for digits in (3, 6, 9, 17):
         told = tuple(
             text if text in ("True", "False") else f"{_number(text.rstrip('.')):.{digits}g}" for text in numbers

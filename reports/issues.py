@@ -18,7 +18,7 @@ from nightfuzz.reports.markdown import render
 from nightfuzz.reports.text import BODY, TITLE, bounded, call_of, fitting
 
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
-# A library whose maintainers have not said anything.
+# A library whose maintainers have published no rule.
 _SILENT = Disclosure("", accepts=False, why="", sources={})
 
 
@@ -74,7 +74,7 @@ def _batch_title(cases: Sequence[BugCase]) -> str:
 
 
 def _batch(cases: Sequence[BugCase], share: float) -> dict[str, Any]:
-    """As many of the cases as fit; the number of the others is told."""
+    """Return as many of the cases as fit, and the number of the omitted cases."""
     shown = cases[: max(1, int(len(cases) * share))] if share < 1 else cases
     return {"cases": shown, "left": len(cases) - len(shown)}
 
@@ -183,7 +183,7 @@ _FULL_LOG = "完整日志 / Full log"
 
 
 def missing_parts(text: str, library: str) -> list[str]:
-    """What a maintainer of the library asks for and the text of a report (title, empty line, body) does not have.
+    """Return the parts that a maintainer of the library asks for and a report (title, empty line, body) lacks.
 
     Anchors: the libraries' issue forms, PyTorch's rules for fuzzers, TensorFlow's SECURITY.md.
     """

@@ -29,7 +29,7 @@ ZERO_WIDTH = "\N{ZERO WIDTH SPACE}"
 
 
 def escaped(text: object) -> str:
-    """Text that stays text in Markdown and in a table cell, and that mentions and links nothing: one line, bounded."""
+    """Return a text that stays plain in Markdown and in a table cell: one bounded line without mentions and links."""
     line = clean(" ".join(str(text)[: MAX_TEXT * 10].split())[:MAX_TEXT])
     return _LINE_MARK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", _REFERENCE.sub(ZERO_WIDTH, line)))
 
