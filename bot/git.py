@@ -25,7 +25,7 @@ OLDEST = (2, 31)
 SCHEMES = ("https", "http", "file")
 AUTHOR = "nightfuzz"
 ADDRESS = "nightfuzz@users.noreply.github.com"
-# What a proxy or a company's certificates need; everything else of git's own comes from here.
+# Variables for a proxy or a company's certificates; git gets all its own settings from this module.
 _PASSED = ("PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "LD_LIBRARY_PATH", "TMPDIR")
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 
@@ -101,7 +101,7 @@ class Repository:
         self.call("init", "--quiet", "--bare", "--initial-branch=none")
 
     def call(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Standard output. Raises UserError where git fails, which for these calls is nobody's fault but the disk's."""
+        """Standard output. Raises UserError if git fails; these calls fail only because of the disk."""
         done = self.run(*arguments, given=given)
         if done.code:
             raise UserError(
@@ -154,7 +154,7 @@ def _settings(remote: Remote) -> Sequence[tuple[str, str]]:
     settings = [("fetch.fsckObjects", "true"), ("protocol.allow", "never"), ("gc.auto", "0"), ("credential.helper", "")]
     settings += [(f"protocol.{scheme}.allow", "always") for scheme in SCHEMES]
     settings += [("core.hooksPath", os.devnull), ("core.askPass", ""), ("http.lowSpeedLimit", "1000")]
-    # What is large is packed or encrypted already.
+    # Large files are packed or encrypted already.
     settings += [("http.lowSpeedTime", "60"), ("core.compression", "0")]
     if remote.token is not None:
         basic = Secret(b64encode(f"x-access-token:{remote.token.reveal()}".encode()).decode())

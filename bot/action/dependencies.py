@@ -228,9 +228,10 @@ def known_distributions() -> dict[str, str]:
 def find_bumps(repository: Path, base: str, head: str) -> BumpReport:
     """Find the dependencies whose version changes between two commits.
 
-    Each distribution gives one bump: a locked version counts most, then an exact one, then bounds.
+    A distribution gives one bump: a locked version counts most, then an exact one, then bounds.
 
-    Raises UserError where a commit is not there.
+    Raises:
+        UserError: a commit does not exist.
     """
     before, after = (_commit(repository, name) for name in (base, head))
     files, problems = _files(repository, before, after)

@@ -1,13 +1,15 @@
-"""Issues that are filed once, whatever happens to the request that files them.
+"""Issues that are filed once, even if a request that files them is repeated or lost.
 
 Before: the marker is looked up. Then it is claimed (`labels`), so that no other runner files it. Then it is looked up
-by answers that can't be old, and filed. A request without an answer may have taken effect: GitHub ends a request after
-ten seconds, so we wait that long and look up again before filing a second time. After: if there are two all the same,
-the younger one is closed and names the older one.
+by answers that can't be old, and filed.
 
-Listings may be old. So the look-up reads the numbers that follow the newest known one. Where a read says that there is
-no issue, a write that changes nothing asks GitHub's primary store. Numbers are consecutive, so two missing ones end
-the search (one can be a discussion, or be deleted).
+A request without an answer may have taken effect. GitHub ends a request after ten seconds, so the bot waits that long
+and looks the marker up again before it files a second time. After: if there are two issues all the same, the bot closes
+the younger one, with a link to the older one.
+
+Listings may be old. So the look-up reads the numbers that follow the newest known one. If a read finds no issue, a
+write that changes no data asks GitHub's primary store. Numbers are consecutive, so two missing ones end the search (one
+can be a discussion, or be deleted).
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ DUPLICATE = "duplicate"
 
 
 class Issues:
-    """login: whose issues are ours. home: our own repository, where claims are made.
+    """Files and finds our issues of one repository.
 
-    Where `client` is of another repository, we may only read and file: nothing is asked there by a write, and nothing
-    is changed. All of ours are known up to the number `_complete`; what comes after may be known or not.
+    If `client` is of another repository, the bot may only read and file there: it sends no other write. All of our
+    issues are known up to the number `_complete`; a later issue may be known or not.
     """
 
     def __init__(self, client: Client, labels: Labels, login: str, home: Client) -> None:

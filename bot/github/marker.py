@@ -19,14 +19,11 @@ _LINE = re.compile(
 
 
 class Marker(NamedTuple):
-    """kind: `bug`, `umbrella`, `recurrence`, … id, also: fingerprints of 32 hexadecimal digits, what it is about first.
+    """The marker that an issue or a comment of the bot carries. It is public text."""
 
-    It holds nothing private: it is public text.
-    """
-
-    kind: str
-    id: str
-    also: tuple[str, ...] = ()
+    kind: str  # `bug`, `umbrella`, `recurrence`, …
+    id: str  # fingerprint of the subject, 32 hexadecimal digits
+    also: tuple[str, ...] = ()  # further fingerprints
 
     @property
     def text(self) -> str:
@@ -64,10 +61,10 @@ def marked(body: str, marker: Marker) -> str:
 
 
 def parsed(body: str | None) -> Marker | None:
-    """The marker of an issue or comment that we wrote ourselves; None where there is none.
+    """Return the marker of an issue or comment that we wrote ourselves; None if the text has no marker.
 
-    The first line counts, then the last. People write above and below: then the only one that stands outside of code
-    counts. One in a code block, in a quotation or inside a line is somebody's text.
+    The first line counts, then the last. People write above and below: then the only marker that stands outside of code
+    counts. A marker in a code block, in a quotation or inside a line belongs to a person's text.
     """
     lines = _outside_code(body or "")
     for line in lines[:1] + lines[-1:]:

@@ -1,6 +1,6 @@
-"""Views of GitHub's objects for the rest of the bot: plain values, made from the API's answers.
+"""Views of GitHub's objects for the bot: plain values, made from the API's answers.
 
-Each `of` raises KeyError, TypeError or ValueError where an answer does not have the published shape.
+Every `of` raises KeyError, TypeError or ValueError if an answer does not have the published shape.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class IssueView(NamedTuple):
 
     @classmethod
     def of(cls, data: Any) -> IssueView:
-        """From an issue of the REST API."""
+        """Read an issue of the REST API."""
         closed = data.get("closed_at")
         return cls(
             int(data["number"]), str(data["title"]), data.get("body") or "", str(data["state"]),
@@ -55,21 +55,21 @@ class CommentView(NamedTuple):
 
     @classmethod
     def of(cls, data: Any) -> CommentView:
-        """From an issue comment of the REST API."""
+        """Read an issue comment of the REST API."""
         return cls(int(data["id"]), data.get("body") or "", _login(data.get("user")))
 
 
 class EventView(NamedTuple):
-    """Something that was done to an issue. event: `closed`, `reopened`, `labeled`, `unlabeled`, … label: its name."""
+    """An action that a person or a bot took on an issue."""
 
-    event: str
+    event: str  # `closed`, `reopened`, `labeled`, `unlabeled`, …
     actor: str
     created_at: datetime
-    label: str | None
+    label: str | None  # name of the label
 
     @classmethod
     def of(cls, data: Any) -> EventView:
-        """From an issue event of the REST API."""
+        """Read an issue event of the REST API."""
         label = data.get("label")
         return cls(
             str(data["event"]),
@@ -88,7 +88,7 @@ class PullView(NamedTuple):
 
     @classmethod
     def of(cls, data: Any) -> PullView:
-        """From a pull request of the REST API."""
+        """Read a pull request of the REST API."""
         return cls(int(data["number"]), str(data["state"]), str(data["head"]["sha"]))
 
 

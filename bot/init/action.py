@@ -42,7 +42,7 @@ class Action(NamedTuple):
 
 
 def action_of(text: str, server: str = SERVER) -> Action:
-    """Reads OWNER/REPO@REF on a server. Raises UserError for anything else."""
+    """Reads OWNER/REPO@REF on a server. Raises UserError for any other text."""
     found = _FORM.fullmatch(text.strip())
     if not found or ".." in found[2] or found[1].endswith(("/.", "/..")):
         raise UserError(f"--action: {text[:80]!r} does not fit", f"write OWNER/REPO@REF, such as {DEFAULT}")
