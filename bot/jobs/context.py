@@ -22,21 +22,17 @@ CANDIDATES = 20
 
 
 class WorkflowEvent(NamedTuple):
-    """The event that started a job, as the runner reports it.
-
-    pull: number of the pull request, 0 for none; sha: its head. issue, comment: their numbers in an event about a
-    comment, 0 for none. api: address of GitHub's API.
-    """
+    """The event that started a job, as the runner reports it."""
 
     repository: str
-    pull: int = 0
-    sha: str = ""
+    pull: int = 0  # number of the pull request; 0 for none
+    sha: str = ""  # head of the pull request
     server: str = "https://github.com"
     run: str = ""
     name: str = ""
-    issue: int = 0
-    comment: int = 0
-    api: str = PUBLIC_API
+    issue: int = 0  # number of the issue in an event about a comment; 0 for none
+    comment: int = 0  # number of the comment; 0 for none
+    api: str = PUBLIC_API  # address of GitHub's API
 
     @property
     def links(self) -> PullLinks:
@@ -105,7 +101,7 @@ def app_of(inputs: Inputs) -> AppAuth | None:
 
 
 def auth_of(inputs: Inputs) -> Auth:
-    """Who writes to the user's own repository. Raises UserError where nobody may."""
+    """Return the credentials that write to the user's own repository. Raises UserError if the inputs hold none."""
     if (app := app_of(inputs)) is not None:
         return app
     if inputs.github_token is None:
@@ -120,5 +116,5 @@ def keys_of(inputs: Inputs) -> Keys:
 
 
 def secret(given: SecretStr) -> Secret:
-    """An input's text as the rest of the bot takes secrets."""
+    """Convert an input's text to the bot's type for secrets."""
     return Secret(given.get_secret_value())

@@ -1,4 +1,4 @@
-"""`nightfuzz action fuzz`: the job that runs untrusted code. It holds no token, and leaves files."""
+"""`nightfuzz action fuzz`: the job that runs untrusted code. The job holds no token, and leaves files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 
 TURN_SECONDS = 0.2
-# Lines of a command's messages that are kept, and seconds that are given to them once the command has ended: a process
-# that it has left behind may hold the pipe.
+# Number of message lines of a command that are kept, and seconds to read them after the command has ended. A process
+# that the command has left behind may hold the pipe.
 LINES, LAST_SECONDS = 100, 5.0
 PROBLEM = 500
 ERRORS = ("error: ", "failed: ", "this is a bug in nightfuzz")
@@ -105,7 +105,7 @@ def last_lines(stream: IO[bytes] | None) -> Iterator[deque[str]]:
 def error_of(lines: Iterable[str]) -> str:
     """Return the last error message among these lines, in one line with its remedy; empty without one.
 
-    A bug of nightfuzz itself is told with the last line of its traceback.
+    A bug of nightfuzz itself is described by the last line of its traceback.
     """
     said = list(lines)
     starts = [number for number, line in enumerate(said) if line.startswith(ERRORS)]

@@ -18,7 +18,7 @@ from nightfuzz.bot.jobs.workspace import Workspace
 
 
 def plan_builds(inputs: Inputs, specs: Sequence[str], sources: Path) -> list[PlannedBuild]:
-    """Lock the build of each spec; nothing is installed.
+    """Lock the build of each spec without an installation.
 
     Builds that are compared are locked to files of one flavour, if there are such. A spec that only the fuzz job can
     resolve is passed on, with the reason. Raises UserError for a malformed spec.
@@ -61,7 +61,7 @@ def _is_file(text: str) -> bool:
 
 
 def _elsewhere(text: str, settings: Settings, sources: Path) -> str:
-    """Why only a runner can tell what a spec means; empty where this machine can."""
+    """Return why only a runner can resolve a spec; empty if this machine can."""
     if text.startswith("python:"):
         return "it is an interpreter of the runner"
     if _is_file(text) and not (sources / Path(text).expanduser()).is_file():

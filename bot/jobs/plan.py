@@ -1,4 +1,4 @@
-"""`nightfuzz action plan`: prepares the fuzz jobs and runs nothing of the repository or the library."""
+"""`nightfuzz action plan`: prepares the fuzz jobs and runs no code of the repository or the library."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from nightfuzz.reports.results import Mode
 
 
 class Matrix(NamedTuple):
-    """text: JSON for `strategy.matrix`, empty where there is nothing to fuzz. notes: lines for the summary."""
+    """The matrix of the fuzz jobs."""
 
-    text: str
+    text: str  # JSON for `strategy.matrix`; empty if there is no work
     shards: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # lines for the summary
 
 
 def plan_job(inputs: Inputs, place: StateStorage, workspace: Path, run: str = "") -> Matrix:
     """Write the folder `results`: the state, the sources, and the plan document.
 
-    run: what tells this run from others, see PlanNote.
+    run: makes this plan different from the plans of other runs, see PlanNote.
     """
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,9 +97,9 @@ def read_plan(inputs: Inputs) -> HandedPlan:
 
 
 def builds_of(inputs: Inputs, plan: PlanNote) -> tuple[PlannedBuild, PlannedBuild | None]:
-    """The target and the baseline: those of the plan, where there is one, else those of the inputs.
+    """Return the target and the baseline: those of the plan if there is a plan, else those of the inputs.
 
-    Raises UserError where the mode needs one that nobody named, and for a shard that is none of the plan's.
+    Raises UserError if the mode needs a build that is not named, and for a shard that is not in the plan.
     """
     if plan.shards and inputs.shard not in plan.shards:
         raise UserError(

@@ -58,7 +58,7 @@ def pack_sources(workspace: Path, archive: Path) -> tuple[str, ...]:
 def pack_base(workspace: Path, folder: Path) -> tuple[str, ...]:
     """Pack the files that a pull request changes as they were before, and the list of all paths that differ.
 
-    Returns a note, and packs nothing, where the checkout is not the merge of a pull request with its base.
+    If the checkout is not the merge of a pull request with its base, the function packs no file and returns a note.
     """
     listed = git_in(workspace, "diff", "--name-only", "--no-renames", "-z", BASE, "HEAD")
     if listed.code or git_in(workspace, "rev-parse", "--verify", "--quiet", "HEAD^2").code:

@@ -20,7 +20,7 @@ from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
-# Of a pull request: the paths that differ from its base, and the files there as they were.
+# Data of a pull request: the paths that differ from its base, and the files there as they were.
 CHANGED, BASE_FILES = "changed.json", "base.tar"
 # The settings and known findings of the commit that a pull request is compared with.
 BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
@@ -76,17 +76,14 @@ TOLD_BYTES = 256 << 20
 
 
 class StartNote(Part):
-    """Note of a fuzz job at its start. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC.
-
-    plan: digest of the plan that it follows, empty for none.
-    """
+    """The note that a fuzz job writes at its start."""
 
     mode: Mode
     target: Name
     baseline: Name | None = None
-    at: Name
-    plan: Name = ""
-    was: Mapping[Name, Name] = Field(default_factory=dict)
+    at: Name  # ISO 8601, UTC
+    plan: Name = ""  # digest of the plan that the job follows; empty for none
+    was: Mapping[Name, Name] = Field(default_factory=dict)  # status of every bug at the start, by fingerprint
     protection: Names = ()
 
 

@@ -73,7 +73,7 @@ FilesUpdate = Callable[[Snapshot | None], Files]
 
 
 class StateStorage(Protocol):
-    """Somewhere to keep a state. All methods raise UserError for what a person has to mend."""
+    """A place that keeps a state. All methods raise UserError for faults that a person has to mend."""
 
     confidential: bool
 
@@ -81,7 +81,7 @@ class StateStorage(Protocol):
         """Load the stored files; None where there are none yet."""
 
     def store(self, build: FilesUpdate, message: str) -> Snapshot:
-        """Puts the files that `build` makes there, all at once, and nothing of what others put there is lost."""
+        """Store the files that `build` makes, all at once, without loss of files that other jobs have stored."""
 
     def set_aside(self, snapshot: Snapshot) -> str:
         """Keeps a broken snapshot where a person can look at it, and says where."""
@@ -115,10 +115,14 @@ def is_ours(files: Files) -> bool:
 
 
 def revise(place: StateStorage, name: str, change: Callable[[bytes], bytes], message: str) -> bytes:
-    """Changes one file of the place and leaves the others as they are. Returns its new content.
+    """Changes one file of the place and leaves every other file as it is. Returns its new content.
 
-    change: from the content now (empty where there is no such file) to the new one; called again where somebody else
-    was faster.
+    Args:
+        place: the place.
+        name: the file's name.
+        change: from the current content (empty if the file does not exist) to the new content; called again if another
+            job was faster.
+        message: describes the change in the place's history.
     """
 
     def build(before: Snapshot | None) -> Files:
@@ -141,7 +145,7 @@ def pack(path: Path, name: str = STATE) -> dict[str, bytes]:
 
 
 def compressed(content: bytes) -> bytes:
-    """One frame of Zstandard with its size and a checksum, as `expanded` reads it back."""
+    """Compress to one frame of Zstandard with its size and a checksum; `expanded` reads the frame."""
     return zstd.compress(content, options=SETTINGS)
 
 
@@ -174,7 +178,7 @@ def expanded(packed: bytes, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def _unpacked(packed: list[bytes], max_bytes: int) -> Iterator[bytes]:
-    """A megabyte at a time, whatever the frame says of itself: a bomb is noticed before it has gone off."""
+    """Unpack a megabyte at a time and ignore the size that the frame claims, so that a bomb is stopped in time."""
     size = 0
     try:
         whole = b"".join(packed)

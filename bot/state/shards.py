@@ -1,6 +1,6 @@
 """State files of untrusted jobs: within bounds, and each checked in a process of its own, away from tokens.
 
-`python -m nightfuzz.bot.state.shards RAW CLEAN KNOWN` is such a process. It says in JSON what came of it.
+`python -m nightfuzz.bot.state.shards RAW CLEAN KNOWN` is such a process. The process prints its result as JSON.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def take_in_all(raw: Sequence[Path], clean: Sequence[Path], known: Path) -> list
     """Takes in several files at once. known: as for `take_in`."""
     python = (sys.executable, "-P", "-m", __name__)
     commands = [[*python, *map(str, (*each, known))] for each in zip(raw, clean, strict=True)]
-    # What a state may speak of depends on which libraries' packages are installed.
+    # The valid names in a state depend on which libraries' packages are installed.
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     environment |= {name: os.environ[name] for name in _PASSED if name in os.environ}
     processes = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for command in commands]

@@ -53,8 +53,8 @@ def _text(settings: Settings, number: int) -> tuple[str, str, Issue]:
 def report_privately(hub: Hub, title: str, body: str) -> str:
     """Sends a private vulnerability report once, and returns its address.
 
-    Raises UserError where the repository takes none, where GitHub refuses, and where nobody knows whether it arrived:
-    it is not sent again then, as reporters can't look it up.
+    Raises UserError if the repository takes no reports, if GitHub refuses, and if GitHub's answer is lost. A lost
+    report is not sent again, as reporters can't look it up.
     """
     if not hub.takes_private_reports():
         remedy = f"follow the written instructions instead: nothing was sent to {hub.name}"

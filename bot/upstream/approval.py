@@ -51,18 +51,14 @@ class _RefusalError(Exception):
 
 @dataclass(frozen=True)
 class Approver:
-    """Files approved drafts. If any call raises, the draft stays as it is for the next run.
-
-    known: the rules of the tracker for an api. reports: by fingerprint. batches: of all libraries. elsewhere: opens a
-    tracker by its repository, or raises UserError. verify: what the newest build does, by fingerprint.
-    """
+    """Files approved drafts. If any call raises, the draft stays as it is for the next run."""
 
     hub: Hub
-    known: RulesOf
-    reports: Mapping[str, ClusterReport]
-    batches: Sequence[Umbrella]
-    elsewhere: Callable[[str], Hub]
-    verify: Callable[[str], BuildCheck]
+    known: RulesOf  # the rules of the tracker for an api
+    reports: Mapping[str, ClusterReport]  # clusters by fingerprint
+    batches: Sequence[Umbrella]  # umbrellas of all libraries
+    elsewhere: Callable[[str], Hub]  # opens a tracker by its repository, or raises UserError
+    verify: Callable[[str], BuildCheck]  # checks a fingerprint's script on the newest build
     now: datetime
 
     def review(self, filings: Filings) -> ApprovalResult:
@@ -84,7 +80,7 @@ class Approver:
         return ApprovalResult(filings, tuple(filed), tuple(problems))
 
     def _review(self, fingerprint: str, draft: DraftRecord) -> DraftRecord | None:
-        """The draft's record once it is filed or refused; None where nothing has changed."""
+        """Return the draft's record once the draft is filed or refused; None if the draft waits."""
         view = self.hub.issue(draft.number)
         if view is None or view.state != "open" or APPROVE not in view.labels:
             return None
@@ -174,7 +170,7 @@ class Approver:
             raise _RefusalError(f"the newest build, {span(check.build)}, does not show it every time.")
 
     def _check_new(self, draft: DraftRecord, found: Sequence[Duplicate]) -> None:
-        """Approved again, now that these are known, means that they are something else."""
+        """A person who approves again with these duplicates listed says that the bug differs from them."""
         numbers = f"reported: {', '.join(str(each.number) for each in found)}"[:2_000]
         if found and numbers != draft.refused:
             lines = candidates(found, draft.upstream)
@@ -186,9 +182,9 @@ class Approver:
 
 
 def newest_checks(store: Store) -> Callable[[str], BuildCheck]:
-    """A function from a fingerprint to what the newest build on record does with the bug's script. It runs nothing.
+    """Return a function from a fingerprint to the recorded results of the bug's script on the newest build.
 
-    A bug counts as shown where every run of its script on the newest build showed it.
+    The function runs no script. A bug counts as shown if every recorded run on the newest build showed it.
     """
     targets, later, bugs = store.targets(), store.later_rows(), store.bugs()
 

@@ -1,6 +1,6 @@
-"""A report for another tracker: what the tracker takes, the report's text, and the draft that shows this text.
+"""A report for another tracker: the tracker's fields, the report's text, and the draft that shows this text.
 
-`/nightfuzz upstream` asks for a draft in our own repository. A draft calls nobody, and is filed to the letter.
+`/nightfuzz upstream` asks for a draft in our own repository. A draft mentions no person, and is filed to the letter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightfuzz.reports.issues import missing_parts
 from nightfuzz.reports.markdown import escaped, fenced
 from nightfuzz.reports.text import TITLE, bounded, clean, span
 
-# What a draft adds to the text that it shows.
+# Characters of a report's text in a draft, which leave room for the words that the draft adds.
 LONGEST = 60_000
 SHOWN_DUPLICATES = 10
 _BLOCK = re.compile(r"^(?P<fence>`{3,})(?:text|markdown)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
@@ -57,8 +57,10 @@ class ReportText(NamedTuple):
 def text_of(report: ClusterReport, tracked: str = "", searched: str = "") -> ReportText:
     """The report of a bug for its library's tracker.
 
-    tracked: the address of our own issue, where others may see it. searched: what was searched for, and what was found;
-    it takes the place of the sentence that nothing was searched.
+    Args:
+        report: the bug's cluster.
+        tracked: the address of our own issue, if that issue is public.
+        searched: the search terms and the issues found; replaces the sentence that no tracker was searched.
     """
     body = clean(report.body).replace("\r\n", "\n").strip()
     if searched:
@@ -146,7 +148,7 @@ def search(hub: Hub, report: ClusterReport, repository: str) -> TrackerSearch:
 
 
 def candidates(found: Sequence[Duplicate], repository: str) -> str:
-    """The issues as a list, in code so that nobody there hears of it."""
+    """Return the issues as a list, in code so that GitHub notifies no person there."""
     listed = [f"- {span(f'{repository}#{each.number}')} ({each.why}): {span(each.title)}" for each in found]
     more = [f"- and {len(found) - SHOWN_DUPLICATES} more"] if len(found) > SHOWN_DUPLICATES else []
     return "\n".join([*listed[:SHOWN_DUPLICATES], *more])
@@ -160,7 +162,7 @@ def draft(
     warning: str = "",
     under: int = 0,
 ) -> str:
-    """The body of a draft. Whoever reads it sees what would be filed, each sign of it.
+    """The body of a draft. The draft shows each character of the text that would be filed.
 
     under: the number of the issue there that gets the text as a comment, without its title.
     """
@@ -215,10 +217,20 @@ def write_draft(
     record: IssueRecord,
     filings: Filings,
 ) -> tuple[Filings, str]:
-    """Makes the draft of an issue's bug, or writes it anew. Returns what is remembered, and the answer for people.
+    """Write or rewrite the draft of an issue's bug. Return the new memory, and the answer for people.
 
-    known: the rules of the tracker for an api. reports: by the fingerprint of any member. batches: for an umbrella
-    issue, whose list becomes a comment. Raises UserError where the bug is not to be reported.
+    Args:
+        hub: our own repository.
+        mode: the upstream mode of the inputs.
+        known: the rules of the tracker for an api.
+        reports: clusters by the fingerprint of any member.
+        batches: for an umbrella issue, whose list becomes a comment.
+        now: the time.
+        record: the issue's record.
+        filings: the memory before.
+
+    Raises:
+        UserError: the bug must not be reported.
     """
     if mode == "off":
         raise UserError("reports to other repositories are off", "set the upstream policy to draft or approved")
