@@ -127,7 +127,7 @@ class CommandHandler:
             try:
                 self.hub.react(comment.id, "+1" if is_allowed else "confused")
             except RefusedError as error:
-                # A courtesy: what was asked is done without it, too.
+                # A failed reaction is no problem: the command is executed without it, too.
                 self.problems.append(f"no reaction to a comment: {error.problem}")
         return is_allowed
 
@@ -167,7 +167,7 @@ def answer(hub: Hub, filings: Filings, number: int) -> None:
 
 
 def answer_text(filings: Filings, number: int) -> str:
-    """The text of the one answer, the latest command last; empty where no command was given."""
+    """The text of the answer, the latest command last; empty without commands."""
     given = [each for each in filings.requests.values() if each.issue == number]
     given.sort(key=lambda each: (each.comment, each.kind))
     # A name in a code span mentions no person.

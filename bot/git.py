@@ -31,22 +31,25 @@ _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 
 
 class Remote(NamedTuple):
-    """A repository. url: https, http or file, without a name or password in it. token: of whoever may write there."""
+    """A repository to read and write."""
 
-    url: str
-    token: Secret | None = None
+    url: str  # https, http or file, without a name or password
+    token: Secret | None = None  # token with write access
 
 
 class GitResult(NamedTuple):
-    """How git ended. message: what it wrote to standard error, scrubbed and bounded."""
+    """The exit of a git command."""
 
     code: int
     output: bytes
-    message: str
+    message: str  # standard error, scrubbed and bounded
 
 
 def remote_of(url: str, token: Secret | None = None) -> Remote:
-    """Raises UserError for an address that git would not reach in the way meant here, or that holds a secret."""
+    """Check an address and return the remote.
+
+    Raises UserError for an address that holds a secret, or that git would reach by a protocol which is not allowed.
+    """
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES or (parts.scheme != "file" and not parts.hostname):
         raise UserError(f"{scrub(url)[:200]} is no address of a repository", "it begins with https:// (or file://)")
@@ -78,7 +81,7 @@ def git_in(checkout: Path, *arguments: str) -> GitResult:
 
 
 def remote_commit(url: str, names: Sequence[str], seconds: int) -> str:
-    """The commit of the first of these full names that a remote has; empty where it cannot be asked."""
+    """Return the commit of the first of these full names that a remote has; empty if git cannot reach the remote."""
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": ""}
     try:
         done = git("ls-remote", "--quiet", "--", url, *names, environment=environment, seconds=seconds)
@@ -90,7 +93,7 @@ def remote_commit(url: str, names: Sequence[str], seconds: int) -> str:
 
 
 class Repository:
-    """A bare scratch repository, and what it needs to talk to one remote. There is no work tree."""
+    """A bare scratch repository with the settings for one remote. There is no work tree."""
 
     def __init__(self, folder: Path, remote: Remote) -> None:
         self.folder, self.remote = folder, remote

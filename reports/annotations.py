@@ -21,7 +21,7 @@ LEVELS = {"error": "failure", "warning": "warning", "note": "notice"}
 
 
 class Note(NamedTuple):
-    """An annotation in plain text; site: None where no line of the user's files is known."""
+    """An annotation in plain text; site: None if no line of the user's files is known."""
 
     level: Level
     title: str

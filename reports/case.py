@@ -31,14 +31,14 @@ _OTHERS = {
     "fake": "shapes and dtypes alone, with fake tensors",
     "backward": "the gradients that training asks for",
 }
-# The end of a script that fails where its call returns.
+# The end of a script that fails when its call returns.
 _FAILS = re.compile(r"^actual = (.+)\nprint\(told := .*\nraise AssertionError\(.*$", re.MULTILINE)
 # Oracles that compare modes of one build: the plain call does not show their bugs.
 COMPARED = frozenset(kind.oracle for kind in KINDS.values() if kind.reproduction == "comparison") - {"versions"}
 
 
 def meaning_of(mode: str) -> str:
-    """A mode in words for readers who do not know nightfuzz; empty where its name speaks for itself."""
+    """Return a mode in words for readers who do not know nightfuzz; empty if the name explains itself."""
     return _meanings().get(mode, "")
 
 
@@ -49,7 +49,7 @@ def _meanings() -> dict[str, str]:
 
 
 class Baseline(NamedTuple):
-    """A build that does not show the bug: its version, and what the same script did there in `runs` fresh processes."""
+    """A build that does not show the bug: its version, and the script's result there in `runs` fresh processes."""
 
     version: str
     did: str
@@ -96,7 +96,7 @@ class BugCase(NamedTuple):
 
     @property
     def one_line(self) -> str | None:
-        """The script as a line to paste behind `python -c`; None where that is too long."""
+        """The script as a line to paste behind `python -c`; None if the line is too long."""
         return one_line(self.bug.script, SPAN)
 
     @property
@@ -112,7 +112,7 @@ class BugCase(NamedTuple):
 
     @property
     def plain_line(self) -> str | None:
-        """The script as a line that makes the call and prints its result; None where that is too long."""
+        """The script as a line that makes the call and prints its result; None if the line is too long."""
         return one_line(_FAILS.sub(r"print(\1)", self.bug.script), SPAN)
 
     @property

@@ -1,4 +1,4 @@
-"""A bug as a contradiction in one line: what the call gives, and what it should give instead.
+"""A bug as a contradiction in one line: the call's result, and the expected result.
 
 Lists, titles and reports all take this line. Its facts are values out of texts of untrusted code, so every text is cut.
 """
@@ -85,7 +85,7 @@ _EVIDENCE = {
 
 
 class ValuePair(NamedTuple):
-    """Two values that ought to be the same. what: the property that they are of, such as a dtype or a gradient."""
+    """Two values that ought to be the same. what: the compared property, such as a dtype or a gradient."""
 
     actual: str
     expected: str
@@ -99,7 +99,7 @@ def title(bug: Bug) -> str:
 
 
 def seen_again(bug: Bug, outcome: Outcome, shown: bool) -> str:
-    """Return in one line what a later run of a bug's call has given; shown: whether it shows the bug."""
+    """Return in one line the result of a later run of a bug's call. shown: whether the run shows the bug."""
     if shown:
         return happened(bug.kind, asserted(bug.outcome, outcome), mode_of(bug))
     if outcome.kind == "ok":
@@ -115,7 +115,7 @@ def compares_numbers(title: str) -> bool:
 
 
 def contradiction(bug: Bug) -> str:
-    """Return in one line what the call of a bug gives, and what it should give."""
+    """Return in one line the result of a bug's call, and the expected result."""
     return happened(bug.kind, bug.outcome, mode_of(bug))
 
 
@@ -157,7 +157,7 @@ def mode_of(bug: Bug) -> str:
 
 
 def happened(kind: str, outcome: Outcome, mode: str = "") -> str:
-    """Return what an outcome shows that was judged to be of this kind, in a maintainer's words; of one line."""
+    """Return an outcome of this kind in one line of a maintainer's words."""
     found = kind_of(kind)
     if kind == "bounds":
         quoted = quoted_in(outcome.text)
@@ -232,9 +232,9 @@ def _difference(kind: str, text: str, mode: str) -> str:
 
 
 def values_in(text: str, mode: str = "", numeric: bool = True) -> ValuePair | None:
-    """Return the values that a text names, of the mode and of its reference, shortened; None where it names none.
+    """Return the values of the mode and of its reference from a text, shortened; None if the text names no values.
 
-    numeric: whether of two tensors the numbers at the worst place are wanted.
+    numeric: whether to return, for two tensors, the numbers at the worst place.
     """
     text = text.removesuffix(blame_in(text)).rstrip()
     if found := _asserted(text):
@@ -269,7 +269,7 @@ def _shown(found: ValuePair, numeric: bool) -> ValuePair:
 
 
 def _apart(first: str, second: str) -> float:
-    """Return how far apart two numbers are; infinitely where one of them alone is no finite number."""
+    """Return the distance of two numbers; infinite if they differ and one is not finite."""
     a, b = _number(first), _number(second)
     if isnan(a) or isnan(b):
         return 0.0 if isnan(a) and isnan(b) else float("inf")

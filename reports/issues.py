@@ -45,10 +45,10 @@ def regression_report(case: BugCase, private: bool = False) -> Issue:
 
 
 def umbrella_report(cases: Sequence[BugCase], as_items: bool = False) -> Issue:
-    """A line per failure on input that is not known to be valid, and a table of missing checks; all of one target.
+    """Return a line per failure on input not known to be valid, and a table of missing checks; all of one target.
 
     as_items: missing checks are lines of the list as well, in the order of all cases by api and number. Raises
-    UserError where there is no case, and where one of them is private.
+    UserError without a case, and for a private one.
     """
     if not cases:
         raise UserError("no bug to batch", "bugs on valid input are reported one by one")
@@ -132,7 +132,7 @@ def labels_of(case: BugCase) -> list[str]:
 
 
 def error_input(case: BugCase) -> str:
-    """The call as an error input of an OpInfo; empty where it is no call of a function with all its arguments."""
+    """The call as an error input of an OpInfo; empty if it is no call of a function with all its arguments."""
     try:
         call = ast.parse(call_of(case.bug.script, case.bug.api), mode="eval").body
     except SyntaxError:

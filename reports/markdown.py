@@ -1,4 +1,4 @@
-"""Markdown from untrusted data: text and code that stay what they are, and the templates with all their filters."""
+"""Markdown from untrusted data: escaped text and code, and the templates with all their filters."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fenced(text: str, language: str) -> str:
 
 
 def page(template: str, share: float, result: RunResult, blob_url: str = "", **names: Any) -> str:
-    """A template of `templates/results`, with what every page says of a result."""
+    """Render a template of `templates/results`, with the values that every page shows."""
     parts: dict[str, Any] = {
         "result": result,
         "blob_url": blob_url,
@@ -143,7 +143,7 @@ def linked(site: Site, blob_url: str = "") -> str:
 
 
 def address(url: str) -> str:
-    """An address that ends where it should inside of Markdown's brackets."""
+    """Return an address without characters that would end it early inside Markdown's brackets."""
     return quote(url, safe=":/?#=&%+,;@~!$*'")
 
 

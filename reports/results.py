@@ -195,7 +195,7 @@ class RunResult(Part):
         return self.model_dump_json(by_alias=True, indent=1)
 
     def lacking(self, faults: Iterable[str]) -> RunResult:
-        """The same run with these faults of its shards as its first problems; incomplete where there are any."""
+        """Return the run with these faults of its shards as its first problems; incomplete if there are any."""
         lines = tuple(line[:LONGEST_NAME] for line in faults)
         if not lines:
             return self
@@ -240,9 +240,9 @@ def schema() -> dict[str, Any]:
 
 
 def read_result(path: Path, root: Path | None = None) -> RunResult:
-    """A document that another job wrote. Raises UserError that names the file and the first thing that does not fit.
+    """Read a document that another job wrote. Raises UserError with the file's name and the first invalid value.
 
-    root: the folder below which no part of the path may be a link; that of the file where None.
+    root: the folder below which no part of the path may be a link; None for the file's folder.
     """
     remedy = "it has to be a results.json that nightfuzz of this version wrote"
     try:

@@ -1,6 +1,6 @@
-"""SARIF 2.1.0 of a result, within the limits of GitHub's code scanning: what is open, and what the target changes.
+"""SARIF 2.1.0 of a result, within the limits of GitHub's code scanning: open bugs, and the target's changes.
 
-Known and fixed bugs are counted and not listed: code scanning would show them as open, and closes what is gone.
+Known and fixed bugs are counted and not listed: code scanning would show them as open, and closes missing results.
 Anchors: the OASIS standard with errata 01, and GitHub's page "SARIF support for code scanning".
 """
 
@@ -160,7 +160,7 @@ def _result(row: _Row, index: dict[str, int], share: float, fallback: str) -> di
         "relatedLocations": [_at(site) | {"id": place} for place, site in enumerate(sites[1:], 1)],
         "partialFingerprints": {
             "nightfuzz/v1": entry.fingerprint,
-            # GitHub looks at this one alone, and makes it from the line's text where it is not there.
+            # GitHub looks at this fingerprint alone, and makes one from the line's text if it is missing.
             "primaryLocationLineHash": f"{entry.fingerprint}:1",
         },
         "baselineState": "new" if row.new else "unchanged",

@@ -41,7 +41,7 @@ def bounded(text: str, limit: int) -> str:
 
 
 def clipped(text: str, limit: int) -> str:
-    """Head and tail of a text that is too long; between them it says how much is left out."""
+    """Return head and tail of a text that is too long; a note between them says how much is left out."""
     text = text.strip()
     if len(text) <= limit:
         return text
@@ -87,7 +87,7 @@ def code_blocks(markdown: str) -> list[CodeBlock]:
 
 
 def text_lines(markdown: str) -> list[str]:
-    """The lines of a Markdown text, without what ends them."""
+    """Return the lines of a Markdown text, without line ends."""
     return _LINE_END.split(markdown)
 
 
@@ -171,7 +171,7 @@ def _gathered(call: ast.expr) -> ast.expr:
 
 
 def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
-    """The last expression of a block or of the function in it; `names` gets what is assigned before."""
+    """Return the last expression of a block or of the function in it; `names` gets the assignments before."""
     last: ast.expr | None = None
     for node in body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -186,7 +186,7 @@ def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
 
 
 class _Inline(ast.NodeTransformer):
-    """Puts what was assigned to a name in the name's place."""
+    """Replaces a name by the value that was assigned to it."""
 
     def __init__(self, names: dict[str, ast.expr]) -> None:
         self.names = names
@@ -206,7 +206,7 @@ def _plain_object(made: ast.expr) -> ast.expr:
 
 
 def one_line(script: str, limit: int) -> str | None:
-    """The script as one line to paste behind `python -c`; None where it has blocks or is too long."""
+    """The script as one line to paste behind `python -c`; None if it has blocks or is too long."""
     if len(script) > LONGEST:
         return None
     lines = [line for line in script.splitlines() if line.strip() and not line.startswith("#")]

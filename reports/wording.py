@@ -1,4 +1,4 @@
-"""Which parts of a result come first, in which words, and how bad each is: for everything that is rendered from it."""
+"""Order, grouping, words and severity of a result's entries: shared by every rendered form of a result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nightfuzz.reports.text import bounded, call_of
 
 # These modes ask for the effects of a change of the build, if there is a baseline.
 COMPARING = ("pr", "bump")
-# How much is shown of what two long results have in common before they part.
+# Length of the common part of two long results that is shown before their difference.
 NEAR = 60
 LINE = 400
 
@@ -111,7 +111,7 @@ def alike(changes: Iterable[ChangeEntry]) -> list[Cause[ChangeEntry]]:
 
 
 def dropped(result: RunResult) -> list[RemovalEntry]:
-    """Apis that are gone, then those that are deprecated."""
+    """Return removed apis, then deprecated apis."""
     return sorted(result.dropped, key=lambda one: one.kind != "removed")
 
 
@@ -170,7 +170,7 @@ def told(said: OutcomeEntry) -> str:
 
 
 def named(build: BuildEntry | None, other: BuildEntry | None = None) -> str:
-    """A build by library and version; by its key too where another one is called the same."""
+    """Return a build by library and version; by its key as well if the compared build has the same name."""
     if build is None:
         return "no baseline"
     name = f"{build.library} {build.version}"

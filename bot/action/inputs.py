@@ -96,7 +96,7 @@ Commit = Annotated[str, _matching("[0-9a-f]{40}|[0-9a-f]{64}", "the whole hash o
 
 
 class ActionSettings(Settings):
-    """Keys of the input `settings`: those of `nightfuzz.toml`, and these, which the Action alone has."""
+    """Keys of the input `settings`: those of `nightfuzz.toml`, and the keys below, which the Action alone has."""
 
     config: Inside | None = Field(
         None, description="Settings file, relative to the repository. Empty for `nightfuzz.toml`, where there is one."
@@ -142,7 +142,7 @@ class ActionSettings(Settings):
 
 
 def written(name: str) -> str:
-    """An input or a key as people write it: `nightfuzz.toml` has `_` where the Action has `-`."""
+    """An input or a key as people write it: `nightfuzz.toml` has `_`, the Action has `-`."""
     return name if name in Settings.model_fields else name.replace("_", "-")
 
 
@@ -265,7 +265,7 @@ class Inputs(BaseModel):
 
     @property
     def plan_folder(self) -> Path | None:
-        """The folder where the plan job's artifact was unpacked; None where there is none."""
+        """The folder where the plan job's artifact was unpacked; None if there is none."""
         return self.state_path if self.state == "artifact" else None
 
     @property
@@ -280,9 +280,9 @@ _HIDDEN = {*SECRET, "private_recipient", "settings", *SECRETS}
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
-    """The inputs from `INPUT_…` variables; what is empty or not there has its default.
+    """Read the inputs from `INPUT_…` variables; an empty or missing input has its default.
 
-    Raises UserError that names the first input that does not fit, and what would.
+    Raises UserError with the first input that does not fit, and its valid values.
     """
     given: dict[str, Any] = {}
     for name in Inputs.model_fields:

@@ -62,9 +62,9 @@ class Budget:
         return counts + self._allowance
 
     def wait(self, seconds: float, why: str) -> None:
-        """Waits, or raises GaveUpError where all calls would take longer than the limit.
+        """Wait, or raise GaveUpError if all calls would take longer than the limit.
 
-        Requests that hang take time, too. The timer is monotonic: a runner's clock may be set meanwhile.
+        Hanging requests count as well. The timer is monotonic: a runner's clock may be set meanwhile.
         """
         if seconds <= 0:
             return

@@ -1,4 +1,4 @@
-"""Why GitHub refused, in words that say what to do: mostly which permission is missing, and the line that grants it."""
+"""Errors for GitHub's refusals, with the remedy: mostly the missing permission, and the line that grants it."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Hub:
         state: str | None = None,
         state_reason: str | None = None,
     ) -> IssueView:
-        """Changes what is given. A body must bring its marker (`marked`)."""
+        """Change the given parts of an issue. A body must bring its marker (`marked`)."""
         given = {"title": title, "body": body, "state": state, "state_reason": state_reason}
         changes = {name: value for name, value in given.items() if value is not None}
         return self._client.write("PATCH", f"issues/{number}", changes, IssueView.of)
@@ -167,7 +167,7 @@ class Hub:
             return found[0] if found else None
 
         def find_surely() -> CommentView | None:
-            """Ours, by a listing that is as long as GitHub's primary store says.
+            """Return our comments, by a listing that is as long as GitHub's primary store says.
 
             GitHub counts hidden comments (spam), too. Their number is learnt before the first write.
             """
@@ -189,7 +189,7 @@ class Hub:
 
         found = write_once(self._client, self._client, f"{number}-{marker.id}", find, find_surely, create)
         for each in former:
-            # Who may not delete what another bot wrote leaves it there.
+            # A bot without the right to delete another bot's comment leaves the comment there.
             unless_refused((403,), partial(self._client.delete, f"issues/comments/{each}"))
         if found.body.replace("\r\n", "\n") == text:
             return found
@@ -226,7 +226,7 @@ class Hub:
         return self._client.read("/search/issues", lambda data: many(IssueView.of)(data["items"]), asked, READ)
 
     def workflows(self) -> list[tuple[str, str]]:
-        """Path and state (`active`, `disabled_inactivity`, …) of each workflow; none where GitHub does not say."""
+        """Path and state (`active`, `disabled_inactivity`, …) of each workflow; none if GitHub does not say."""
 
         def pairs(data: Any) -> list[tuple[str, str]]:
             return [(str(each["path"]), str(each["state"])) for each in data["workflows"]]
@@ -272,7 +272,7 @@ class Hub:
         return self._client.create_once(find, create)
 
     def takes_private_reports(self) -> bool:
-        """Whether the repository has private vulnerability reporting enabled; False where GitHub does not say."""
+        """Whether the repository has private vulnerability reporting enabled; False if GitHub does not say."""
         path = "private-vulnerability-reporting"
         is_on = unless_refused(
             (403, 404, 422), lambda: self._client.read(path, lambda data: data["enabled"] is True, permission=READ)

@@ -40,7 +40,7 @@ class Issues:
         return self._client is self._home
 
     def create(self, marker: Marker, title: str, body: str, labels: tuple[str, ...]) -> IssueView:
-        """The issue about what the marker names: the one that is there, open or closed, else a new one."""
+        """Return the issue of a marker, open or closed; file the issue if it does not exist."""
         content = {"title": title, "body": marked(body, marker)} | ({"labels": list(labels)} if self._is_home else {})
 
         def create() -> IssueView:
@@ -58,7 +58,7 @@ class Issues:
         )
 
     def find(self, fingerprint: str) -> IssueView | None:
-        """Our issue that is about a fingerprint, as the listings say; of several, the oldest."""
+        """Return our issue about a fingerprint, as the listings say; of several, the oldest."""
         if self._complete is None:
             # An old answer to this is a beginning of the new one, as the order says.
             asked = {"creator": self._login, "state": "all", "sort": "created", "direction": "asc"}
@@ -77,7 +77,7 @@ class Issues:
         return min(fitting)[2] if fitting else None
 
     def _scan_newest(self, whose: dict[str, str]) -> int:
-        """Learns what is new; the highest number."""
+        """Read new issues and return the highest number."""
         asked = {"state": "all", "sort": "created", "direction": "desc", "per_page": PAGE, **whose}
         numbers = [self._learn(view) for view in self._client.read("issues", many(IssueView.of), asked)]
         if not numbers:

@@ -102,7 +102,7 @@ class LostError(UnsureError):
 
 
 class Claim:
-    """The right to write what `key` names; one runner has it at a time. client: of the repository with the label."""
+    """The right of one runner to write the object that `key` names. client: of the label's repository."""
 
     def __init__(self, client: Client, key: str) -> None:
         self._client, self._clock, self._limits = client, client.budget.clock, client.budget.limits
@@ -111,7 +111,7 @@ class Claim:
         self._since = self._clock()
 
     def acquire(self, is_written: Callable[[], bool]) -> bool:
-        """Waits for the right. Returns False if another runner has written meanwhile what `key` names."""
+        """Wait for the right. Return False if another runner has written the object meanwhile."""
         backoff, seen_at = Backoff(self._client.budget), self._clock()
         other: str | None = None
         while True:

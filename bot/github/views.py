@@ -15,17 +15,17 @@ GHOST = "ghost"
 
 
 class IssueView(NamedTuple):
-    """An issue (or, in listings, a pull request). body: as written, may be hostile. author: `ghost` where deleted."""
+    """An issue (or, in listings, a pull request)."""
 
     number: int
     title: str
-    body: str
+    body: str  # as written, may be hostile
     state: str
     """`open` or `closed`."""
     state_reason: str | None
     """`completed`, `not_planned`, `reopened`, `duplicate` or None."""
     labels: tuple[str, ...]
-    author: str
+    author: str  # `ghost` for a deleted account
     created_at: datetime
     updated_at: datetime
     closed_at: datetime | None
@@ -93,7 +93,7 @@ class PullView(NamedTuple):
 
 
 def role(data: Any) -> Role:
-    """From a collaborator's permission. A role of an organisation's own making counts as what it is based on."""
+    """Return the role for a collaborator's permission. An organisation's own role counts as its base role."""
     found = data.get("role_name") if data.get("role_name") in ROLES else data["permission"]
     return cast(Role, found) if found in ROLES else "none"
 

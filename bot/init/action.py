@@ -21,7 +21,7 @@ _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class Action(NamedTuple):
-    """`OWNER/NAME` and the reference in it. commit: its hash, empty where it is not known. server: where it is."""
+    """`OWNER/NAME` and the reference in it. commit: its hash, empty if it is not known. server: where it is."""
 
     repository: str
     reference: str

@@ -33,7 +33,7 @@ class ProjectFacts(NamedTuple):
 
 
 def repository_of(folder: Path) -> Path:
-    """The root of the git repository around a folder. Raises UserError where there is none."""
+    """The root of the git repository around a folder. Raises UserError if there is none."""
     start = folder.absolute()
     for place in (start, *start.parents):
         if (place / ".git").exists():

@@ -45,7 +45,7 @@ class KeyChoice(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """How the command goes about it. key: None where no pair of keys is wanted."""
+    """The choices of the command's user. key: None without encryption."""
 
     root: Path
     action: Action

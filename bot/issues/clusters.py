@@ -80,7 +80,7 @@ class Umbrella(NamedTuple):
 
 
 def newer(build: str, than: str) -> bool:
-    """Whether a version is of a later build; False where one of them is none."""
+    """Whether a version is of a later build; False if one of them is none."""
     try:
         return Version(Version(build).public) > Version(Version(than).public)
     except InvalidVersion:
@@ -88,7 +88,7 @@ def newer(build: str, than: str) -> bool:
 
 
 def newest(builds: Iterable[str]) -> str:
-    """The latest of some versions, the first where that is not known; empty where there are none."""
+    """The latest of some versions, the first where that is not known; empty if there are none."""
     found = ""
     for build in builds:
         found = build if not found or newer(build, found) else found

@@ -46,7 +46,7 @@ class IssueRecord(Part):
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the issue's first bug; empty where none is on record."""
+        """The fingerprint of the issue's first bug; empty if none is on record."""
         return next(iter(self.signatures), "")
 
 

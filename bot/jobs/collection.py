@@ -105,7 +105,7 @@ def _wanted(inputs: Inputs, plan: HandedPlan | None) -> set[int]:
 
 
 def _empty(plan: HandedPlan) -> list[RunResult]:
-    """The document of a planned run of which no document is left; none where the plan has no lock of its target."""
+    """Return the document of a planned run without results; None if the plan has no lock of its target."""
     note = plan.note
     lock = None if note.target is None else note.target.lock
     if note.mode is None or lock is None:
@@ -131,7 +131,7 @@ def _foreign(shard: _Shard, plan: HandedPlan | None, wanted: set[int], before: S
     if wanted and shard.number in before:
         return "another one with this number is here"
     if shard.result is None:
-        # A state alone says of no build that it is the planned one: the name of its artifact has to do.
+        # A state alone does not name its build, so the name of its artifact has to do.
         return "" if shard.number is not None or not wanted else shard.problem
     if shard.named not in (None, shard.result.shard):
         return f"its results say that they are of shard {shard.result.shard}"
@@ -139,7 +139,7 @@ def _foreign(shard: _Shard, plan: HandedPlan | None, wanted: set[int], before: S
 
 
 def _unplanned(result: RunResult, plan: HandedPlan) -> str:
-    """How a document does not fit the plan; empty where it does."""
+    """Return how a document differs from the plan; empty if it fits."""
     note = plan.note
     if result.plan != plan.identity:
         return "its results follow another plan" if result.plan else "its results follow no plan"
@@ -162,7 +162,7 @@ def _told(planned: PlannedBuild | None) -> str:
 
 
 def _kinds(results: Sequence[RunResult]) -> list[str]:
-    """Say which shards ran which builds, where they are not the same."""
+    """Say which shards ran which builds, if the builds differ."""
     shards: dict[str, list[str]] = {}
     for result in sorted(results, key=lambda each: each.shard):
         shards.setdefault(" against ".join(result.builds), []).append(str(result.shard))

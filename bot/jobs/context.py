@@ -44,7 +44,7 @@ class WorkflowEvent(NamedTuple):
 
 
 def event_of(inputs: Inputs, environment: Mapping[str, str]) -> WorkflowEvent:
-    """The event, where an input does not say otherwise. Raises UserError outside of a workflow."""
+    """Return the event; an input replaces a part of it. Raises UserError outside of a workflow."""
     repository = environment.get("GITHUB_REPOSITORY", "")
     if not repository:
         raise UserError("GITHUB_REPOSITORY is not set", "run this in a workflow, or set it to OWNER/NAME")
@@ -67,7 +67,7 @@ def event_of(inputs: Inputs, environment: Mapping[str, str]) -> WorkflowEvent:
 
 
 def workflow_of(environment: Mapping[str, str]) -> str:
-    """Path in the repository of the workflow that runs, a caller's own; empty where it is in another repository."""
+    """Path in the repository of the workflow that runs, a caller's own; empty if it is in another repository."""
     repository, _, path = environment.get("GITHUB_WORKFLOW_REF", "").partition("/.github/")
     is_here = bool(path) and repository == environment.get("GITHUB_REPOSITORY")
     return f".github/{path.partition('@refs/')[0]}" if is_here else ""
@@ -82,9 +82,9 @@ def _payload(path: str) -> dict[str, Any]:
 
 
 def pull_of(hub: Hub, repository: str, commit: str) -> int:
-    """The number of the open pull request whose head is this commit, 0 for none.
+    """Return the number of the open pull request whose head is this commit; 0 for none.
 
-    repository: `owner/name`. Search finds whoever mentions the commit, so each candidate is looked at.
+    repository: `owner/name`. The search also finds pull requests that mention the commit, so each candidate is checked.
     """
     for found in hub.search_issues(f"repo:{repository} is:pr is:open {commit}", CANDIDATES):
         pull = hub.pull(found.number)
@@ -94,7 +94,7 @@ def pull_of(hub: Hub, repository: str, commit: str) -> int:
 
 
 def app_of(inputs: Inputs) -> AppAuth | None:
-    """The GitHub App that reports, where the inputs name one."""
+    """Return the GitHub App that reports, if the inputs name an app."""
     if inputs.settings.app_id is None or inputs.app_private_key is None:
         return None
     return AppAuth(str(inputs.settings.app_id), secret(inputs.app_private_key))

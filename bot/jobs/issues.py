@@ -126,7 +126,7 @@ def _unfinished(planned: int, done: WriteReport, left: Sequence[str]) -> UserErr
 def listen_job(
     inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, clock: Callable[[], datetime]
 ) -> tuple[str, ...]:
-    """Do what the comment of the event asks for, or note it for the next fuzz job. Return lines for the summary."""
+    """Execute the commands in the event's comment, or note them for the next fuzz job. Return lines for the summary."""
     if not event.comment:
         raise UserError("this run was started by no comment", "use the mode listen in a workflow on issue_comment")
     before = remembered(place)
@@ -170,7 +170,7 @@ def _file_upstream(
     filings: Filings,
     now: datetime,
 ) -> ApprovalResult:
-    """File what people have approved in the libraries' own trackers, if the input `upstream` allows that."""
+    """File approved drafts in the libraries' own trackers, if the input `upstream` allows that."""
     if inputs.upstream != "approved" or not filings.drafts:
         return ApprovalResult(filings)
 
@@ -188,7 +188,7 @@ def _file_upstream(
 
 
 def read(data: bytes) -> Filings:
-    """Read the filings of a state storage. Raises UserError where that cannot be read."""
+    """Read the filings of a state storage. Raises UserError for unreadable filings."""
     try:
         return Filings.model_validate_json(data) if data.strip() else Filings()
     except ValidationError as error:
@@ -246,7 +246,7 @@ def answer_requests(hub: Hub, store: Store, filings: Filings, now: datetime) -> 
 
 
 def _answer(store: Store, bug: BugRow, request: CommandRequest) -> str:
-    """The answer; empty where there is none yet."""
+    """Return the answer; empty before the work is done."""
     if request.kind == "bisect":
         return bisected(came_with(store, bug.id))
     checks = [check for check in store.checks(bug.id) if datetime.fromisoformat(check.checked_at) > request.at]

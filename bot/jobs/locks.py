@@ -51,7 +51,7 @@ def _planned(text: str, settings: Settings, sources: Path, python: str) -> Plann
         try:
             lock = lock_build(parse_spec(place, settings.library, settings.index), settings.flavour, python)
         except (IndexUnreachable, NoBuildError) as error:
-            # The runners may reach what this machine does not, or keep what the index no longer has.
+            # The runners may reach an index that this machine does not, or keep a file that the index no longer has.
             problem = error.problem.splitlines()[0]
     return PlannedBuild(spec=text, lock=lock, problem=problem[:2_000])
 

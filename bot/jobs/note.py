@@ -1,4 +1,4 @@
-"""The plan document: what the plan job settled for the fuzz jobs, and by which the report job judges their results."""
+"""The plan document: the decisions of the plan job, for the fuzz jobs and for the report job's checks."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _write_known(folder: Path, filings: Filings) -> None:
 
 
 def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | None, str | None] | None:
-    """Specs that the pull request's files name; of several bumps the surest. None where there is none to compare."""
+    """Return the specs in the pull request's files; of several bumps, the most precise. None if there is no bump."""
     if inputs.mode != "bump" or inputs.target:
         return inputs.target, inputs.baseline
     found = find_bumps(workspace, "HEAD^1", "HEAD")
@@ -91,7 +91,7 @@ def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | No
 
 
 def read_plan(inputs: Inputs) -> HandedPlan:
-    """The document of the plan job, an empty one where there was none. Raises UserError for one that cannot be read."""
+    """Read the document of the plan job; an empty one without a plan. Raises UserError for an unreadable document."""
     path = inputs.plan_folder / PLAN if inputs.plan_folder else None
     return read_note(path) if path is not None and path.is_file() else HandedPlan(PlanNote(), "")
 
@@ -112,7 +112,7 @@ def builds_of(inputs: Inputs, plan: PlanNote) -> tuple[PlannedBuild, PlannedBuil
 
 
 def _needed(inputs: Inputs, target: str | None, baseline: str | None) -> tuple[str, str | None]:
-    """The specs that the mode works with. Raises UserError where one is missing."""
+    """Return the specs that the mode needs. Raises UserError for a missing one."""
     if target is None:
         raise UserError("input target is empty", "name the build to fuzz, such as torch-nightly")
     if inputs.mode == "bump" and baseline is None:

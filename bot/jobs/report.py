@@ -99,7 +99,7 @@ def _unfinished(error: UserError, state: Path | None) -> UserError:
 
 
 def heard_again(state: Path, result: RunResult) -> None:
-    """Bugs that the fuzz job, which has asked the registry, no longer knows: a merge keeps what any state knows."""
+    """Remove the mark `known` from bugs that the registry no longer knows. A merge alone would keep each old mark."""
     speaking = {bug.fingerprint for bug in result.bugs if bug.status != KNOWN}
     with open_store(state) as store:
         for bug in store.bugs():
@@ -108,7 +108,7 @@ def heard_again(state: Path, result: RunResult) -> None:
 
 
 def _check_mode(event: WorkflowEvent, result: RunResult) -> None:
-    """The code of a pull request may say of itself that it was a night: then it would write where nights write."""
+    """Refuse a night's document in a run for a pull request, whose code may claim to be a night."""
     if (event.pull or event.name in ELSEWHERE) and result.mode not in PULLS:
         raise UserError(
             f"results of the mode {result.mode} in a run for a pull request",

@@ -20,7 +20,7 @@ RECHECK_SHARE = 0.2
 
 
 class JobCommand(NamedTuple):
-    """A command line behind `nightfuzz`. name: what its answer is kept under."""
+    """A command line behind `nightfuzz`. name: the name of the file with its answer."""
 
     name: str
     arguments: tuple[str, ...]

@@ -1,7 +1,7 @@
 """The settings file of a fuzz job's commands.
 
-A pull request has no say in it: its settings are those of the commit that it is compared with. No path leads out of the
-repository, in any mode.
+A pull request cannot change its settings: they are those of the commit that it is compared with. No path leads out of
+the repository, in any mode.
 """
 
 from __future__ import annotations

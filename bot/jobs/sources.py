@@ -77,7 +77,7 @@ def pack_base(workspace: Path, folder: Path) -> tuple[str, ...]:
 
 
 class Absence(Enum):
-    """Why the content of a tracked file is not there, as a note says it after the files' names."""
+    """The reason why a tracked file has no content, in the words of a note behind the files' names."""
 
     POINTER = "only a pointer of Git LFS: give the workflow, or its step that checks out, `lfs: true`"
     SUBMODULE = "a submodule that is not there: give the workflow, or its step that checks out, `submodules: true`"

@@ -43,11 +43,11 @@ def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
 
 
 def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) -> tuple[str, ...]:
-    """Put the state where the job works on it: out of the plan's artifact, or from the repository. A directory has it.
+    """Put the state into the job's folder: out of the plan's artifact, or from the repository. A directory has it.
 
-    A pull request works on a copy of it: else its seeds would count as known, and a check that is run again as clean.
+    A pull request works on a copy. Otherwise its seeds would count as known, and a repeated check as clean.
 
-    Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.
+    Returns the fault of an unreadable state: the job begins anew, and the report keeps the old state aside.
     """
     if work.state_file.exists():
         return ()
@@ -88,7 +88,7 @@ class StartNote(Part):
 
 
 class EndNote(Part):
-    """How its commands ended: exit codes by name, in the order in which they ran, and what went wrong in words."""
+    """The exit codes of the job's commands by name, in the order of their execution, and the faults in words."""
 
     codes: Mapping[Name, int] = Field(default_factory=dict)
     problems: Names = ()
@@ -109,7 +109,7 @@ class Workspace(NamedTuple):
 
     @property
     def state_file(self) -> Path:
-        """The state file, which need not be there."""
+        """The path of the state file, which may not exist."""
         return self.state / STATE_FILE
 
     def answer_file(self, name: str) -> Path:
@@ -130,7 +130,7 @@ class Workspace(NamedTuple):
         (self.root / f"{type(note).__name__.lower()}.json").write_text(note.model_dump_json(), encoding="utf-8")
 
     def start(self) -> StartNote:
-        """The note from before it began. Raises UserError where the job did not come that far."""
+        """Read the note of the job's start. Raises UserError if the job did not start."""
         try:
             return StartNote.model_validate_json((self.root / "startnote.json").read_bytes())
         except (OSError, ValidationError) as error:
@@ -138,7 +138,7 @@ class Workspace(NamedTuple):
             raise UserError("the job ended before it could begin to fuzz", why) from error
 
     def end(self) -> EndNote:
-        """The note from after it; where it was killed before, that is what the note says."""
+        """Read the note of the job's end; a note that says so for a job that was killed."""
         try:
             return EndNote.model_validate_json((self.root / "endnote.json").read_bytes())
         except (OSError, ValidationError):

@@ -57,7 +57,7 @@ class StateDirectory:
             raise UserError(f"{self.path} holds files of something else", "choose an empty directory for the state")
 
     def store(self, build: FilesUpdate, message: str) -> Snapshot:
-        """Like that of a ref, under a lock: `build` is called once. Raises UserError: not writable, or locked."""
+        """Store the files under a lock, with one call of `build`. Raises UserError: not writable, or locked."""
         with self._alone():
             return self._replace(marked(build(self._load())))
 

@@ -30,13 +30,13 @@ class Keys(NamedTuple):
 
     @property
     def everyone(self) -> tuple[str, ...]:
-        """The recipients, and whoever holds the identity."""
+        """The recipients, and the public key of the identity."""
         own = () if self.identity is None else (public_key(self.identity),)
         return tuple(dict.fromkeys((*self.recipients, *own)))
 
 
 class PrivateStates(NamedTuple):
-    """Private parts as state files. unread: those that no key at hand opens; they stay as they are."""
+    """Private parts as state files. unread: parts that no given key opens; they stay as they are."""
 
     states: tuple[Path, ...]
     unread: Files
@@ -44,7 +44,7 @@ class PrivateStates(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Encrypted parts as they go to a place, and what could not be done, a line each."""
+    """Encrypted parts for a place, and the steps that failed, a line each."""
 
     files: Files
     problems: tuple[str, ...]
@@ -89,7 +89,7 @@ def salt_of(identity: Secret) -> bytes:
 
 
 def fingerprints(plain: Iterable[str], identity: Secret) -> bytes:
-    """The list of private bugs as it may be seen by everybody."""
+    """Return the public form of the list of private bugs."""
     salt = salt_of(identity)
     return (json.dumps(sorted(salted(each, salt) for each in plain)) + "\n").encode()
 
@@ -107,7 +107,7 @@ def sealed(parts: Iterable[bytes], now: datetime) -> dict[str, bytes]:
 def bounded(parts: Files) -> Kept:
     """Collect encrypted parts, each once, up to a bound, so that readers without the key lose none of them.
 
-    Beyond the bound the oldest part goes, with a note, and so goes a part that is too large for every place. Later runs
+    Beyond the bound the oldest part goes, with a note. A part that is too large for every place goes as well. Later runs
     find the bugs of lost parts again if they still exist.
     """
     once = {name.partition("-")[2]: name for name in sorted(parts, reverse=True)}

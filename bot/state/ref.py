@@ -65,7 +65,7 @@ class StateRef:
         return Repository(Path(folder) / "repository.git", self.remote)
 
     def load(self) -> Snapshot | None:
-        """Load the files of the ref; None where there is none, and no branch of an earlier version either.
+        """Load the files of the ref; None if there is none, and no branch of an earlier version either.
 
         Raises UserError: unreachable, no permission, or a ref that nightfuzz has not written.
         """
@@ -113,7 +113,7 @@ class StateRef:
         raise UserError(f"{self.ref} changed each of the {TRIES} times that it was about to be written", remedy)
 
     def set_aside(self, snapshot: Snapshot) -> str:
-        """Keeps the files of a snapshot under a ref of their own, named by what is in it; returns its name."""
+        """Keep the files of a snapshot under a ref of their own, named by their content; return its name."""
         ref = f"{BROKEN}-{snapshot.version[:12]}"
         commit = self._git.commit(snapshot.files, "A state that could not be read", self.chance.clock())
         if not self._seen(ref):

@@ -83,7 +83,7 @@ def read_shards(folders: Sequence[tuple[str, Path]], scratch: Path) -> tuple[Sha
 
 
 def _packed(folder: Path) -> list[bytes]:
-    """The parts of a packed state. Raises UserError where there is none, or one is a link or too large."""
+    """The parts of a packed state. Raises UserError if there is none, or one is a link or too large."""
     found = sorted(folder.glob(f"{STATE}*"), key=lambda path: (len(path.name), path.name))
     if not found:
         raise UserError("there is no packed state", "run the fuzz job again")

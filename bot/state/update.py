@@ -1,4 +1,4 @@
-"""The next state: what a place kept, what the shards left and what is private, folded into one."""
+"""The next state: the place's state, the shards' states and the private parts, folded into one."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def update_state(
 
 
 def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
-    """Writes a state file of the place to `path`, if it has one. Returns why it cannot be read; empty where it can."""
+    """Writes a state file of the place to `path`, if it has one. Returns why it cannot be read; empty if it can."""
     path.unlink(missing_ok=True)
     packed = [] if before is None else parts(before.files, name)
     if not packed:
@@ -117,7 +117,7 @@ def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
 
 
 class _Update:
-    """Tries at writing the place; what is known of the shards is kept from one try to the next."""
+    """The tries of one update; the checked shards are kept from one try to the next."""
 
     def __init__(
         self, place: StateStorage, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]
@@ -171,7 +171,7 @@ class _Update:
                 yield f"{name} is damaged: {intake.problem}"
 
     def _begin(self, before: Snapshot | None, whole: Path) -> list[Path]:
-        """The state as it was; and where the place holds private findings as they are, those."""
+        """Unpack the earlier state, and the private findings that the place holds unencrypted."""
         plain = self.folder / "plain.db"
         broken = [why for path, name in ((whole, STATE), (plain, PLAIN)) if (why := _unpacked(before, path, name))]
         if before is not None and broken:

@@ -1,4 +1,4 @@
-"""Files what people have approved: the very text that they approved, once, and only what still holds."""
+"""Files drafts that people have approved: the exact text that they approved, once, if the bug still shows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Approver:
         report = self._current_report(fingerprint, draft, text)
         tracker = self.elsewhere(draft.upstream)
         marker = marker_of("report", fingerprint)
-        # Filed by a run that did not live to say so: it is no duplicate of itself.
+        # An earlier run filed the report and died before it recorded that: the report is no duplicate of itself.
         if tracker.find_issue(marker.id) is None:
             place = f"repo:{tracker.name} is:issue"
             self._check_new(draft, duplicates(report, lambda query: tracker.search_issues(f"{place} {query}", 20)))
@@ -135,7 +135,7 @@ class Approver:
         return self._reported(draft, f"{umbrella.url}#issuecomment-{made.id}")
 
     def _reported(self, draft: DraftRecord, url: str) -> str:
-        """Says in our own issue where it is reported. The report names that issue itself, where it is public."""
+        """Name the filed report in our own issue. The report itself names our issue, if the issue is public."""
         self.hub.upsert_comment(draft.source, marker_of("reported", str(draft.source)), f"Reported: {url}")
         return url
 

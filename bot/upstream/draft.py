@@ -43,7 +43,7 @@ def rules_of(report: ClusterReport | Umbrella, known: RulesOf = disclosure_of) -
 
 
 class ReportText(NamedTuple):
-    """A report as it is filed, but for the hidden line that it is found again by."""
+    """A report as it is filed, without the hidden line that identifies it."""
 
     title: str
     body: str
@@ -77,7 +77,7 @@ def list_of(batch: Umbrella) -> ReportText:
 
 
 def refuse_list(batch: Umbrella, rules: Disclosure, text: ReportText) -> None:
-    """Raises UserError where a list of bugs is not to be reported there, and says why."""
+    """Raises UserError if a list of bugs is not to be reported there, and says why."""
     _raise_first(
         {
             f"{rules.repository} does not want it: {rules.why}": not rules.accepts,
@@ -90,11 +90,11 @@ def refuse_list(batch: Umbrella, rules: Disclosure, text: ReportText) -> None:
 
 
 def refuse(report: ClusterReport, rules: Disclosure, text: ReportText) -> None:
-    """Raises UserError where the bug is not to be reported there, and says why."""
+    """Raises UserError if the bug is not to be reported there, and says why."""
     apis = (report.api, *report.apis)
     lacking = missing_parts(f"{text.title}\n\n{text.body}", report.library)
     reasons = {
-        # First, and in no words that say more.
+        # A private bug is refused first, in words that reveal no detail.
         "it is not told in public": report.private,
         f"{rules.repository} does not want it: {rules.why}": not rules.accepts,
         "it is known already": report.known,
@@ -188,7 +188,7 @@ def draft(
 
 
 def _reader_notes(rules: Disclosure, looked: TrackerSearch, warning: str) -> list[str]:
-    """Notes for the person who approves, beside the text."""
+    """Return notes for the person who approves; they are no part of the text."""
     human = f"Add in words of your own, below the report, {rules.human_part}." if rules.human_part else ""
     place = span(f"{rules.repository}#{rules.umbrella}")
     umbrella = f"Crashes on bad input are collected in {place}." if rules.umbrella else ""
@@ -202,7 +202,7 @@ def _reader_notes(rules: Disclosure, looked: TrackerSearch, warning: str) -> lis
 
 
 def shown(body: str) -> ReportText | None:
-    """The text that a draft shows now; None where it is none any more."""
+    """Return the text that a draft shows now; None for an issue that is no draft any more."""
     blocks = [found["text"] for found in _BLOCK.finditer(body.replace("\r\n", "\n"))]
     return ReportText(blocks[0], blocks[1]) if len(blocks) >= 2 else None
 
@@ -277,7 +277,7 @@ def _put(
     key: str,
     filings: Filings,
 ) -> tuple[Filings, str]:
-    """Files the draft of a text, or writes it anew: what was approved of an earlier text counts no more."""
+    """File or rewrite the draft of a text. An approval of an earlier text no longer counts."""
     marker = marker_of("draft", key, also=(text.digest,))
     title, warning = bounded(f"Draft: {text.title}", 200), outdated(rules, now.date())
     body = draft(text, rules, record.number, looked, warning, under)

@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w[\w.]*")
 
 
 class Duplicate(NamedTuple):
-    """An issue that may be about the same. why: what it has in common with the bug."""
+    """An issue that may be about the same bug. why: the words or names that both have in common."""
 
     number: int
     title: str
@@ -84,7 +84,7 @@ def _common(report: ClusterReport, view: IssueView) -> str:
 
 
 def _named(api: str) -> str:
-    """The whole name, or its last part where it is written as one: many are words of the language."""
+    """Return a pattern for an api's whole name, or its last part in code: many last parts are plain words."""
     last = re.escape(api.rpartition(".")[2])
     return rf"\b{re.escape(api)}\b|[.`]{last}\b|\b{last}(?=\(|`)"
 
