@@ -108,7 +108,7 @@ def collections(directory: Path) -> list[Path]:
 
 
 def _documents(file: Path, api: str, unmapped: Counter[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """Yield a file's records; a broken record ends the file and counts once. Raises UserError for an unreadable file."""
+    """Yield a file's records; a broken record ends the file and counts once. Raises UserError for unreadable files."""
     try:
         with file.open("rb") as stream:
             yield from decode_file_iter(stream)
