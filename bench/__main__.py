@@ -17,7 +17,7 @@ from rich.table import Table
 from bench.harness import Measurement, machine
 from fuzz_core.ir.errors import NightfuzzError
 
-# Each is a module with a function `measure`, whose parameters are the options.
+# Modules with a function `measure`, whose parameters are the options.
 MEASUREMENTS = {
     "throughput": "how many tests a second the engine executes, and where a worker's time goes",
     "ablation": "how many bugs the engine finds without each of its parts",

@@ -1,7 +1,7 @@
 """Bugs that the engine finds without each of its parts, in equal time, on one machine, with several stream seeds.
 
 Every variant fuzzes copies of one traced state. All findings are then examined together, each signature once, and a
-variant's bugs are its findings that were confirmed. So a variant pays nothing for triage.
+variant's bugs are its findings that were confirmed. So triage takes no time from a variant.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MEDIANS = {"operators": "operators", "classes": "outcome classes", "rate": "test
 
 
 class Sample(NamedTuple):
-    """One run of a variant: its figures, and its findings by signature."""
+    """A run of a variant: its figures, and its findings by signature."""
 
     variant: str
     figures: Mapping[str, Any]

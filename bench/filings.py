@@ -22,7 +22,7 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common"))
 
-# They are parts of the tests.
+# The server and the proxy are parts of the tests.
 import faultproxy  # type: ignore[import-not-found]
 import githubserver  # type: ignore[import-not-found]
 from clocks import FakeTime  # type: ignore[import-not-found]

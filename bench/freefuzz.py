@@ -1,9 +1,9 @@
 """The FreeFuzz authors' published MongoDB dump, as seeds of a target: `python -m bench freefuzz DIR --target KEY`.
 
 The dump has one BSON file per api, one document per traced call. A document holds `parameter:0`, `parameter:1`, … and
-keywords, with `input_signature` (what a class's instance was called with) and `output_signature`. Tensors are shapes
-and dtypes without values; objects are class names. Values of torch are bare or `{shape, dtype}`; values of TensorFlow
-are labelled by `type` or `Label`. What cannot become an invocation is counted by (api, reason).
+keywords, with `input_signature` (the arguments of a class's instance) and `output_signature`. Tensors are shapes and
+dtypes without values; objects are class names. Values of torch are bare or `{shape, dtype}`; values of TensorFlow are
+labelled by `type` or `Label`. Calls that no invocation can describe are counted by (api, reason).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PLAIN_TYPES: tuple[type[Any], ...] = (bool, int, float, bytes)
 _TENSOR_LABELS = {"tensor": "tensor", "KerasTensor": "tensor", "variable": "variable", "nparray": "ndarray"}
 _TORCH_NAMES = ("strided", "sparse_coo", "contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
 _DTYPE_ALIASES = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64"}
-# Where a value was no data, FreeFuzz wrote its module and class run together: torchdtype, argparseNamespace.
+# FreeFuzz wrote the module and class of a value that is no data run together: torchdtype, argparseNamespace.
 _CLASS_NAME = re.compile(
     r"(torch(?!\.)|_io|argparse|pathlib|numpy|collections|functools|builtins|tensorflow\.)\w[\w.]*"
 )
@@ -57,7 +57,8 @@ def measure(
 
 
 def save_dump(store: Store, target: str, directory: Path) -> tuple[int, Counter[tuple[str, str]]]:
-    """Save the calls of the target's apis. Return how many are new, and a count of the others by (api, reason).
+    """Save the calls of the target's apis. Return the number of new calls, and the count of unmapped ones by (api,
+    reason).
 
     Raises UserError for an unknown target or a directory without a dump.
     """
@@ -76,9 +77,14 @@ def save_dump(store: Store, target: str, directory: Path) -> tuple[int, Counter[
 
 
 def read_dump(directory: Path, unmapped: Counter[tuple[str, str]]) -> Iterator[Invocation]:
-    """Every call of every collection in the directory that an invocation can describe.
+    """Yield every call in the directory that an invocation can describe.
 
-    unmapped: counts the others by (api, reason). Raises UserError where the directory holds no such dump.
+    Args:
+        directory: holds the collections of the dump.
+        unmapped: counts the calls that no invocation can describe, by (api, reason).
+
+    Raises:
+        UserError: the directory holds no such dump.
     """
     for file in collections(directory):
         api = file.name.removesuffix(".bson")
@@ -102,7 +108,7 @@ def collections(directory: Path) -> list[Path]:
 
 
 def _documents(file: Path, api: str, unmapped: Counter[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """The records of one file; the rest of a broken file is one count. Raises UserError for a file it cannot read."""
+    """Yield a file's records; a broken record ends the file and counts once. Raises UserError for unreadable files."""
     try:
         with file.open("rb") as stream:
             yield from decode_file_iter(stream)
@@ -122,7 +128,7 @@ def _invocation(api: str, document: dict[str, Any]) -> Invocation:
         if not key.isidentifier():
             raise Undescribable(f"no keyword: {key[:40]}")
         if key == "dtype" and named[key] == "torchdtype":
-            # FreeFuzz lost which dtype it was; what came out tells.
+            # FreeFuzz lost the dtype; the result's dtype shows which it was.
             result = document.get("output_signature")
             name = dtype_name(result.get("dtype")) if isinstance(result, dict) else None
             named[key] = f"torch.{name}" if name else named[key]

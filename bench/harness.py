@@ -108,10 +108,10 @@ def traced_rows(store: Store, key: str) -> list[Body]:
 
 @contextmanager
 def traced(subject: MeasuredLibrary, state: Path | None, folder: Path) -> Iterator[Session]:
-    """A session on a copy of the state in `folder`, with what tracing has left and no results.
+    """Yield a session on a copy of the state in `folder`, with the traces and without results.
 
-    Without a state, the target is traced once and kept in the user's cache. Raises NightfuzzError where there is no
-    state file.
+    A target without a state is traced once and kept in the user's cache. Raises NightfuzzError if the state file does
+    not exist.
     """
     home = state or user_cache_path("nightfuzz") / "bench" / subject.library
     if state is None:
@@ -146,7 +146,7 @@ def copy_traces(source: Path, copied: Path) -> None:
 
 
 class EngineRun(NamedTuple):
-    """One run of the engine."""
+    """The figures of a run of the engine."""
 
     figures: dict[str, Any]
     findings: list[FindingRow]

@@ -1,7 +1,7 @@
-"""From a worker's death to the next test, and from a time-out to the end of a hang.
+"""Time from a worker's death to the next test, and from a time-out to the end of a hang.
 
-One worker calls an api with two matrices again and again. Each time it has worked for a while, its process is hit by
-SIGSEGV, or stopped until the time-out.
+A worker calls an api with two matrices again and again. After each stretch of work, its process is hit by SIGSEGV, or
+stopped until the time-out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The share of sampled faults in our own code that the tests notice.
 
-It samples mutants of cosmic-ray (extra `bench`) from the packages below. For each mutant it runs the test files that
-reach the mutated module, until the first failure: first those of the same package, which notice most. It works in a
-clone of the last commit and prints one line a mutant.
+The module samples mutants of cosmic-ray (extra `bench`) from the packages below. For each mutant, test files that reach
+the mutated module run until the first failure. The files of the same package run first, because they notice most. The
+module works in a clone of the last commit and prints one line a mutant.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NO_TESTS = 5  # pytest's exit code
 
 
 class CodeMutant(NamedTuple):
-    """One change of one place of a module."""
+    """A change of one place of a module."""
 
     module: str
     operator: str

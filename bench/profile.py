@@ -72,7 +72,7 @@ class PartClock:
 
 
 class SilentChannel(Channel):
-    """A worker's channel that sends nothing and keeps the last report of a lease."""
+    """A worker's channel that drops every message and keeps the last report of a lease."""
 
     last: dict[str, Any]
 

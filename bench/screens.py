@@ -16,7 +16,7 @@ from rich.text import Text
 
 WIDTHS = (40, 80, 120)
 THEMES: dict[str, TerminalTheme] = {"dark": SVG_EXPORT_THEME, "light": DEFAULT_TERMINAL_THEME}
-# A picture shows the first lines; the rest of a long text looks the same.
+# A picture shows the first lines; the later lines of a long text look the same.
 LINES = 40
 
 

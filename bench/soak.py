@@ -1,4 +1,4 @@
-"""A long run, watched from outside: does the controller's memory stay flat, and does anything stay behind?"""
+"""A long run, watched from outside: is the controller's memory flat, and are all processes and files removed?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """All processes below a process."""
+    """Yield all processes below a process."""
     for child in children(pid):
         yield child
         yield from descendants(child)

@@ -27,7 +27,7 @@ from fuzz_core.campaign.plans import make_plan
 from fuzz_core.execution.zygote import environment
 
 PROFILE_SECONDS = 60.0
-# What a table says of runs with one worker. Memory is in MB.
+# Columns of the table for runs with one worker. Memory is in MB.
 FIGURES = {
     "apis, invocations": "{apis}, {invocations}",
     "runs with one worker": "{repeats} of {seconds:.0f} s, {pinned}",

@@ -1,4 +1,4 @@
-"""One run of the engine in a process of its own, watched: it reads options as JSON and prints figures as JSON."""
+"""A run of the engine in a process of its own, watched: it reads options as JSON and prints figures as JSON."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def children(pid: int) -> list[int]:
 class Watcher(threading.Thread):
     """A thread that notes the peak memory of workers, pins a single worker, and counts what forks and deaths cost.
 
-    It wraps methods of the engine, so a process has one watcher.
+    The thread wraps methods of the engine, so a process has one watcher.
     """
 
     def __init__(self, workers: int) -> None:
@@ -58,7 +58,7 @@ class Watcher(threading.Thread):
         self.counts: Counter[str] = Counter()
         self.pinned: set[int] = set()
         cores = sorted(os.sched_getaffinity(0))
-        # One worker gets the last core for itself, and the controller the others.
+        # A single worker gets the last core for itself, and the controller the remaining cores.
         self.core = cores[-1] if workers == 1 and len(cores) > 1 else None
         if self.core is not None:
             os.sched_setaffinity(0, set(cores[:-1]))

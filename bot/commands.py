@@ -1,7 +1,7 @@
 """Commands in comments on the bot's issues, such as `/nightfuzz bisect`: executed at once, or in the next fuzz job.
 
-Only people with write access are served. Each comment is handled once, and one comment of ours answers all commands of
-an issue. A command is a line that begins with `/nightfuzz`, outside of code, quotations and hidden text.
+The bot answers people with write access alone. Each comment is handled once, and one comment of ours answers all
+commands of an issue. A command is a line that begins with `/nightfuzz`, outside of code, quotations and hidden text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import bounded, code_blocks, span, text_lines
 
 WORD = "/nightfuzz"
-# A comment with more than this is no request but something else.
+# Commands of a comment that are read; further commands are ignored.
 MOST = 5
 LONGEST = 65_536
 SHOWN = 20
@@ -37,7 +37,7 @@ _COMMANDS = {
     "upstream": "drafts a report to the library's own tracker",
 }
 HELP = "Commands: " + "; ".join(f"{name} ({does})" for name, does in _COMMANDS.items()) + "."
-# What a fuzz job does.
+# Commands that need a fuzz job.
 LATER: dict[str, CommandKind] = {"bisect": "bisect", "minimize": "minimize", "minimise": "minimize", "retry": "retry"}
 # Clocks differ, and a listing may be a little old.
 MARGIN = timedelta(minutes=15)
@@ -45,15 +45,15 @@ Upstream = Callable[[IssueRecord, Filings], tuple[Filings, str]]
 
 
 class Command(NamedTuple):
-    """name: what is asked for, known or not; `help` where nothing is. rest: what stands behind it, one line."""
+    """A command as a comment spells it."""
 
-    name: str
-    rest: str = ""
+    name: str  # first word, known or not; `help` for an empty command
+    rest: str = ""  # text behind the name, one line
 
 
 def commands(text: str) -> list[Command]:
     """The commands in a comment, each once."""
-    # What follows hidden text in its line does not begin that line.
+    # Text that follows hidden text in its line does not begin that line.
     shown = _HIDDEN.sub(lambda hidden: " " + "\n " * hidden[0].count("\n"), text[:LONGEST])
     # A fence that is never closed reaches to the end.
     code = {number for block in code_blocks(shown) for number in block.lines}
@@ -65,16 +65,13 @@ def commands(text: str) -> list[Command]:
 
 @dataclass
 class CommandHandler:
-    """Handles comments; filings: with new requests. problems: what could not be done, a line each.
-
-    upstream: makes the draft of a report for the library's own tracker, and returns the answer.
-    """
+    """Handles the comments of a repository."""
 
     hub: Hub
-    filings: Filings
-    upstream: Upstream
+    filings: Filings  # the memory of GitHub, with new requests added
+    upstream: Upstream  # writes the draft of a report for the library's own tracker, and returns the answer
     now: datetime
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # steps that failed, a line each
     _allowed: dict[str, bool] = field(default_factory=dict)
 
     def sweep(self, issues: Sequence[IssueView]) -> None:
@@ -130,7 +127,7 @@ class CommandHandler:
             try:
                 self.hub.react(comment.id, "+1" if is_allowed else "confused")
             except RefusedError as error:
-                # A courtesy: what was asked is done without it, too.
+                # A failed reaction is no problem: the command is executed without it, too.
                 self.problems.append(f"no reaction to a comment: {error.problem}")
         return is_allowed
 
@@ -170,10 +167,10 @@ def answer(hub: Hub, filings: Filings, number: int) -> None:
 
 
 def answer_text(filings: Filings, number: int) -> str:
-    """The text of the one answer, the latest command last; empty where no command was given."""
+    """The text of the answer, the latest command last; empty without commands."""
     given = [each for each in filings.requests.values() if each.issue == number]
     given.sort(key=lambda each: (each.comment, each.kind))
-    # A name in a code span calls nobody.
+    # A name in a code span mentions no person.
     lines = [
         f"- {span(each.kind)}, asked for by {span(each.by)}: "
         f"{escaped(each.said) if each.settled else 'waits for the next run'}"

@@ -25,28 +25,31 @@ OLDEST = (2, 31)
 SCHEMES = ("https", "http", "file")
 AUTHOR = "nightfuzz"
 ADDRESS = "nightfuzz@users.noreply.github.com"
-# What a proxy or a company's certificates need; everything else of git's own comes from here.
+# Variables for a proxy or a company's certificates; git gets all its own settings from this module.
 _PASSED = ("PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "LD_LIBRARY_PATH", "TMPDIR")
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 
 
 class Remote(NamedTuple):
-    """A repository. url: https, http or file, without a name or password in it. token: of whoever may write there."""
+    """A repository to read and write."""
 
-    url: str
-    token: Secret | None = None
+    url: str  # https, http or file, without a name or password
+    token: Secret | None = None  # token with write access
 
 
 class GitResult(NamedTuple):
-    """How git ended. message: what it wrote to standard error, scrubbed and bounded."""
+    """The exit of a git command."""
 
     code: int
     output: bytes
-    message: str
+    message: str  # standard error, scrubbed and bounded
 
 
 def remote_of(url: str, token: Secret | None = None) -> Remote:
-    """Raises UserError for an address that git would not reach in the way meant here, or that holds a secret."""
+    """Check an address and return the remote.
+
+    Raises UserError for an address that holds a secret, or that git would reach by a protocol which is not allowed.
+    """
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES or (parts.scheme != "file" and not parts.hostname):
         raise UserError(f"{scrub(url)[:200]} is no address of a repository", "it begins with https:// (or file://)")
@@ -78,7 +81,7 @@ def git_in(checkout: Path, *arguments: str) -> GitResult:
 
 
 def remote_commit(url: str, names: Sequence[str], seconds: int) -> str:
-    """The commit of the first of these full names that a remote has; empty where it cannot be asked."""
+    """Return the commit of the first of these full names that a remote has; empty if git cannot reach the remote."""
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": ""}
     try:
         done = git("ls-remote", "--quiet", "--", url, *names, environment=environment, seconds=seconds)
@@ -90,7 +93,7 @@ def remote_commit(url: str, names: Sequence[str], seconds: int) -> str:
 
 
 class Repository:
-    """A bare scratch repository, and what it needs to talk to one remote. There is no work tree."""
+    """A bare scratch repository with the settings for one remote. There is no work tree."""
 
     def __init__(self, folder: Path, remote: Remote) -> None:
         self.folder, self.remote = folder, remote
@@ -101,7 +104,7 @@ class Repository:
         self.call("init", "--quiet", "--bare", "--initial-branch=none")
 
     def call(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Standard output. Raises UserError where git fails, which for these calls is nobody's fault but the disk's."""
+        """Standard output. Raises UserError if git fails; these calls fail only because of the disk."""
         done = self.run(*arguments, given=given)
         if done.code:
             raise UserError(
@@ -154,7 +157,7 @@ def _settings(remote: Remote) -> Sequence[tuple[str, str]]:
     settings = [("fetch.fsckObjects", "true"), ("protocol.allow", "never"), ("gc.auto", "0"), ("credential.helper", "")]
     settings += [(f"protocol.{scheme}.allow", "always") for scheme in SCHEMES]
     settings += [("core.hooksPath", os.devnull), ("core.askPass", ""), ("http.lowSpeedLimit", "1000")]
-    # What is large is packed or encrypted already.
+    # Large files are packed or encrypted already.
     settings += [("http.lowSpeedTime", "60"), ("core.compression", "0")]
     if remote.token is not None:
         basic = Secret(b64encode(f"x-access-token:{remote.token.reveal()}".encode()).decode())

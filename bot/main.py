@@ -1,4 +1,4 @@
-"""The command line: nightfuzz's own commands, and those that are about GitHub."""
+"""The command line: nightfuzz's own commands, and the commands about GitHub."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ app.add_typer(action, name="action")
 
 
 def _add_step(name: str, text: str) -> None:
-    """Add `nightfuzz action NAME`; what the step works with is loaded when it runs."""
+    """Add `nightfuzz action NAME`; the step's module is loaded when it runs."""
 
     def command() -> None:
         from nightfuzz.bot.jobs import steps
@@ -61,7 +61,7 @@ for _name, _text in {
 
 
 def _tell_version(asked: bool) -> None:
-    """Prints it and ends the program, where it is asked for."""
+    """Print the version and end the program, if the flag is given."""
     if asked:
         typer.echo(f"nightfuzz {fuzz_core.__version__}")
         raise typer.Exit

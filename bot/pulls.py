@@ -29,7 +29,7 @@ class PullUpdate(NamedTuple):
 
 
 def update_pull(hub: Hub, number: int, result: RunResult, *, sha: str, fail_on: FailOn, links: PullLinks) -> PullUpdate:
-    """Writes the comment where there is something to say, or an earlier one to correct; then the check.
+    """Write the comment if there is an entry, or an earlier comment to correct; then the check.
 
     sha: the head that was run. A run that ends after the next push leaves the comment to that push's run. A check that
     GitHub refuses (it takes them from workflows and apps alone) is a problem, no error.
@@ -47,7 +47,7 @@ def update_pull(hub: Hub, number: int, result: RunResult, *, sha: str, fail_on: 
 def _write_comment(
     hub: Hub, number: int, result: RunResult, sha: str, links: PullLinks
 ) -> Literal["none", "written", "outdated", "closed"]:
-    """Each mode and library has a comment of its own, so that two workflows do not write over each other."""
+    """Write the comment of this mode and library, so that two workflows do not write over each other."""
     view = hub.pull(number)
     if view is None or view.state != "open":
         return "closed"

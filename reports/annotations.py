@@ -1,6 +1,6 @@
 """Marks at lines of the user's tests: as workflow commands for a job's log, and for a check through GitHub's API.
 
-A runner obeys every line of a log that looks like a command, so text from elsewhere goes through `command`.
+A runner executes each line of a log that looks like a command, so untrusted text goes through `command`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEVELS = {"error": "failure", "warning": "warning", "note": "notice"}
 
 
 class Note(NamedTuple):
-    """An annotation in plain text; site: None where no line of the user's files is known."""
+    """An annotation in plain text; site: None if no line of the user's files is known."""
 
     level: Level
     title: str
@@ -91,7 +91,7 @@ def check_annotations(result: RunResult, most: int = REQUEST) -> list[dict[str, 
 
 
 def command(name: str, message: str, **properties: str) -> str:
-    """One workflow command as one line, whatever its texts are."""
+    """Return a workflow command as a single line, with its texts escaped."""
     told = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in properties.items())
     return f"::{name}{' ' if told else ''}{told}::{_escaped(message)}"
 

@@ -20,9 +20,15 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 def read_plain(path: Path, most: int, root: Path | None = None) -> bytes:
     """Return the content of a file of at most `most` bytes.
 
-    root: the folder that the artifact was unpacked into; no part of the path below it may be a link. None for the
-    folder of the file. Raises UserError for a link, hard links among them, for anything but a plain file, and for a
-    file that is too large; OSError where it is not there.
+    Args:
+        path: the file.
+        most: the largest size that is read, in bytes.
+        root: the folder that the artifact was unpacked into; no part of the path below it may be a link. None for the
+            folder of the file.
+
+    Raises:
+        UserError: the path is a link or a hard link, is no plain file, or the file is too large.
+        OSError: the file does not exist.
     """
     root = root or path.parent
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
@@ -44,7 +50,7 @@ def read_plain(path: Path, most: int, root: Path | None = None) -> bytes:
 
 
 def fresh_folder(path: Path) -> Path:
-    """Make an empty folder in the place of whatever an artifact has brought there, a link say. Return its path."""
+    """Replace what an artifact left at this path, such as a link, by an empty folder. Return its path."""
     path.unlink() if path.is_symlink() or path.is_file() else remove(path)
     path.mkdir(parents=True)
     return path

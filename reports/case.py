@@ -20,7 +20,7 @@ from nightfuzz.reports.text import SPAN, one_line, said
 SHOWN_WAYS = 3
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
 UNSEARCHED = "whether it is reported already: no issue tracker was searched"
-# Of modes that are no records: devices, and what is done with whole programs.
+# Names for modes without a record: devices, and the modes of whole programs.
 _OTHERS = {
     "cpu": "the plain call on the CPU",
     "inductor": "`torch.compile` with inductor",
@@ -31,14 +31,14 @@ _OTHERS = {
     "fake": "shapes and dtypes alone, with fake tensors",
     "backward": "the gradients that training asks for",
 }
-# The end of a script that fails where its call returns.
+# The end of a script that fails when its call returns.
 _FAILS = re.compile(r"^actual = (.+)\nprint\(told := .*\nraise AssertionError\(.*$", re.MULTILINE)
 # Oracles that compare modes of one build: the plain call does not show their bugs.
 COMPARED = frozenset(kind.oracle for kind in KINDS.values() if kind.reproduction == "comparison") - {"versions"}
 
 
 def meaning_of(mode: str) -> str:
-    """A mode in words for readers who do not know nightfuzz; empty where its name speaks for itself."""
+    """Return a mode in words for readers who do not know nightfuzz; empty if the name explains itself."""
     return _meanings().get(mode, "")
 
 
@@ -49,7 +49,7 @@ def _meanings() -> dict[str, str]:
 
 
 class Baseline(NamedTuple):
-    """A build that does not show the bug: its version, and what the same script did there in `runs` fresh processes."""
+    """A build that does not show the bug: its version, and the script's result there in `runs` fresh processes."""
 
     version: str
     did: str
@@ -65,24 +65,19 @@ class MissingCheck(NamedTuple):
 
 
 class BugCase(NamedTuple):
-    """One bug with everything a maintainer asks about it.
-
-    modes: for each mode whether it shows the bug (`SHOWS`, `DOES_NOT`, `NOT_CHECKED`). output: all that a fresh process
-    wrote, where it was run again. first_bad: the first version known to show it. also: other apis that fail in the same
-    place. shown_on, clean_on: other versions on which its script was run, by what it did there.
-    """
+    """A bug with everything that a maintainer asks about it."""
 
     bug: BugRow
     target: TargetRecord
     severity: Severity
     environment: Environment
-    modes: Mapping[str, str] = {}
-    output: str = ""
+    modes: Mapping[str, str] = {}  # for each mode, `SHOWS`, `DOES_NOT` or `NOT_CHECKED`
+    output: str = ""  # full output of the script in a fresh process; empty if it was not run again
     baseline: Baseline | None = None
-    first_bad: str = ""
-    also: Sequence[str] = ()
-    shown_on: Sequence[str] = ()
-    clean_on: Sequence[str] = ()
+    first_bad: str = ""  # the first version known to show the bug
+    also: Sequence[str] = ()  # other apis that fail in the same place
+    shown_on: Sequence[str] = ()  # other versions on which the script showed the bug
+    clean_on: Sequence[str] = ()  # other versions on which the script did not show the bug
 
     @property
     def expected(self) -> str:
@@ -91,22 +86,22 @@ class BugCase(NamedTuple):
 
     @property
     def happened(self) -> str:
-        """What the call gives, and what it should give."""
+        """The result of the call, and the expected result."""
         return contradiction(self.bug)
 
     @property
     def blame(self) -> str:
-        """Which of two results is wrong, and what shows that; empty where no evidence tells."""
+        """The wrong one of two results, with the evidence; empty without evidence."""
         return blame_sentence(self.bug)
 
     @property
     def one_line(self) -> str | None:
-        """The script as a line to paste behind `python -c`; None where that is too long."""
+        """The script as a line to paste behind `python -c`; None if the line is too long."""
         return one_line(self.bug.script, SPAN)
 
     @property
     def missing_check(self) -> MissingCheck | None:
-        """What should have refused the call; None for a bug of another kind."""
+        """The check that should have refused the call; None for a bug of another kind."""
         if not lacks_check(self.bug):
             return None
         quoted = quoted_in(self.bug.outcome.text)
@@ -120,7 +115,7 @@ class BugCase(NamedTuple):
 
     @property
     def plain_line(self) -> str | None:
-        """The script as a line that makes the call and prints its result; None where that is too long."""
+        """The script as a line that makes the call and prints its result; None if the line is too long."""
         return one_line(_FAILS.sub(r"print(\1)", self.bug.script), SPAN)
 
     @property
@@ -130,7 +125,7 @@ class BugCase(NamedTuple):
 
     @property
     def came(self) -> str:
-        """The first version that shows it, or why nobody knows."""
+        """The first version that shows the bug, or the reason why that version is unknown."""
         if self.first_bad:
             return self.first_bad
         if self.baseline:

@@ -16,7 +16,7 @@ FAIL_ON = get_args(FailOn)
 OUTPUT = 65_535
 TITLE = 120
 NEW, CHANGED, BETTER = "new bug", "changed call", "fixed bug"
-# At most, of each section: entries in sight, entries with a script, entries of one line; and characters of a script.
+# Limits of each section: open entries, entries with a script, entries of one line, and characters of a script.
 TOP, FULL, LINES, SCRIPT = 5, 10, 50, 2_500
 
 
@@ -29,15 +29,21 @@ class CheckOutput(NamedTuple):
 
 
 def worth_telling(result: RunResult) -> bool:
-    """Whether a pull request gets a comment: something differs, is new, gone, fixed or back."""
+    """Return whether a pull request gets a comment: an entry differs, is new, is removed, is fixed or is back."""
     return any(_counts(result).values())
 
 
 def comment(result: RunResult, marker: str, blob_url: str = "", report_url: str = "") -> str:
-    """The body of the comment, at most 65,536 characters; `marker` is its first line.
+    """Return the body of the comment, at most 65,536 characters; `marker` is its first line.
 
-    Where nothing is worth wording it says so, for the place of an earlier comment. blob_url: the address of the
-    repository's files at a commit (`https://github.com/o/r/blob/SHA`), for links to tests. report_url: of the rest.
+    A run without entries gives a comment that says so, because it may replace an earlier comment.
+
+    Args:
+        result: the run.
+        marker: the comment's first line.
+        blob_url: the address of the repository's files at a commit (`https://github.com/o/r/blob/SHA`), for links to
+            tests.
+        report_url: the address of the full report.
     """
     return fitting(lambda share: _page(result, share, marker, blob_url, report_url))
 
@@ -50,12 +56,13 @@ def check(result: RunResult, fail_on: FailOn, blob_url: str = "", report_url: st
 
 
 def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
-    """Return the conclusion of a check. Neutral: the run has news but no failure, or too few results.
+    """Return the conclusion of a check. Neutral: the run has entries but no failure, or too few results.
 
-    A run that lacks a shard, or a command of which failed, fails whatever `fail_on` is: nobody knows what it would have
-    found. A pull request that changes no seed succeeds.
+    A run with a missing shard or a failed command fails for each value of `fail_on`, because its results are
+    incomplete. A pull request that changes no seed succeeds.
 
-    Raises UserError for a `fail_on` that there is not.
+    Raises:
+        UserError: `fail_on` is unknown.
     """
     if fail_on not in FAIL_ON:
         raise UserError(f"fail-on has no value {fail_on!r}", f"give one of {', '.join(FAIL_ON)}")
@@ -100,7 +107,7 @@ def _counts(result: RunResult) -> dict[str, int]:
 
 
 def _nothing(result: RunResult) -> tuple[str, str]:
-    """The headline and the sentence of a run without anything to tell."""
+    """Return the headline and the sentence of a run without entries."""
     if result.is_untouched:
         return "no seed is changed", "The pull request changes no seed that calls an api to fuzz: nothing was fuzzed."
     if result.stopped or result.incomplete or not result.figures.tests:

@@ -1,4 +1,4 @@
-"""A bug as a contradiction in one line: what the call gives, and what it should give instead.
+"""A bug as a contradiction in one line: the call's result, and the expected result.
 
 Lists, titles and reports all take this line. Its facts are values out of texts of untrusted code, so every text is cut.
 """
@@ -27,7 +27,7 @@ _SOURCE_PLACE = re.compile(
     r'\s+at "[^"\n]*"(?::\d+)?,?(?: please report a bug to [\w ]+\.)?|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?'
 )
 _EXPLAINED = re.compile(r"^.* (INTERNAL ASSERT FAILED: )")
-# What a dying process says of its reason, the surest form first.
+# The reason that a dying process prints, the most reliable form first.
 _CHECKS = [
     re.compile(pattern)
     for pattern in (
@@ -76,7 +76,7 @@ _LIBRARY = re.compile(r"\btorch\.(?:Size(?=\())?")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|inf|nan|True|False)(?![\w])")
 _BOOLEANS = {"True": "1", "False": "0"}
 _NAMES = {"derivative": "gradient", "stride": "strides", "type of result": "type"}
-# What each witness says of two results.
+# The sentence for each witness against one of two results.
 _EVIDENCE = {
     "difference quotients": "difference quotients agree with the right one",
     "double precision": "the right one is nearer to a result in double precision",
@@ -86,7 +86,7 @@ _EVIDENCE = {
 
 
 class ValuePair(NamedTuple):
-    """Two values that ought to be the same. what: the property that they are of, such as a dtype or a gradient."""
+    """Two values that ought to be the same. what: the compared property, such as a dtype or a gradient."""
 
     actual: str
     expected: str
@@ -100,7 +100,7 @@ def title(bug: Bug) -> str:
 
 
 def seen_again(bug: Bug, outcome: Outcome, shown: bool) -> str:
-    """Return in one line what a later run of a bug's call has given; shown: whether it shows the bug."""
+    """Return in one line the result of a later run of a bug's call. shown: whether the run shows the bug."""
     if shown:
         return happened(bug.kind, asserted(bug.outcome, outcome), mode_of(bug))
     if outcome.kind == "ok":
@@ -116,12 +116,12 @@ def compares_numbers(title: str) -> bool:
 
 
 def contradiction(bug: Bug) -> str:
-    """Return in one line what the call of a bug gives, and what it should give."""
+    """Return in one line the result of a bug's call, and the expected result."""
     return happened(bug.kind, bug.outcome, mode_of(bug))
 
 
 def wrong_side(bug: Bug) -> str:
-    """Return which of two results is wrong; empty where no evidence tells, and where the contradiction says it."""
+    """Return the name of the wrong one of two results; empty without evidence, and if the contradiction names it."""
     mode, wrong, witness = _blame(bug)
     if not witness or _is_trusted(mode):
         return ""
@@ -130,7 +130,7 @@ def wrong_side(bug: Bug) -> str:
 
 
 def blame_sentence(bug: Bug) -> str:
-    """Return which of two results is wrong and what shows that, as a sentence; empty where no evidence tells."""
+    """Return a sentence that names the wrong one of two results and the evidence; empty without evidence."""
     mode, wrong, witness = _blame(bug)
     if not witness:
         return ""
@@ -144,7 +144,7 @@ def blame_sentence(bug: Bug) -> str:
 
 
 def _blame(bug: Bug) -> tuple[str, str, str]:
-    """Return the mode of a bug, the mode that is wrong, and the witness of that; no witness where none tells."""
+    """Return the mode of a bug, the wrong mode and its witness; an empty witness without evidence."""
     mode = mode_of(bug)
     wrong, _, witness = blame_in(bug.outcome.text).removeprefix(WRONG).partition(", by ")
     return mode, wrong, witness if mode in _phrases() else ""
@@ -158,7 +158,7 @@ def mode_of(bug: Bug) -> str:
 
 
 def happened(kind: str, outcome: Outcome, mode: str = "") -> str:
-    """Return what an outcome shows that was judged to be of this kind, in a maintainer's words; of one line."""
+    """Return an outcome of this kind in one line of a maintainer's words."""
     found = kind_of(kind)
     if kind == "bounds":
         quoted = quoted_in(outcome.text)
@@ -179,7 +179,7 @@ def happened(kind: str, outcome: Outcome, mode: str = "") -> str:
         return _line(": ".join(part for part in (name, _check(outcome.text)) if part))
     first = reason_of(outcome.text).strip()[: TITLE * 10].partition("\n")[0]
     said = ": ".join(part.strip(" .") for part in _SOURCE_PLACE.sub("\n", first).split("\n") if part.strip(" ."))
-    # What the library says of a failed check says more than the condition.
+    # The library's message about a failed check explains more than the condition.
     said = _EXPLAINED.sub(r"\1", said)
     return _line(": ".join(part for part in (outcome.name, said) if part))
 
@@ -195,7 +195,7 @@ def _check(text: str) -> str:
 
 
 def _difference(kind: str, text: str, mode: str) -> str:
-    """Return how a mode differs from its reference, by the values that are told."""
+    """Return how a mode differs from its reference, by the values in the verdict's text."""
     first = text.partition("\n")[0]
     if mode not in _phrases():
         # A model program says itself how its results differ.
@@ -233,9 +233,9 @@ def _difference(kind: str, text: str, mode: str) -> str:
 
 
 def values_in(text: str, mode: str = "", numeric: bool = True) -> ValuePair | None:
-    """Return the values that a text names, of the mode and of its reference, shortened; None where it names none.
+    """Return the values of the mode and of its reference from a text, shortened; None if the text names no values.
 
-    numeric: whether of two tensors the numbers at the worst place are wanted.
+    numeric: whether to return, for two tensors, the numbers at the worst place.
     """
     text = text.removesuffix(blame_in(text)).rstrip()
     if found := _asserted(text):
@@ -270,7 +270,7 @@ def _shown(found: ValuePair, numeric: bool) -> ValuePair:
 
 
 def _apart(first: str, second: str) -> float:
-    """Return how far apart two numbers are; infinitely where one of them alone is no finite number."""
+    """Return the distance of two numbers; infinite if they differ and one is not finite."""
     a, b = _number(first), _number(second)
     if isnan(a) or isnan(b):
         return 0.0 if isnan(a) and isnan(b) else float("inf")
@@ -282,7 +282,7 @@ def _number(text: str) -> float:
 
 
 def _short(*numbers: str) -> tuple[str, ...]:
-    """Return numbers with as few digits as tell them apart."""
+    """Return the numbers with the fewest digits that keep them different."""
     for digits in (3, 6, 9, 17):
         told = tuple(
             text if text in ("True", "False") else f"{_number(text.rstrip('.')):.{digits}g}" for text in numbers

@@ -18,7 +18,7 @@ from nightfuzz.reports.markdown import render
 from nightfuzz.reports.text import BODY, TITLE, bounded, call_of, fitting
 
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
-# A library whose maintainers have not said anything.
+# A library whose maintainers have published no rule.
 _SILENT = Disclosure("", accepts=False, why="", sources={})
 
 
@@ -45,10 +45,10 @@ def regression_report(case: BugCase, private: bool = False) -> Issue:
 
 
 def umbrella_report(cases: Sequence[BugCase], as_items: bool = False) -> Issue:
-    """A line per failure on input that is not known to be valid, and a table of missing checks; all of one target.
+    """Return a line per failure on input not known to be valid, and a table of missing checks; all of one target.
 
     as_items: missing checks are lines of the list as well, in the order of all cases by api and number. Raises
-    UserError where there is no case, and where one of them is private.
+    UserError without a case, and for a private one.
     """
     if not cases:
         raise UserError("no bug to batch", "bugs on valid input are reported one by one")
@@ -74,7 +74,7 @@ def _batch_title(cases: Sequence[BugCase]) -> str:
 
 
 def _batch(cases: Sequence[BugCase], share: float) -> dict[str, Any]:
-    """As many of the cases as fit; the number of the others is told."""
+    """Return as many of the cases as fit, and the number of the omitted cases."""
     shown = cases[: max(1, int(len(cases) * share))] if share < 1 else cases
     return {"cases": shown, "left": len(cases) - len(shown)}
 
@@ -132,7 +132,7 @@ def labels_of(case: BugCase) -> list[str]:
 
 
 def error_input(case: BugCase) -> str:
-    """The call as an error input of an OpInfo; empty where it is no call of a function with all its arguments."""
+    """The call as an error input of an OpInfo; empty if it is no call of a function with all its arguments."""
     try:
         call = ast.parse(call_of(case.bug.script, case.bug.api), mode="eval").body
     except SyntaxError:
@@ -183,7 +183,7 @@ _FULL_LOG = "完整日志 / Full log"
 
 
 def missing_parts(text: str, library: str) -> list[str]:
-    """What a maintainer of the library asks for and the text of a report (title, empty line, body) does not have.
+    """Return the parts that a maintainer of the library asks for and a report (title, empty line, body) lacks.
 
     Anchors: the libraries' issue forms, PyTorch's rules for fuzzers, TensorFlow's SECURITY.md.
     """

@@ -26,7 +26,9 @@ class _TestCase(NamedTuple):
 
 
 def junit(result: RunResult) -> str:
-    """The file's text. Failures are what this run brings; what is older, known or fixed is skipped, with the reason."""
+    """Return the file's text. Failures are new bugs and regressions; older, known or fixed bugs are skipped, with the
+    reason.
+    """
     suites: dict[str, list[_TestCase]] = {}
     for case in (*_bugs(result), *_changes(result)):
         suites.setdefault(case.entry.oracle, []).append(case)

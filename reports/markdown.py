@@ -1,4 +1,4 @@
-"""Markdown from untrusted data: text and code that stay what they are, and the templates with all their filters."""
+"""Markdown from untrusted data: escaped text and code, and the templates with all their filters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ZERO_WIDTH = "\N{ZERO WIDTH SPACE}"
 
 
 def escaped(text: object) -> str:
-    """Text that stays text in Markdown and in a table cell, and that mentions and links nothing: one line, bounded."""
+    """Return a text that stays plain in Markdown and in a table cell: one bounded line without mentions and links."""
     line = clean(" ".join(str(text)[: MAX_TEXT * 10].split())[:MAX_TEXT])
     return _LINE_MARK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", _REFERENCE.sub(ZERO_WIDTH, line)))
 
@@ -41,7 +41,7 @@ def fenced(text: str, language: str) -> str:
 
 
 def page(template: str, share: float, result: RunResult, blob_url: str = "", **names: Any) -> str:
-    """A template of `templates/results`, with what every page says of a result."""
+    """Render a template of `templates/results`, with the values that every page shows."""
     parts: dict[str, Any] = {
         "result": result,
         "blob_url": blob_url,
@@ -143,7 +143,7 @@ def linked(site: Site, blob_url: str = "") -> str:
 
 
 def address(url: str) -> str:
-    """An address that ends where it should inside of Markdown's brackets."""
+    """Return an address without characters that would end it early inside Markdown's brackets."""
     return quote(url, safe=":/?#=&%+,;@~!$*'")
 
 

@@ -1,7 +1,7 @@
 """The results document of one run, with a published schema. The fuzz job hands it to the report job.
 
-The fuzz job runs untrusted code, so a reader takes nothing from it that does not fit these models: `read_result` is the
-only way in. Nothing private is in it: of private bugs it has the number alone.
+The fuzz job runs untrusted code, so a reader accepts only values that fit these models. `read_result` is the only
+reader. The document is public: it holds the number of private bugs and no other fact about them.
 """
 
 from __future__ import annotations
@@ -54,18 +54,15 @@ class Part(BaseModel):
 
 
 class BuildEntry(Part):
-    """A build of a library. day: ISO, and commit, empty where unknown. devices: the hardware it was run on.
-
-    flavour: what it was built for, `cpu` or `cuda`; empty where unknown.
-    """
+    """A build of a library, and the hardware it was run on."""
 
     key: Name
     library: Name
     version: Name
-    flavour: Name = ""
-    day: Name = ""
-    commit: Name = ""
-    devices: Names = ("cpu",)
+    flavour: Name = ""  # `cpu` or `cuda`; empty if unknown
+    day: Name = ""  # ISO date; empty if unknown
+    commit: Name = ""  # empty if unknown
+    devices: Names = ("cpu",)  # the hardware it was run on
 
 
 class OutcomeEntry(Part):
@@ -85,35 +82,31 @@ class Site(Part):
 
 
 class BugEntry(Part):
-    """A confirmed public bug. fingerprint: of its signature; cluster: that of the simplest bug with the same cause.
+    """A confirmed public bug."""
 
-    also: other apis that fail in the same place. new: not on record before this run. regression: fixed before, or clean
-    on the baseline. hits of runs: how often its script showed it in fresh processes. modes: whether each shows it.
-    """
-
-    fingerprint: Fingerprint
-    cluster: Fingerprint
+    fingerprint: Fingerprint  # digest of the signature
+    cluster: Fingerprint  # fingerprint of the simplest bug with the same cause
     number: Count
     title: Line
     api: Name
-    also: Names = ()
+    also: Names = ()  # other apis that fail in the same place
     oracle: Name
     kind: Name
     grade: Grade
     validity: Name
     reason: Line = ""
     status: Status = "open"
-    new: bool = False
-    regression: bool = False
+    new: bool = False  # not on record before this run
+    regression: bool = False  # fixed before, or clean on the baseline
     signature: Text
     script: Text
     expected: Line = ""
     observed: OutcomeEntry
     frames: Names = ()
-    hits: Count
-    runs: Count
+    hits: Count  # number of fresh processes in which the script showed the bug
+    runs: Count  # number of fresh processes
     first_found: Name = ""
-    modes: Annotated[dict[Name, Name], Field(max_length=100)] = {}
+    modes: Annotated[dict[Name, Name], Field(max_length=100)] = {}  # for each mode, whether it shows the bug
     sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
 
 
@@ -175,20 +168,13 @@ class TotalsEntry(Part):
 
 
 class RunResult(Part):
-    """One run, or several shards of one put together.
-
-    plan: digest of the plan that the run followed, empty for none. incomplete: whether a command of it failed, or a
-    shard is missing, damaged or not of this run's builds; problems say which.
-
-    private: how many bugs are withheld. protection: what stood between the code under test and the machine, a line
-    each. remarks: what is good to know of the run, a line each. problems: what could not be done, a line each.
-    stopped: whether it was cancelled before its time.
-    """
+    """A run, or several shards of a run put together."""
 
     schema_: Annotated[Literal["nightfuzz-results/1"], Field(alias="schema")] = "nightfuzz-results/1"
     mode: Mode
     target: BuildEntry
     baseline: BuildEntry | None = None
+    # digest of the plan that the run followed; empty for none
     plan: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""
     shard: Annotated[int, Field(ge=0, lt=256)] = 0
     shards: Annotated[int, Field(ge=1, le=256)] = 1
@@ -197,19 +183,19 @@ class RunResult(Part):
     changes: Annotated[tuple[ChangeEntry, ...], Field(max_length=MANY)] = ()
     dropped: Annotated[tuple[RemovalEntry, ...], Field(max_length=MANY)] = ()
     turns: Annotated[tuple[StatusEntry, ...], Field(max_length=MANY)] = ()
-    private: Count = 0
-    protection: Names = ()
-    remarks: Names = ()
-    problems: Names = ()
-    stopped: bool = False
-    incomplete: bool = False
+    private: Count = 0  # number of withheld bugs
+    protection: Names = ()  # barriers between the code under test and the machine, a line each
+    remarks: Names = ()  # notes about the run, a line each
+    problems: Names = ()  # steps that failed, a line each
+    stopped: bool = False  # cancelled before its time
+    incomplete: bool = False  # a command failed, or a shard is missing, damaged or of other builds; problems say which
 
     def to_json(self) -> str:
         """The document, its keys as in the schema."""
         return self.model_dump_json(by_alias=True, indent=1)
 
     def lacking(self, faults: Iterable[str]) -> RunResult:
-        """The same run with these faults of its shards as its first problems; incomplete where there are any."""
+        """Return the run with these faults of its shards as its first problems; incomplete if there are any."""
         lines = tuple(line[:LONGEST_NAME] for line in faults)
         if not lines:
             return self
@@ -223,7 +209,7 @@ class RunResult(Part):
 
     @property
     def is_untouched(self) -> bool:
-        """Whether nothing was fuzzed as the pull request changes no seed that calls an api to fuzz."""
+        """Whether the run fuzzed no api because the pull request changes no seed that calls one."""
         return self.mode == "pr" and not (self.figures.tests or self.incomplete or self.stopped)
 
     @property
@@ -254,9 +240,9 @@ def schema() -> dict[str, Any]:
 
 
 def read_result(path: Path, root: Path | None = None) -> RunResult:
-    """A document that another job wrote. Raises UserError that names the file and the first thing that does not fit.
+    """Read a document that another job wrote. Raises UserError with the file's name and the first invalid value.
 
-    root: the folder below which no part of the path may be a link; that of the file where None.
+    root: the folder below which no part of the path may be a link; None for the file's folder.
     """
     remedy = "it has to be a results.json that nightfuzz of this version wrote"
     try:
@@ -270,10 +256,12 @@ def read_result(path: Path, root: Path | None = None) -> RunResult:
 
 
 def merged(results: Sequence[RunResult]) -> RunResult:
-    """Shards of one run as one. Their order makes no difference; a bug that several have found is there once.
+    """Merge the shards of a run. Their order makes no difference; a bug that several have found is there once.
 
-    Where shards ran different builds, the builds of most of them stand for the run, and of several the devices are
-    added up. Raises UserError where there is no result, and for results of several modes or libraries.
+    If the shards ran different builds, the result names the build that most shards ran, with the devices of all shards.
+
+    Raises:
+        UserError: there is no result, or the results have several modes or libraries.
     """
     if not results:
         raise UserError("no results to report", "the fuzz job has left none: see its log")

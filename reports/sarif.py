@@ -1,6 +1,6 @@
-"""SARIF 2.1.0 of a result, within the limits of GitHub's code scanning: what is open, and what the target changes.
+"""SARIF 2.1.0 of a result, within the limits of GitHub's code scanning: open bugs, and the target's changes.
 
-Known and fixed bugs are counted and not listed: code scanning would show them as open, and closes what is gone.
+Known and fixed bugs are counted and not listed: code scanning would show them as open, and closes missing results.
 Anchors: the OASIS standard with errata 01, and GitHub's page "SARIF support for code scanning".
 """
 
@@ -33,7 +33,7 @@ _LINK = re.compile(r"\](?=\()")
 
 
 class _Row(NamedTuple):
-    """What becomes a result of the file."""
+    """An entry that becomes a result of the file."""
 
     entry: Entry
     message: str
@@ -41,11 +41,15 @@ class _Row(NamedTuple):
 
 
 def sarif(result: RunResult, fallback: str = "") -> str:
-    """The file's text.
+    """Return the text of the SARIF file.
 
-    fallback: a file of the repository (the workflow's, say) that stands for results which no line of the user's tests
-    reaches: code scanning shows nothing without a file. The file has no `automationDetails`: code scanning would prefer
-    its id to the category of the upload, and uploads of one category replace each other.
+    The file has no `automationDetails`. Code scanning would prefer its id to the category of the upload, and uploads of
+    one category replace each other.
+
+    Args:
+        result: the run.
+        fallback: a file of the repository, such as the workflow's. It stands for results that no line of the user's
+            tests reaches, because code scanning hides a result without a file.
     """
     rows = sorted(
         _rows(result), key=lambda row: (_LEVELS.index(wording.level(row.entry)), not row.new, not row.entry.sites)
@@ -60,7 +64,7 @@ def sarif(result: RunResult, fallback: str = "") -> str:
 
 
 def _packed(text: str) -> int:
-    # What is shorter than the limit unpacked need not be packed to know.
+    # A text shorter than the limit needs no packing for the comparison.
     return len(text) if len(text) <= PACKED else len(gzip.compress(text.encode(), 6))
 
 
@@ -105,12 +109,12 @@ def _rows(result: RunResult) -> Iterator[_Row]:
 
 
 def _id(oracle: str, kind: str) -> str:
-    """Part of addresses on GitHub, so it has nothing that needs escaping there."""
+    """Return a rule's id. It is a part of addresses on GitHub, so it has only characters that need no escape there."""
     return _ODD.sub("-", f"{oracle}-{kind}")[:RULE]
 
 
 def _rules(rows: list[_Row]) -> list[dict[str, Any]]:
-    """All rules there are, whatever was found, and those of oracles from outside."""
+    """Return the rules of all known oracles, found or not, and those of the rows' plug-in oracles."""
     ours = {_id(*key): rule for key, rule in RULES.items()}
     others = {_id(row.entry.oracle, row.entry.kind) for row in rows} - ours.keys()
     return [_rule(name, rule) for name, rule in (ours | dict.fromkeys(sorted(others), OUTSIDE.rule)).items()]
@@ -156,7 +160,7 @@ def _result(row: _Row, index: dict[str, int], share: float, fallback: str) -> di
         "relatedLocations": [_at(site) | {"id": place} for place, site in enumerate(sites[1:], 1)],
         "partialFingerprints": {
             "nightfuzz/v1": entry.fingerprint,
-            # GitHub looks at this one alone, and makes it from the line's text where it is not there.
+            # GitHub looks at this fingerprint alone, and makes one from the line's text if it is missing.
             "primaryLocationLineHash": f"{entry.fingerprint}:1",
         },
         "baselineState": "new" if row.new else "unchanged",

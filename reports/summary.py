@@ -25,11 +25,12 @@ HERE = (
 
 
 def summary(result: RunResult, blob_url: str = "", notes: Sequence[str] = ()) -> str:
-    """Return Markdown of at most 1 MiB; where not all fits, it says how much is left out.
+    """Return Markdown of at most 1 MiB; a cut text says how much is left out.
 
     Args:
+        result: the run.
         blob_url: the address of the repository's files at a commit, for links to tests.
-        notes: further lines, such as what is left of a budget.
+        notes: further lines, such as the remaining budget.
     """
     return _summary(result, blob_url, notes, mode=result.mode, whole="`results.json`, an artifact of this run")
 
@@ -65,7 +66,7 @@ def _summary(
 
 
 def _drawn(report: Path, bug: BugEntry) -> str:
-    """The picture of a model that libraries disagree about, beside the report; its name, empty where there is none."""
+    """Draw a model that libraries disagree about, beside the report. Return the picture's name or an empty text."""
     picture = svg(bug.script) if any(said in bug.script for said in SAID) else None
     if picture is None:
         return ""

@@ -1,4 +1,4 @@
-"""Parts of reports: the call of a script, and text cut to a length. All of it is untrusted."""
+"""Text parts of reports: the call of a script, and text cut to a length. Every input is untrusted."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def clean(text: str) -> str:
 
 
 def bounded(text: str, limit: int) -> str:
-    """One line of at most `limit` characters."""
+    """Return a line of at most `limit` characters."""
     line = " ".join(clean(text[: limit * 10]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def clipped(text: str, limit: int) -> str:
-    """Head and tail of a text that is too long; between them it says how much is left out."""
+    """Return head and tail of a text that is too long; a note between them says how much is left out."""
     text = text.strip()
     if len(text) <= limit:
         return text
@@ -68,14 +68,11 @@ def fence_for(text: str, shortest: int) -> tuple[str, str]:
 
 
 class CodeBlock(NamedTuple):
-    """A fenced code block. lines: the numbers of its lines, fences included, from 0.
+    """A fenced code block."""
 
-    closed: whether text that is added below stands outside of it. A block in a quotation or a list ends with that.
-    """
-
-    lines: range
+    lines: range  # numbers of its lines from 0, fences included
     fence: str
-    closed: bool
+    closed: bool  # whether text added below stands outside of the block; a quotation or list that ends closes its block
 
 
 def code_blocks(markdown: str) -> list[CodeBlock]:
@@ -90,13 +87,13 @@ def code_blocks(markdown: str) -> list[CodeBlock]:
 
 
 def text_lines(markdown: str) -> list[str]:
-    """The lines of a Markdown text, without what ends them."""
+    """Return the lines of a Markdown text, without line ends."""
     return _LINE_END.split(markdown)
 
 
 def span(text: str) -> str:
-    """A code span of one bounded line, whatever backticks are inside."""
-    # Without anything inside, fences of two spans would hold what stands between them.
+    """Return a code span of one bounded line, for text that may hold backticks."""
+    # Two adjacent empty spans would join their fences and hold the text between them.
     line, fence = fence_for(bounded(text, SPAN) or " ", 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
@@ -174,12 +171,12 @@ def _gathered(call: ast.expr) -> ast.expr:
 
 
 def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
-    """The last expression of a block or of the function in it; `names` gets what is assigned before."""
+    """Return the last expression of a block or of the function in it; `names` gets the assignments before."""
     last: ast.expr | None = None
     for node in body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             last = _Inline(names).visit(_plain_object(node.value) if node.targets[0].id == "m" else node.value)
-            # What is too long to show is not carried on: names that are used twice would double it each time.
+            # A value that is too long to show is not inlined: each name that is used twice would double it.
             names[node.targets[0].id] = last if len(ast.unparse(last)) <= CALL else _LEFT_OUT
         elif isinstance(node, ast.FunctionDef | ast.For):
             return _walk(node.body, names)
@@ -189,7 +186,7 @@ def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
 
 
 class _Inline(ast.NodeTransformer):
-    """Puts what was assigned to a name in the name's place."""
+    """Replaces a name by the value that was assigned to it."""
 
     def __init__(self, names: dict[str, ast.expr]) -> None:
         self.names = names
@@ -209,7 +206,7 @@ def _plain_object(made: ast.expr) -> ast.expr:
 
 
 def one_line(script: str, limit: int) -> str | None:
-    """The script as one line to paste behind `python -c`; None where it has blocks or is too long."""
+    """The script as one line to paste behind `python -c`; None if it has blocks or is too long."""
     if len(script) > LONGEST:
         return None
     lines = [line for line in script.splitlines() if line.strip() and not line.startswith("#")]

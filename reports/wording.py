@@ -1,4 +1,4 @@
-"""Which parts of a result come first, in which words, and how bad each is: for everything that is rendered from it."""
+"""Order, grouping, words and severity of a result's entries: shared by every rendered form of a result."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from nightfuzz.reports.results import (
 )
 from nightfuzz.reports.text import bounded, call_of
 
-# With a baseline, these modes ask what a change of the build brings, and nothing else.
+# These modes ask for the effects of a change of the build, if there is a baseline.
 COMPARING = ("pr", "bump")
-# How much is shown of what two long results have in common before they part.
+# Length of the common part of two long results that is shown before their difference.
 NEAR = 60
 LINE = 400
 
@@ -35,14 +35,14 @@ E = TypeVar("E", bound=BugEntry | ChangeEntry)
 
 
 class Cause(NamedTuple, Generic[E]):
-    """Bugs or changes that look like one root cause: the one to show, and the others."""
+    """Bugs or changes that look like one root cause: the entry to show, and its further entries."""
 
     entry: E
     others: Sequence[E] = ()
 
     @property
     def sites(self) -> list[Site]:
-        """Where the user's tests reach any of them, the shown one's first."""
+        """Lines of the user's tests that reach any of the entries, the shown entry's first."""
         return list(dict.fromkeys(site for one in (self.entry, *self.others) for site in one.sites))
 
 
@@ -80,16 +80,16 @@ def opened(result: RunResult) -> list[BugEntry]:
 
 
 def brought(result: RunResult) -> list[BugEntry]:
-    """Open bugs that are there since this run: regressions, and new ones.
+    """Return open bugs that are there since this run: regressions, and new bugs.
 
-    Where a build is compared with another one, a bug that is new on record may be as old as both: it does not count.
+    A comparison of two builds counts no new bug, because the bug may be as old as both builds.
     """
     compares = result.mode in COMPARING and result.baseline is not None
     return [bug for bug in opened(result) if bug.regression or (bug.new and not compares)]
 
 
 def standing(result: RunResult) -> list[BugEntry]:
-    """The other open bugs."""
+    """Return the open bugs that `brought` leaves out."""
     told = {bug.fingerprint for bug in brought(result)}
     return [bug for bug in opened(result) if bug.fingerprint not in told]
 
@@ -111,12 +111,12 @@ def alike(changes: Iterable[ChangeEntry]) -> list[Cause[ChangeEntry]]:
 
 
 def dropped(result: RunResult) -> list[RemovalEntry]:
-    """Apis that are gone, then those that are deprecated."""
+    """Return removed apis, then deprecated apis."""
     return sorted(result.dropped, key=lambda one: one.kind != "removed")
 
 
 def level(entry: Entry) -> Level:
-    """How bad an entry is. What only invalid input shows is no error; a regression and an api that is gone are."""
+    """Return how bad an entry is: a regression or a removed api is an error, a bug on invalid input alone is not."""
     if isinstance(entry, BugEntry):
         if entry.regression or (entry.grade in GRAVE and entry.validity != "invalid"):
             return "error"
@@ -137,7 +137,7 @@ def call(one: ChangeEntry | BugEntry) -> str:
 
 
 def did(said: OutcomeEntry) -> tuple[str, str]:
-    """What a call did: our words, and what it said itself."""
+    """Return the result of a call: our words, and the call's own message."""
     returned = said.kind == "ok"
     shown = said.text.strip() if returned else happened("", Outcome(said.kind, said.name, said.text))
     words = {
@@ -152,7 +152,7 @@ def did(said: OutcomeEntry) -> tuple[str, str]:
 
 
 def sides(change: ChangeEntry) -> tuple[OutcomeEntry, OutcomeEntry]:
-    """What was said before and after; of two long results the part where they part."""
+    """Return the outcomes before and after; of two long results, the parts that differ."""
     before, after = change.before, change.after
     shorter = range(min(len(before.text), len(after.text)))
     same = bisect_left(shorter, True, key=lambda end: before.text[: end + 1] != after.text[: end + 1])
@@ -170,7 +170,7 @@ def told(said: OutcomeEntry) -> str:
 
 
 def named(build: BuildEntry | None, other: BuildEntry | None = None) -> str:
-    """A build by library and version; by its key too where another one is called the same."""
+    """Return a build by library and version; by its key as well if the compared build has the same name."""
     if build is None:
         return "no baseline"
     name = f"{build.library} {build.version}"

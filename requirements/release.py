@@ -21,7 +21,7 @@ NEXT = "Unreleased"
 
 
 class ReleaseError(Exception):
-    """Something keeps this checkout from a release: says what, and what to do."""
+    """A fault that keeps this checkout from a release, with its remedy."""
 
 
 def version(root: Path) -> str:

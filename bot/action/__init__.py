@@ -1,1 +1,1 @@
-"""The Action's side: its inputs, the runner's files and commands, and what a pull request has bumped."""
+"""The Action's side: its inputs, the runner's files and commands, and the versions that a pull request changes."""

@@ -36,7 +36,7 @@ _OPTIONS = re.compile(r"\s(?:--?[A-Za-z]|#).*$")
 
 
 class Worth(IntEnum):
-    """How much a pin says: a lower bound, an exact version asked for, a version that a resolver has locked."""
+    """The precision of a pin: a lower bound, an exact requested version, a version that a resolver has locked."""
 
     BOUND = 0
     EXACT = 1
@@ -65,9 +65,9 @@ def reader_of(path: str) -> Callable[[str], Iterator[Pin]] | None:
 
 
 def pins(path: str, text: str) -> dict[str, Pin]:
-    """The pins of a file by distribution; of several, the one that says most, then the highest.
+    """Return the pins of a file by distribution; of several, the most precise, then the highest.
 
-    Raises ValueError for a file that is not what its name says.
+    Raises ValueError for a file whose content does not fit its name.
     """
     reader = reader_of(path)
     found: dict[str, Pin] = {}
@@ -203,13 +203,13 @@ MOST_FILES = 200
 
 
 class Bump(NamedTuple):
-    """A distribution that goes from one version to another. old, new: as `nightfuzz pull` takes them; file: says so."""
+    """A distribution whose version changes."""
 
     distribution: str
     library: str
-    old: str
-    new: str
-    file: str
+    old: str  # version in the form that `nightfuzz pull` takes
+    new: str  # version in the form that `nightfuzz pull` takes
+    file: str  # the file that pins the version
 
 
 class BumpReport(NamedTuple):
@@ -228,9 +228,10 @@ def known_distributions() -> dict[str, str]:
 def find_bumps(repository: Path, base: str, head: str) -> BumpReport:
     """Find the dependencies whose version changes between two commits.
 
-    Each distribution gives one bump: a locked version counts most, then an exact one, then bounds.
+    A distribution gives one bump: a locked version counts most, then an exact one, then bounds.
 
-    Raises UserError where a commit is not there.
+    Raises:
+        UserError: a commit does not exist.
     """
     before, after = (_commit(repository, name) for name in (base, head))
     files, problems = _files(repository, before, after)
@@ -279,7 +280,7 @@ def _files(repository: Path, before: str, after: str) -> tuple[list[str], list[s
 
 
 def _content(repository: Path, commit: str, file: str) -> str:
-    """A file's text, empty where the commit has none. Raises ValueError for one that is too large or no text."""
+    """A file's text, empty if the commit has none. Raises ValueError for one that is too large or no text."""
     size = git_in(repository, "cat-file", "-s", f"{commit}:{file}")
     if size.code:
         return ""

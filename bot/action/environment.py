@@ -12,7 +12,7 @@ from nightfuzz.bot.action.inputs import PREFIX, SECRETS, Inputs
 
 # Places of nightfuzz, where the Docker engine is, and a choice that Keras reads.
 OWN = {"NIGHTFUZZ_CACHE", "NIGHTFUZZ_PATH", "NIGHTFUZZ_COMPILED", "PYTHONPATH", "DOCKER_HOST", "KERAS_BACKEND"}
-# Files and facts of the runner that a step reads. None of them is a secret.
+# Files and public facts of the runner that a step reads; no entry is a secret.
 RUNNER = {
     "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "GITHUB_REPOSITORY", "GITHUB_SERVER_URL",
     "GITHUB_API_URL", "GITHUB_RUN_ID", "GITHUB_SHA", "GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "RUNNER_TEMP",

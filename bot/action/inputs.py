@@ -26,7 +26,7 @@ from fuzz_core.ir.errors import UserError
 from nightfuzz.reports.comment import FailOn
 
 Mode = Literal["nightly", "pr", "bump", "recheck", "report", "listen"]
-# Modes that talk to GitHub, and run nothing of anybody.
+# Modes that talk to GitHub and run no foreign code.
 TALKING = ("report", "listen")
 # Modes that work on a pull request.
 PULLS = ("pr", "bump")
@@ -37,7 +37,7 @@ Sandbox = Literal["auto", "docker", "none"]
 PREFIX = "INPUT_"
 LONGEST = 20_000
 MOST = 1_000
-# What `git check-ref-format` takes, without what would mean something to a shell or an option parser.
+# Refs that `git check-ref-format` accepts, without characters that a shell or an option parser would interpret.
 _REF = r"(?!.*(?:\.\.|\.lock(?:/|$)))refs(?:/[A-Za-z0-9][A-Za-z0-9._-]*){2,}(?<!\.)"
 
 
@@ -96,7 +96,7 @@ Commit = Annotated[str, _matching("[0-9a-f]{40}|[0-9a-f]{64}", "the whole hash o
 
 
 class ActionSettings(Settings):
-    """Keys of the input `settings`: those of `nightfuzz.toml`, and these, which the Action alone has."""
+    """Keys of the input `settings`: those of `nightfuzz.toml`, and the keys below, which the Action alone has."""
 
     config: Inside | None = Field(
         None, description="Settings file, relative to the repository. Empty for `nightfuzz.toml`, where there is one."
@@ -142,7 +142,7 @@ class ActionSettings(Settings):
 
 
 def written(name: str) -> str:
-    """An input or a key as people write it: `nightfuzz.toml` has `_` where the Action has `-`."""
+    """An input or a key as people write it: `nightfuzz.toml` has `_`, the Action has `-`."""
     return name if name in Settings.model_fields else name.replace("_", "-")
 
 
@@ -167,8 +167,8 @@ def _settings(text: object) -> object:
 class Inputs(BaseModel):
     """The inputs of action.yml by their names there, `-` written as `_`. time: in seconds.
 
-    action.yml, the reusable workflows and docs/github-action.md repeat name, default and description; a test compares
-    them. Secrets show themselves to nobody who prints this.
+    A test compares name, default and description in action.yml, the reusable workflows and docs/github-action.md.
+    Printing the inputs does not show a secret.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -265,7 +265,7 @@ class Inputs(BaseModel):
 
     @property
     def plan_folder(self) -> Path | None:
-        """The folder where the plan job's artifact was unpacked; None where there is none."""
+        """The folder where the plan job's artifact was unpacked; None if there is none."""
         return self.state_path if self.state == "artifact" else None
 
     @property
@@ -280,9 +280,9 @@ _HIDDEN = {*SECRET, "private_recipient", "settings", *SECRETS}
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
-    """The inputs from `INPUT_…` variables; what is empty or not there has its default.
+    """Read the inputs from `INPUT_…` variables; an empty or missing input has its default.
 
-    Raises UserError that names the first input that does not fit, and what would.
+    Raises UserError with the first input that does not fit, and its valid values.
     """
     given: dict[str, Any] = {}
     for name in Inputs.model_fields:
@@ -300,9 +300,12 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
 
 
 def misfit(error: ValidationError, where: Callable[[str], str], hidden: Collection[str] = ()) -> UserError:
-    """Say what is wrong with the first value that does not fit, and what would.
+    """Name the first value that does not fit, and say which values fit.
 
-    where: from the name of a field to how people know it. hidden: fields whose values are not repeated.
+    Args:
+        error: the error of the validation.
+        where: returns the user's name for a field.
+        hidden: fields whose values are not repeated.
     """
     first = error.errors(include_url=False)[0]
     name, *rest = map(str, first["loc"])

@@ -1,4 +1,4 @@
-"""The runner's files and workflow commands. Whatever is written here came from elsewhere, so all of it is escaped."""
+"""The runner's files and workflow commands. Every text that is written here is untrusted and escaped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CUT = "\n\n… The rest did not fit into GitHub's limit of 1 MiB; the whole rep
 
 
 class Runner:
-    """The channel from a step to its runner. Outside a runner there are no files, and nothing is written into any."""
+    """The channel from a step to its runner. Outside a runner there are no files, and writes to files are skipped."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Runner:
         stream: TextIO | None = None,
         token: Callable[[], str] = lambda: secrets.token_hex(16),
     ) -> None:
-        """token: draws what nobody can guess, for delimiters."""
+        """token: draws unpredictable text for delimiters."""
         self._outputs = _file(environment, "GITHUB_OUTPUT")
         self._summary = _file(environment, "GITHUB_STEP_SUMMARY")
         self._stream = stream or sys.stdout
@@ -87,7 +87,7 @@ class Runner:
         try:
             yield
         finally:
-            # On a line of its own, whatever was printed last.
+            # A mark starts a line of its own, after any unfinished output.
             self._say(f"\n::{mark}::")
 
     def _say(self, line: str) -> None:
@@ -105,7 +105,7 @@ def _append(file: Path | None, text: str) -> None:
 
 
 def _cut(markdown: str, room: int) -> str:
-    """The first lines, so many that they and what closes them fit into `room` bytes; nothing where none does."""
+    """Return as many of the first lines as fit into `room` bytes with their closing marks; empty if no line fits."""
     head = markdown.encode()[: max(room, 0)].decode(errors="ignore")
     while head := head[: head.rfind("\n") + 1]:
         whole = f"{head}{_closing(head)}{_CUT}"

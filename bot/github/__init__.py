@@ -1,1 +1,1 @@
-"""GitHub's API for one repository: who we are, what may be repeated, what must never be written twice."""
+"""GitHub's API for one repository: our identity, requests that may be repeated, and writes that happen once."""

@@ -67,9 +67,14 @@ def _installation(app: Client, auth: AppAuth) -> int:
 
 
 def push_token(auth: AppAuth, app: Client) -> Secret:
-    """A token of the app's installation, for an hour, that may write contents of the repository and nothing else.
+    """Return a token of the app's installation that lasts an hour and may only write contents of the repository.
 
-    app: a client that is signed with the app's key. Raises UserError.
+    Args:
+        auth: the app's credentials.
+        app: a client that is signed with the app's key.
+
+    Raises:
+        UserError: GitHub refuses the token.
     """
     path = f"/app/installations/{_installation(app, auth)}/access_tokens"
     asked = {"repositories": [app.repository.partition("/")[2]], "permissions": {"contents": "write"}}
@@ -83,7 +88,7 @@ def _login(client: Client) -> str:
         # A workflow's token may not ask for its user, but may ask who looks.
         if error.status != 403:
             raise
-    # GraphQL is beside the REST API.
+    # The path of GraphQL is next to the path of the REST API.
     place = client.address.removesuffix("/v3") if client.address.endswith("/api/v3") else client.address
     return client.write("POST", f"{place}/graphql", {"query": "{viewer{login}}"}, _viewer)
 

@@ -19,24 +19,19 @@ REPORT_MINUTES = 30
 
 
 class RateLimits(NamedTuple):
-    """GitHub's limits on content creation, and our patience. Times are in seconds.
+    """GitHub's limits on content creation, and the times that the bot waits. Times are in seconds."""
 
-    between_writes: what GitHub asks of programs. a_minute, an_hour: things created. a_call, in_all: how long one call
-    and all calls together may take; the other half of the job's time is for the state and for writing down what is
-    left. first: how long we wait for an address that has never answered. in_flight: until a request without an answer
-    has taken effect or never will (GitHub ends its requests after ten). lease: when a runner that claimed something and
-    is silent since is taken for dead. poll: how often we look whether it is done.
-    """
-
-    between_writes: float = 1.0
-    a_minute: int = 80
-    an_hour: int = 500
-    a_call: float = 600.0
+    between_writes: float = 1.0  # pause that GitHub asks of programs
+    a_minute: int = 80  # things created in a minute
+    an_hour: int = 500  # things created in an hour
+    a_call: float = 600.0  # longest time of one call
+    # longest time of all calls; the other half of the job's time is for the state and the list of open work
     in_all: float = REPORT_MINUTES * 60 / 2
-    first: float = 120.0
+    first: float = 120.0  # longest wait for an address that has never answered
+    # time until a request without an answer has failed or taken effect; GitHub ends requests after ten
     in_flight: float = 10.0
-    lease: float = 120.0
-    poll: float = 5.0
+    lease: float = 120.0  # silence after which a runner with a claim is taken for dead
+    poll: float = 5.0  # pause between two looks at a claim
 
 
 class Budget:
@@ -67,9 +62,9 @@ class Budget:
         return counts + self._allowance
 
     def wait(self, seconds: float, why: str) -> None:
-        """Waits, or raises GaveUpError where all calls would take longer than the limit.
+        """Wait, or raise GaveUpError if all calls would take longer than the limit.
 
-        Requests that hang take time, too. The timer is monotonic: a runner's clock may be set meanwhile.
+        Hanging requests count as well. The timer is monotonic: a runner's clock may be set meanwhile.
         """
         if seconds <= 0:
             return
@@ -137,9 +132,9 @@ class Backoff:
 
 
 def pause(status: int, headers: Mapping[str, str], message: str, now: datetime) -> float | None:
-    """How many seconds an answer asks us to wait; None where it is no rate limit.
+    """Return the seconds that an answer asks the bot to wait; None if the answer is no rate limit.
 
-    Source: GitHub, "Best practices for using the REST API": Retry-After, else x-ratelimit-reset where nothing remains,
+    Source: GitHub, "Best practices for using the REST API": Retry-After, else x-ratelimit-reset if no request remains,
     else at least a minute.
     """
     if status not in (403, 429):

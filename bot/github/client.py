@@ -1,7 +1,7 @@
-"""The API of GitHub over HTTP, for one repository: which requests are repeated, how long, and what an answer means.
+"""The API of GitHub over HTTP, for one repository: which requests are repeated, how long, and how an answer is read.
 
-The client repeats reads, and writes that change nothing if GitHub executes them twice. A write that creates something
-is sent once, and its caller learns whether the outcome is known. PyGithub's own retry would send it again.
+The client repeats reads, and writes that have the same effect if GitHub executes them twice. A write that creates an
+object is sent once, and its caller learns whether the outcome is known. PyGithub's own retry would send it again.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Client:
         return self._repeat(lambda: self._send("GET", path, None, parse, parameters, permission))
 
     def pages(self, path: str, parse: Callable[[Any], T], parameters: Mapping[str, Any] | None = None) -> Iterator[T]:
-        """All of a listing, a page at a time."""
+        """Yield the entries of a listing, a page at a time."""
         for page in range(1, MOST_PAGES + 1):
             found = self.read(path, many(parse), {**(parameters or {}), "per_page": PAGE, "page": page})
             yield from found
@@ -80,19 +80,19 @@ class Client:
         return self._repeat(lambda: self._send(verb, path, body, parse, permission=permission), at_least)
 
     def find(self, path: str, parse: Callable[[Any], T], permission: str = "issues: read") -> T | None:
-        """Like `read`; None if there is nothing at this path."""
+        """Like `read`; None if the path does not exist."""
         return unless_refused(GONE, lambda: self.read(path, parse, permission=permission))
 
     def find_surely(self, path: str, parse: Callable[[Any], T]) -> T | None:
-        """Like `find`, by a write that changes nothing: answers to writes are never old."""
+        """Like `find`, by a write that changes no data: answers to writes are never old."""
         return self.change(path, {}, parse)
 
     def change(self, path: str, body: Any, parse: Callable[[Any], T]) -> T | None:
-        """Changes what is at this path; None if there is nothing."""
+        """Changes the object at this path; None if the path does not exist."""
         return unless_refused(GONE, lambda: self.write("PATCH", path, body, parse))
 
     def delete(self, path: str) -> None:
-        """Deletes what is at this path, if there is anything."""
+        """Deletes the object at this path; a missing object is no error."""
         unless_refused(GONE, lambda: self.write("DELETE", path, None, nothing))
 
     def create(self, path: str, body: Any, parse: Callable[[Any], T], permission: str = "issues: write") -> T:
@@ -106,10 +106,16 @@ class Client:
         before: Callable[[], None] = lambda: None,
         patience: float = 1.0,
     ) -> T:
-        """Returns what `find` finds, else what `create` makes, never two of it.
+        """Return the object that `find` finds, else the object that `create` makes; the object is never made twice.
 
-        A `create` without an answer may have taken effect. So the client waits until it has or never will, and calls
-        `find` again. patience: a factor for this wait. before: is called just before each `create`.
+        A `create` without an answer may have taken effect. So the client waits until GitHub has executed or dropped the
+        request, and calls `find` again.
+
+        Args:
+            find: looks the object up.
+            create: makes the object.
+            before: called just before each `create`.
+            patience: a factor for the wait.
         """
         backoff = Backoff(self.budget)
         while (found := find()) is None:
@@ -144,7 +150,7 @@ class Client:
         parameters: Mapping[str, Any] | None = None,
         permission: str = "issues: write",
     ) -> T:
-        """One request. Raises RefusedError (nothing changed) and UnsureError (the outcome is unknown)."""
+        """Send a request. Raises RefusedError (unchanged) and UnsureError (the outcome is unknown)."""
         if verb != "GET":
             self.budget.before_write(creates=verb == "POST")
         address = path if path.startswith(("/", "http")) else f"/repos/{self.repository}/{path}".rstrip("/")
@@ -198,7 +204,7 @@ class Client:
 
 
 def many(parse: Callable[[Any], T]) -> Callable[[Any], list[T]]:
-    """A parser for a list of what `parse` reads. It raises TypeError for anything else than a list."""
+    """Return a parser for a list of entries that `parse` reads. The parser raises TypeError for any other value."""
 
     def parse_list(data: Any) -> list[T]:
         if not isinstance(data, list):

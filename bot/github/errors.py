@@ -1,4 +1,4 @@
-"""Why GitHub refused, in words that say what to do: mostly which permission is missing, and the line that grants it."""
+"""Errors for GitHub's refusals, with the remedy: mostly the missing permission, and the line that grants it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _WORKFLOW = {"pull_requests": "pull-requests", "security_events": "security-even
 
 
 class GaveUpError(UserError):
-    """GitHub does not answer as it should, for longer than we wait. What was written before stays; try again later."""
+    """GitHub gave no usable answer for longer than the bot waits. Earlier writes stay; try again later."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem, RERUN)
 
 
 class UnsureError(NightfuzzError):
-    """One attempt has no answer that can be relied on: it may have taken effect. wait: seconds GitHub asked for."""
+    """A request has no reliable answer and may have taken effect. wait: seconds that GitHub asked for."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -34,7 +34,7 @@ class UnsureError(NightfuzzError):
 
 
 class RefusedError(UserError):
-    """GitHub refused, and nothing was changed. status: of HTTP. codes: GitHub's words for the reasons."""
+    """GitHub refused a request and changed no data. status: HTTP status. codes: GitHub's words for the reasons."""
 
     def __init__(self, status: int, problem: str, remedy: str, codes: frozenset[str] = frozenset()) -> None:
         super().__init__(problem, remedy)

@@ -1,4 +1,4 @@
-"""One repository on GitHub, as the rest of the bot uses it. Nothing of PyGithub leaves this package."""
+"""A repository on GitHub, as the bot uses it. Objects of PyGithub stay inside this package."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ ROUNDS = 6
 
 
 class Hub:
-    """Made by `Hub.open`. Every call raises RefusedError (a UserError) where GitHub says no, and says what to do, and
-    GaveUpError where GitHub does not answer for too long: what was written until then stays and is found again."""
+    """The calls of one repository, made by `Hub.open`.
+
+    Every call raises RefusedError (a UserError with the remedy) if GitHub refuses, and GaveUpError if GitHub does not
+    answer for too long. Data written until then stays and is found again.
+    """
 
     def __init__(self, client: Client, login: str, home: Hub | None) -> None:
         self._client, self._login = client, login
@@ -46,10 +49,18 @@ class Hub:
         home: Hub | None = None,
         budget: Budget | None = None,
     ) -> Hub:
-        """Asks GitHub who we are. repository: `owner/name`. api_url: of GitHub's own API where None.
+        """Asks GitHub who we are.
 
-        home: our own repository, if this is another one. In another repository we may only read and file issues, so
-        what says which runner files is made at home. Raises UserError.
+        Args:
+            auth: the credentials.
+            repository: `owner/name`.
+            api_url: the API's address; None for GitHub's own.
+            home: our own repository, if `repository` is another one. The bot may only read and file issues in another
+                repository, so the home repository holds the claims of the runners.
+            budget: limits of all requests; None for the default.
+
+        Raises:
+            UserError: GitHub refuses the credentials or the repository.
         """
         scrub_logs()
         if not _REPOSITORY.fullmatch(repository):
@@ -81,7 +92,7 @@ class Hub:
         return [view for view in self._client.pages("issues", IssueView.of, asked) if not view.pull_request]
 
     def issue(self, number: int) -> IssueView | None:
-        """One issue; None where it is not there (any more). RefusedError with status 301: it was moved away."""
+        """Return an issue; None if it does not exist (any more). RefusedError with status 301: the issue has moved."""
         view = self._client.find(f"issues/{number}", IssueView.of)
         # PyGithub follows where GitHub sends it.
         if view is not None and f"/{self.name}/".casefold() not in view.url.casefold():
@@ -93,7 +104,7 @@ class Hub:
         return self._issues.find(fingerprint)
 
     def create_issue(self, marker: Marker, title: str, body: str, labels: Sequence[str] = ()) -> IssueView:
-        """The issue about what the marker names: the one that is there, open or closed, else a new one. Never two."""
+        """Return the issue of a marker, open or closed; file the issue once if it does not exist."""
         return self._issues.create(marker, title, body, tuple(labels))
 
     def edit_issue(
@@ -105,7 +116,7 @@ class Hub:
         state: str | None = None,
         state_reason: str | None = None,
     ) -> IssueView:
-        """Changes what is given. A body must bring its marker (`marked`)."""
+        """Change the given parts of an issue. A body must bring its marker (`marked`)."""
         given = {"title": title, "body": body, "state": state, "state_reason": state_reason}
         changes = {name: value for name, value in given.items() if value is not None}
         return self._client.write("PATCH", f"issues/{number}", changes, IssueView.of)
@@ -134,9 +145,9 @@ class Hub:
         return is_same_login(comment.author, self._login) or comment.author.endswith("[bot]")
 
     def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView:
-        """Our one comment with this marker (kind and id), with this text: updated in place, else made. Never two.
+        """Update our comment with this marker (kind and id) in place, or make the comment. It is never made twice.
 
-        One that another bot has left, as which we wrote before, is deleted.
+        A comment with this marker from another bot account that we used before is deleted.
         """
         text = marked(body, marker)
         hidden: int | None = None
@@ -156,7 +167,7 @@ class Hub:
             return found[0] if found else None
 
         def find_surely() -> CommentView | None:
-            """Ours, by a listing that is as long as GitHub's primary store says.
+            """Return our comments, by a listing that is as long as GitHub's primary store says.
 
             GitHub counts hidden comments (spam), too. Their number is learnt before the first write.
             """
@@ -178,7 +189,7 @@ class Hub:
 
         found = write_once(self._client, self._client, f"{number}-{marker.id}", find, find_surely, create)
         for each in former:
-            # Who may not delete what another bot wrote leaves it there.
+            # A bot without the right to delete another bot's comment leaves the comment there.
             unless_refused((403,), partial(self._client.delete, f"issues/comments/{each}"))
         if found.body.replace("\r\n", "\n") == text:
             return found
@@ -215,7 +226,7 @@ class Hub:
         return self._client.read("/search/issues", lambda data: many(IssueView.of)(data["items"]), asked, READ)
 
     def workflows(self) -> list[tuple[str, str]]:
-        """Path and state (`active`, `disabled_inactivity`, …) of each workflow; none where GitHub does not say."""
+        """Path and state (`active`, `disabled_inactivity`, …) of each workflow; none if GitHub does not say."""
 
         def pairs(data: Any) -> list[tuple[str, str]]:
             return [(str(each["path"]), str(each["state"])) for each in data["workflows"]]
@@ -225,7 +236,7 @@ class Hub:
         return found or []
 
     def pull(self, number: int) -> PullView | None:
-        """One pull request; None where there is none of that number."""
+        """Return a pull request; None if the number has none."""
         return self._client.find(f"pulls/{number}", PullView.of, "pull-requests: read")
 
     def check_run(
@@ -261,7 +272,7 @@ class Hub:
         return self._client.create_once(find, create)
 
     def takes_private_reports(self) -> bool:
-        """Whether the repository has private vulnerability reporting enabled; False where GitHub does not say."""
+        """Whether the repository has private vulnerability reporting enabled; False if GitHub does not say."""
         path = "private-vulnerability-reporting"
         is_on = unless_refused(
             (403, 404, 422), lambda: self._client.read(path, lambda data: data["enabled"] is True, permission=READ)
@@ -271,7 +282,10 @@ class Hub:
     def report_privately(self, summary: str, description: str) -> str:
         """Sends a private vulnerability report once, and returns its address.
 
-        Reporters can't look it up. Raises UnsureError where nobody knows whether it arrived.
+        A reporter can't look the report up.
+
+        Raises:
+            UnsureError: GitHub's answer is lost, so the report may have arrived.
         """
         body = {"summary": summary, "description": description}
         permission = "repository security advisories: write"

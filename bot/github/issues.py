@@ -1,13 +1,15 @@
-"""Issues that are filed once, whatever happens to the request that files them.
+"""Issues that are filed once, even if a request that files them is repeated or lost.
 
 Before: the marker is looked up. Then it is claimed (`labels`), so that no other runner files it. Then it is looked up
-by answers that can't be old, and filed. A request without an answer may have taken effect: GitHub ends a request after
-ten seconds, so we wait that long and look up again before filing a second time. After: if there are two all the same,
-the younger one is closed and names the older one.
+by answers that can't be old, and filed.
 
-Listings may be old. So the look-up reads the numbers that follow the newest known one. Where a read says that there is
-no issue, a write that changes nothing asks GitHub's primary store. Numbers are consecutive, so two missing ones end
-the search (one can be a discussion, or be deleted).
+A request without an answer may have taken effect. GitHub ends a request after ten seconds, so the bot waits that long
+and looks the marker up again before it files a second time. After: if there are two issues all the same, the bot closes
+the younger one, with a link to the older one.
+
+Listings may be old. So the look-up reads the numbers that follow the newest known one. If a read finds no issue, a
+write that changes no data asks GitHub's primary store. Numbers are consecutive, so two missing ones end the search (one
+can be a discussion, or be deleted).
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ DUPLICATE = "duplicate"
 
 
 class Issues:
-    """login: whose issues are ours. home: our own repository, where claims are made.
+    """Files and finds our issues of one repository.
 
-    Where `client` is of another repository, we may only read and file: nothing is asked there by a write, and nothing
-    is changed. All of ours are known up to the number `_complete`; what comes after may be known or not.
+    If `client` is of another repository, the bot may only read and file there: it sends no other write. All of our
+    issues are known up to the number `_complete`; a later issue may be known or not.
     """
 
     def __init__(self, client: Client, labels: Labels, login: str, home: Client) -> None:
@@ -38,7 +40,7 @@ class Issues:
         return self._client is self._home
 
     def create(self, marker: Marker, title: str, body: str, labels: tuple[str, ...]) -> IssueView:
-        """The issue about what the marker names: the one that is there, open or closed, else a new one."""
+        """Return the issue of a marker, open or closed; file the issue if it does not exist."""
         content = {"title": title, "body": marked(body, marker)} | ({"labels": list(labels)} if self._is_home else {})
 
         def create() -> IssueView:
@@ -56,7 +58,7 @@ class Issues:
         )
 
     def find(self, fingerprint: str) -> IssueView | None:
-        """Our issue that is about a fingerprint, as the listings say; of several, the oldest."""
+        """Return our issue about a fingerprint, as the listings say; of several, the oldest."""
         if self._complete is None:
             # An old answer to this is a beginning of the new one, as the order says.
             asked = {"creator": self._login, "state": "all", "sort": "created", "direction": "asc"}
@@ -75,7 +77,7 @@ class Issues:
         return min(fitting)[2] if fitting else None
 
     def _scan_newest(self, whose: dict[str, str]) -> int:
-        """Learns what is new; the highest number."""
+        """Read new issues and return the highest number."""
         asked = {"state": "all", "sort": "created", "direction": "desc", "per_page": PAGE, **whose}
         numbers = [self._learn(view) for view in self._client.read("issues", many(IssueView.of), asked)]
         if not numbers:

@@ -1,11 +1,11 @@
-"""Labels of a repository, and claims, which are labels that say which runner may write something.
+"""Labels of a repository, and claims, which are labels that say which runner may write an issue or a comment.
 
-Labels are made if missing, made again if somebody deletes one meanwhile, and left alone otherwise.
+Missing labels are made, and made again if a person deletes one meanwhile. Existing labels stay as they are.
 
 Claims: GitHub itself decides which runner writes, as it makes a label of one name only once.
 
-Two runners that find the same bug would both look it up, find nothing and file it. So a runner makes a label first, and
-GitHub refuses the label to the other one. The runner deletes the label after writing. Answers to writes come
+Two runners that find the same bug would both look it up, find no issue and file it. So a runner makes a label first,
+and GitHub refuses the label to the other runner. The runner deletes the label after writing. Answers to writes come
 from GitHub's primary store and are never old, unlike answers to reads.
 """
 
@@ -38,9 +38,10 @@ class Labels:
         self._known: dict[str, tuple[str, str]] = {}
 
     def ensure(self, labels: Mapping[str, tuple[str, str]]) -> None:
-        """Makes the missing labels; the others stay as they are. Deletes claims that were left a day ago or earlier.
+        """Makes the missing labels; existing labels stay as they are. Deletes claims that are a day old.
 
-        labels: colour and description by name.
+        Args:
+            labels: colour and description by name.
         """
         self._known |= labels
         found = list(self._client.pages("labels", named))
@@ -51,13 +52,13 @@ class Labels:
                 try:
                     self._client.write("POST", "labels", body, named)
                 except RefusedError as error:
-                    # An attempt whose answer was lost has made it, or somebody else.
+                    # Another runner has made the label, or an attempt of ours whose answer was lost.
                     if not is_taken(error):
                         raise
         for name, words in found:
             with suppress(ValueError, TypeError):
                 since = datetime.fromisoformat(words.rpartition("(")[2].split(" ")[0])
-                # One from the future is of a runner with a wrong clock.
+                # A claim from the future is of a runner with a wrong clock.
                 if name.startswith(PREFIX) and abs(self._client.budget.clock() - since) > ABANDONED:
                     self._client.delete(label_path(name))
 
@@ -82,7 +83,7 @@ class Labels:
 
 
 def named(data: Any) -> tuple[str, str]:
-    """The name and description of a label of the REST API."""
+    """Return the name and description of a label of the REST API."""
     return str(data["name"]), str(data.get("description") or "")
 
 
@@ -101,7 +102,7 @@ class LostError(UnsureError):
 
 
 class Claim:
-    """The right to write what `key` names; one runner has it at a time. client: of the repository with the label."""
+    """The right of one runner to write the object that `key` names. client: of the label's repository."""
 
     def __init__(self, client: Client, key: str) -> None:
         self._client, self._clock, self._limits = client, client.budget.clock, client.budget.limits
@@ -110,7 +111,7 @@ class Claim:
         self._since = self._clock()
 
     def acquire(self, is_written: Callable[[], bool]) -> bool:
-        """Waits for the right. Returns False if another runner has written meanwhile what `key` names."""
+        """Wait for the right. Return False if another runner has written the object meanwhile."""
         backoff, seen_at = Backoff(self._client.budget), self._clock()
         other: str | None = None
         while True:
@@ -182,10 +183,15 @@ def write_once(
     find_surely: Callable[[], T | None],
     create: Callable[[], T],
 ) -> T:
-    """Returns what `find` finds, else what `create` makes. Whatever happens to a request or a runner: never two of it.
+    """Return the object that `find` finds, else the object that `create` makes, never twice, even with several runners.
 
-    claims: of the repository where the claim named `key` is made. find_surely: like `find`, by answers that can't be
-    old.
+    Args:
+        client: sends the requests.
+        claims: client of the repository that holds the claim.
+        key: names the claim.
+        find: looks the object up.
+        find_surely: like `find`, by answers that can't be old.
+        create: makes the object.
     """
     # In a repository of others, all listings may be old.
     patience, backoff = 1.0 if client is claims else 2.0, Backoff(client.budget)

@@ -1,4 +1,4 @@
-"""The marker that says what an issue or a comment of ours is about: one HTML comment on a line of its own."""
+"""The marker that names the subject of an issue or a comment of ours: one HTML comment on a line of its own."""
 
 from __future__ import annotations
 
@@ -19,18 +19,15 @@ _LINE = re.compile(
 
 
 class Marker(NamedTuple):
-    """kind: `bug`, `umbrella`, `recurrence`, … id, also: fingerprints of 32 hexadecimal digits, what it is about first.
+    """The marker that an issue or a comment of the bot carries. It is public text."""
 
-    It holds nothing private: it is public text.
-    """
-
-    kind: str
-    id: str
-    also: tuple[str, ...] = ()
+    kind: str  # `bug`, `umbrella`, `recurrence`, …
+    id: str  # fingerprint of the subject, 32 hexadecimal digits
+    also: tuple[str, ...] = ()  # further fingerprints
 
     @property
     def text(self) -> str:
-        """The line. Raises ValueError for what `parsed` would not read back."""
+        """Return the line. Raises ValueError for a marker that `parsed` would not read back."""
         fine = _KIND.fullmatch(self.kind) and len(self.also) <= MOST_ALSO
         if not (fine and all(_ID.fullmatch(each) for each in (self.id, *self.also))):
             raise ValueError(f"no marker: {self!r:.200}")
@@ -38,7 +35,7 @@ class Marker(NamedTuple):
         return f"<!-- nightfuzz:1 kind={self.kind} id={self.id}{also} -->"
 
     def covers(self, fingerprint: str) -> bool:
-        """Whether what carries this marker is about that fingerprint, too."""
+        """Whether the marker names this fingerprint, first or further down."""
         return fingerprint == self.id or fingerprint in self.also
 
     def marks(self, body: str) -> bool:
@@ -53,21 +50,21 @@ def digest(*parts: str) -> str:
 
 
 def marker_of(kind: str, *parts: str, also: tuple[str, ...] = ()) -> Marker:
-    """The marker of what a kind and some texts name."""
+    """Return the marker for a kind and the digest of some texts."""
     return Marker(kind, digest(kind, *parts), also)
 
 
 def marked(body: str, marker: Marker) -> str:
-    """The body with its marker in the first line, cut at its end to what GitHub takes."""
+    """Return the body with its marker in the first line, cut at its end to GitHub's limit."""
     line = f"{marker.text}\n"
     return line + body[: BODY - len(line)]
 
 
 def parsed(body: str | None) -> Marker | None:
-    """The marker of an issue or comment that we wrote ourselves; None where there is none.
+    """Return the marker of an issue or comment that we wrote ourselves; None if the text has no marker.
 
-    The first line counts, then the last. People write above and below: then the only one that stands outside of code
-    counts. One in a code block, in a quotation or inside a line is somebody's text.
+    The first line counts, then the last. People write above and below: then the only marker that stands outside of code
+    counts. A marker in a code block, in a quotation or inside a line belongs to a person's text.
     """
     lines = _outside_code(body or "")
     for line in lines[:1] + lines[-1:]:

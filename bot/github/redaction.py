@@ -1,4 +1,4 @@
-"""Secrets never show: a type for them, and a scrubber for texts that somebody else makes (logs, exceptions)."""
+"""A type for secrets that never shows them, and a scrubber for foreign texts (logs, exceptions)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import traceback
 from typing import Any, NoReturn
 
 HIDDEN = "***"
-# What GitHub's tokens, their signed requests and private keys look like: also those that we never saw as a Secret.
+# The shapes of GitHub's tokens, signed requests and private keys, so that unknown secrets are found as well.
 _SHAPES = re.compile(
     r"\bgh[a-z]_[A-Za-z0-9_-]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
@@ -49,7 +49,7 @@ class Secret:
 
 
 def scrub(text: str) -> str:
-    """The text without the secrets that this process knows, and without anything that looks like one."""
+    """The text without the secrets that this process knows, and without texts that look like a secret."""
     with _lock:
         known = sorted(_known, key=len, reverse=True)
     text = _SHAPES.sub(HIDDEN, text)

@@ -1,6 +1,6 @@
-"""Views of GitHub's objects for the rest of the bot: plain values, made from the API's answers.
+"""Views of GitHub's objects for the bot: plain values, made from the API's answers.
 
-Each `of` raises KeyError, TypeError or ValueError where an answer does not have the published shape.
+Every `of` raises KeyError, TypeError or ValueError if an answer does not have the published shape.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ GHOST = "ghost"
 
 
 class IssueView(NamedTuple):
-    """An issue (or, in listings, a pull request). body: as written, may be hostile. author: `ghost` where deleted."""
+    """An issue (or, in listings, a pull request)."""
 
     number: int
     title: str
-    body: str
+    body: str  # as written, may be hostile
     state: str
     """`open` or `closed`."""
     state_reason: str | None
     """`completed`, `not_planned`, `reopened`, `duplicate` or None."""
     labels: tuple[str, ...]
-    author: str
+    author: str  # `ghost` for a deleted account
     created_at: datetime
     updated_at: datetime
     closed_at: datetime | None
@@ -35,7 +35,7 @@ class IssueView(NamedTuple):
 
     @classmethod
     def of(cls, data: Any) -> IssueView:
-        """From an issue of the REST API."""
+        """Read an issue of the REST API."""
         closed = data.get("closed_at")
         return cls(
             int(data["number"]), str(data["title"]), data.get("body") or "", str(data["state"]),
@@ -55,21 +55,21 @@ class CommentView(NamedTuple):
 
     @classmethod
     def of(cls, data: Any) -> CommentView:
-        """From an issue comment of the REST API."""
+        """Read an issue comment of the REST API."""
         return cls(int(data["id"]), data.get("body") or "", _login(data.get("user")))
 
 
 class EventView(NamedTuple):
-    """Something that was done to an issue. event: `closed`, `reopened`, `labeled`, `unlabeled`, … label: its name."""
+    """An action that a person or a bot took on an issue."""
 
-    event: str
+    event: str  # `closed`, `reopened`, `labeled`, `unlabeled`, …
     actor: str
     created_at: datetime
-    label: str | None
+    label: str | None  # name of the label
 
     @classmethod
     def of(cls, data: Any) -> EventView:
-        """From an issue event of the REST API."""
+        """Read an issue event of the REST API."""
         label = data.get("label")
         return cls(
             str(data["event"]),
@@ -88,12 +88,12 @@ class PullView(NamedTuple):
 
     @classmethod
     def of(cls, data: Any) -> PullView:
-        """From a pull request of the REST API."""
+        """Read a pull request of the REST API."""
         return cls(int(data["number"]), str(data["state"]), str(data["head"]["sha"]))
 
 
 def role(data: Any) -> Role:
-    """From a collaborator's permission. A role of an organisation's own making counts as what it is based on."""
+    """Return the role for a collaborator's permission. An organisation's own role counts as its base role."""
     found = data.get("role_name") if data.get("role_name") in ROLES else data["permission"]
     return cast(Role, found) if found in ROLES else "none"
 

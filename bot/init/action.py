@@ -21,7 +21,7 @@ _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class Action(NamedTuple):
-    """`OWNER/NAME` and the reference in it. commit: its hash, empty where it is not known. server: where it is."""
+    """`OWNER/NAME` and the reference in it. commit: its hash, empty if it is not known. server: where it is."""
 
     repository: str
     reference: str
@@ -42,7 +42,7 @@ class Action(NamedTuple):
 
 
 def action_of(text: str, server: str = SERVER) -> Action:
-    """Reads OWNER/REPO@REF on a server. Raises UserError for anything else."""
+    """Reads OWNER/REPO@REF on a server. Raises UserError for any other text."""
     found = _FORM.fullmatch(text.strip())
     if not found or ".." in found[2] or found[1].endswith(("/.", "/..")):
         raise UserError(f"--action: {text[:80]!r} does not fit", f"write OWNER/REPO@REF, such as {DEFAULT}")

@@ -1,4 +1,4 @@
-"""`nightfuzz init`: its flags, and what they mean."""
+"""`nightfuzz init`: its flags, and their effects."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class ProjectFacts(NamedTuple):
 
 
 def repository_of(folder: Path) -> Path:
-    """The root of the git repository around a folder. Raises UserError where there is none."""
+    """The root of the git repository around a folder. Raises UserError if there is none."""
     start = folder.absolute()
     for place in (start, *start.parents):
         if (place / ".git").exists():
@@ -42,7 +42,7 @@ def repository_of(folder: Path) -> Path:
 
 
 def look_at(root: Path) -> ProjectFacts:
-    """Reads imports and file names; nothing is executed."""
+    """Reads imports and file names; the project's code is not executed."""
     known, uses, tests = set(libraries()), Counter[str](), Counter[str]()
     for file in _sources(root):
         for name in _imports(file):

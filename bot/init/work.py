@@ -21,7 +21,7 @@ from nightfuzz.bot.init.workflows import PERMISSIONS, file_name, rendered
 
 FOLDER = Path(".github/workflows")
 HOSTED = "ubuntu-latest"
-# These fuzz nothing, so they have nothing to encrypt.
+# Workflows that run no fuzz job, so they have no results to encrypt.
 KEYLESS = {"report", "commands"}
 _SECRET = "AGE-SECRET-KEY-"  # how a secret key of age begins
 
@@ -45,7 +45,7 @@ class KeyChoice(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """How the command goes about it. key: None where no pair of keys is wanted."""
+    """The choices of the command's user. key: None without encryption."""
 
     root: Path
     action: Action
@@ -54,7 +54,7 @@ class Choices(NamedTuple):
 
 
 def init(choices: Choices, given: dict[str, Any], ask: Ask) -> Report:
-    """Write the files; the report says what they need. Raises UserError before anything is written."""
+    """Write the files and report what they need. Raises UserError before the first write."""
     answers = checked(**_answered(given, look_at(choices.root), ask))
     files = [choices.root / FOLDER / file_name(each) for each in answers.workflows]
     if choices.key is not None and choices.key.asked and not choices.force and all(file.exists() for file in files):
@@ -92,7 +92,7 @@ def _several(text: str) -> list[str]:
 
 
 def silent(question: str, default: str) -> str:
-    """Takes the answer that stands, and asks nobody."""
+    """Take the default answer without a question to the user."""
     return default
 
 
@@ -102,7 +102,7 @@ def prompt(question: str, default: str) -> str:
 
 
 def _check_free(root: Path, files: Sequence[Path], force: bool) -> None:
-    """Raises UserError where something would be overwritten, or would be written elsewhere through a link."""
+    """Raise UserError if a write would replace a file or follow a link to another folder."""
     for file in files:
         if not file.parent.resolve().is_relative_to(root.resolve()) or file.is_symlink():
             raise UserError(f"{file} leads out of {root}", "remove the link")
@@ -193,9 +193,9 @@ def default_file(project: str) -> Path:
 
 
 def key_pair(file: Path) -> KeyPair:
-    """The pair whose secret half is in the file, made where there is none. Only its owner may read it.
+    """The pair whose secret half is in the file, made if the file does not exist. Its owner alone may read the file.
 
-    Raises UserError inside a git repository, and for a file that is there and holds no key: it is never overwritten.
+    Raises UserError inside a git repository, and for a file that holds no key: the file is never overwritten.
     """
     file = file.expanduser().absolute()
     if any((place / ".git").exists() for place in file.resolve().parents):

@@ -59,30 +59,25 @@ class Expression(str):
 
 
 class JobTexts(NamedTuple):
-    """The texts of the jobs plan, fuzz and report. An empty one leaves its input out.
+    """The texts of the jobs plan, fuzz and report. An empty one leaves its input out."""
 
-    kind: of the report: issues of a night, or the comment on a pull request. uses: the Action, with its reference.
-    name: begins the names of artifacts. settings: lines of TOML, or an expression with all of them. fork_environment:
-    within an expression. reusable: for a workflow that others call: it has inputs, secrets and outputs.
-    """
-
-    kind: Literal["night", "pull"]
-    uses: str
+    kind: Literal["night", "pull"]  # of the report: issues of a night, or the comment on a pull request
+    uses: str  # the Action, with its reference
     mode: str
     target: str
     baseline: str
     time: str
     tests: str
-    settings: Sequence[str]
+    settings: Sequence[str]  # lines of TOML, or an expression with all of them
     sandbox: str
     fail_on: str
     upstream: str
     runs_on: str
     timeout: str
-    fork_environment: str
-    name: str = "nightfuzz"
+    fork_environment: str  # used within an expression
+    name: str = "nightfuzz"  # begins the names of artifacts
     python_version: str = ""
-    reusable: bool = False
+    reusable: bool = False  # for a workflow that others call: it has inputs, secrets and outputs
 
 
 def reusable_jobs(kind: Literal["night", "pull"]) -> str:
@@ -174,7 +169,7 @@ def _scalar(value: str) -> str:
 
 
 def _quoted(value: object) -> str:
-    """A YAML text in single quotes, in which nothing but the quote itself means anything. The answers are one line."""
+    """Return a YAML text in single quotes; the quote is its only special character. The answers are one line."""
     text = str(value)
     if not text.isprintable():
         raise ValueError("a value of several lines")

@@ -34,34 +34,28 @@ _HOW_TO_SILENCE = (
 
 
 class ClusterReport(NamedTuple):
-    """A cluster of bugs with one cause: the text of its issue, and its status (open, fixed or back).
-
-    signatures: texts by fingerprint, of all members on record, known ones too; the first is the simplest's. title,
-    body: the report, rendered. seen, seen_at: the newest build that shows it, and when that was noticed. changed_in:
-    the build that fixed it, or with which it is back. rank: smaller is more urgent. private: counted alone. known: an
-    entry of the registry matches, or people judged otherwise than real. batched: a line of the umbrella, or none,
-    instead of an issue of its own.
-    """
+    """A cluster of bugs with one cause: the text of its issue, and its status (open, fixed or back)."""
 
     library: str
+    # texts by fingerprint, of all members on record, known members too; the simplest member is first
     signatures: Mapping[str, str]
-    title: str
-    body: str
+    title: str  # the report's title, rendered
+    body: str  # the report, rendered
     api: str
     kind: str
-    seen: str
-    seen_at: datetime
+    seen: str  # the newest build that shows the cluster
+    seen_at: datetime  # when that was noticed
     findings: int = 1
     apis: Sequence[str] = ()
     since: str = ""
     status: Status = "open"
-    changed_in: str = ""
-    rank: tuple[int, ...] = ()
+    changed_in: str = ""  # the build that fixed the cluster, or with which the cluster is back
+    rank: tuple[int, ...] = ()  # smaller is more urgent
     validity: str = "valid"
     regression: bool = False
-    private: bool = False
-    known: bool = False
-    batched: bool = False
+    private: bool = False  # counted alone, never published
+    known: bool = False  # an entry of the registry matches, or people judged otherwise than real
+    batched: bool = False  # a line of the umbrella, or no text, instead of an issue of its own
 
     @property
     def fingerprint(self) -> str:
@@ -75,23 +69,18 @@ class ClusterReport(NamedTuple):
 
 
 class Umbrella(NamedTuple):
-    """The bugs of one library that have no issue of their own, one per cluster.
-
-    signatures: texts by fingerprint, in the order of the lines in the list. body: `reports.issues.umbrella_report`,
-    its items marked by `bot.issues.umbrella.mark_items`. api: of the first one. comment: the same as a text for the
-    library's own tracker.
-    """
+    """The bugs of one library that have no issue of their own, one per cluster."""
 
     library: str
-    signatures: Mapping[str, str]
+    signatures: Mapping[str, str]  # texts by fingerprint, in the order of the lines in the list
     title: str
-    body: str
-    api: str = ""
-    comment: str = ""
+    body: str  # `reports.issues.umbrella_report`, its items marked by `bot.issues.umbrella.mark_items`
+    api: str = ""  # api of the first bug
+    comment: str = ""  # the same text as a comment for the library's own tracker
 
 
 def newer(build: str, than: str) -> bool:
-    """Whether a version is of a later build; False where one of them is none."""
+    """Whether a version is of a later build; False if one of them is none."""
     try:
         return Version(Version(build).public) > Version(Version(than).public)
     except InvalidVersion:
@@ -99,7 +88,7 @@ def newer(build: str, than: str) -> bool:
 
 
 def newest(builds: Iterable[str]) -> str:
-    """The latest of some versions, the first where that is not known; empty where there are none."""
+    """The latest of some versions, the first where that is not known; empty if there are none."""
     found = ""
     for build in builds:
         found = build if not found or newer(build, found) else found
@@ -107,9 +96,9 @@ def newest(builds: Iterable[str]) -> str:
 
 
 def joined(clusters: Sequence[ClusterReport]) -> ClusterReport:
-    """Clusters that share an issue, as one: the most urgent's, with what all of them show.
+    """Merge clusters that share an issue into the most urgent one, with the members of all.
 
-    It is fixed, known or batched if all are, and private if one is.
+    The result is fixed, known or batched if all are, and private if one is.
     """
     first = min(clusters, key=lambda each: each.urgency)
     worst = min(clusters, key=lambda each: (_WORST[each.status], each.urgency))
@@ -204,7 +193,7 @@ def _report(
 
 
 def _status(members: Sequence[Judged]) -> Status:
-    """A cluster is fixed where all of it is; what is known counts for nothing."""
+    """Return the status of a cluster: fixed if all members are fixed; known members are left out."""
     speaking = [each for each in members if each.row.status != KNOWN]
     if speaking and all(each.row.status == FIXED for each in speaking):
         return "fixed"
@@ -234,7 +223,7 @@ def _appearances(store: Store) -> dict[int, Appearance]:
 
 
 def by_fingerprint(clusters: Iterable[ClusterReport]) -> dict[str, ClusterReport]:
-    """Each cluster under the fingerprints of all its members."""
+    """Return the clusters by the fingerprints of all their members."""
     return {key: each for each in clusters for key in each.signatures}
 
 

@@ -1,6 +1,6 @@
 """The bot's memory of GitHub between runs: `filings.json`, kept beside the state, which does not read it.
 
-It is written by the job that holds the token, and taken from there alone: never from what a fuzz job hands over.
+The job that holds the token writes the memory and reads it from that place alone, never from a fuzz job's results.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nightfuzz.reports.results import Fingerprint, Line, Name, Part, Text
 
 CLAIMED = timedelta(hours=1)
 REMEMBERED = timedelta(days=90)
-# Of an issue's records, whichever is the later: both count.
+# Fields that are merged from both records of an issue; the later record wins for every other field.
 _JOINED = {"signatures", "created_at"}
 Number = Annotated[int, Field(ge=1, le=2**53)]
 When = Annotated[AwareDatetime, AfterValidator(lambda at: at.astimezone(UTC))]
@@ -27,11 +27,7 @@ MOST, MOST_LEFT = 100_000, 100
 
 
 class IssueRecord(Part):
-    """An issue of the bot. build: the newest that the issue names. told: digest of the recurrence comment last written.
-
-    closed_for: the build for which the bot closed it. regression: whether the bot has given it that label. teaching:
-    the verdict of people; `declined` for closed as not planned, `gone` for deleted or moved. at: of the last change.
-    """
+    """An issue of the bot."""
 
     number: Number
     url: Link
@@ -40,17 +36,17 @@ class IssueRecord(Part):
     signatures: dict[Fingerprint, Text]
     title: Line = ""
     created_at: When
-    build: Name = ""
-    told: Digest = ""
-    closed_for: Name = ""
-    regression: bool = False
-    teaching: Lesson = ""
+    build: Name = ""  # the newest build that the issue names
+    told: Digest = ""  # digest of the last recurrence comment
+    closed_for: Name = ""  # the build for which the bot closed the issue
+    regression: bool = False  # the bot has given the issue that label
+    teaching: Lesson = ""  # people's verdict; `declined` for closed as not planned, `gone` for deleted or moved
     taught_at: When | None = None
-    at: When
+    at: When  # time of the last change
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the issue's first bug; empty where none is on record."""
+        """The fingerprint of the issue's first bug; empty if none is on record."""
         return next(iter(self.signatures), "")
 
 
@@ -62,10 +58,7 @@ class RunClaim(Part):
 
 
 class CommandRequest(Part):
-    """A command that a person gave in a comment. said: the answer.
-
-    settled: whether it is answered. A command for a fuzz job (bisect, minimize, retry) waits for its answer.
-    """
+    """A command that a person gave in a comment."""
 
     kind: CommandKind
     fingerprint: Fingerprint
@@ -73,54 +66,51 @@ class CommandRequest(Part):
     comment: Number
     by: Name
     at: When
-    settled: bool = False
-    said: Line = ""
+    settled: bool = False  # answered; a command for a fuzz job (bisect, minimize, retry) waits for its answer
+    said: Line = ""  # the answer
 
     @property
     def key(self) -> str:
-        """One comment can hold several commands, each once."""
+        """The key of the request: a comment can hold several commands, each once."""
         return f"{self.comment}:{self.kind}"
 
 
 class DraftRecord(Part):
-    """A report for another repository. source: the issue of the bug. text: the digest of the exact text.
-
-    under: the number of the issue there that gets the report as a comment; 0 for an issue of its own.
-
-    url: where it was filed, empty before. refused: what was found against it when it was last approved.
-    """
+    """A report for another repository."""
 
     number: Number
-    source: Number
+    source: Number  # number of the bug's issue in our repository
     upstream: Name
+    # number of the issue there that gets the report as a comment; 0 for an issue of its own
     under: Annotated[int, Field(ge=0, le=2**53)] = 0
-    text: Fingerprint
-    url: Link = ""
-    refused: Line = ""
+    text: Fingerprint  # digest of the exact text
+    url: Link = ""  # address of the filed report; empty before
+    refused: Line = ""  # reason why the last approval was refused
     at: When
 
 
 class FilingStatus(Part):
-    """How far the last report came. left: what is still to be done on GitHub, a line each; the state implies it.
-
-    It is written together with the state, before GitHub is asked for anything, and again at the end.
+    """The progress of the last report job. The job writes it with the state before the first call of GitHub, and at the
+    end.
     """
 
     run: Name
     at: When
+    # work still to be done on GitHub, a line each; the state implies it
     left: tuple[Line, ...] = Field((), max_length=MOST_LEFT)
 
 
 class Filings(Part):
-    """All of it. handled: comments that were read for commands, and when; swept: up to when all were read."""
+    """The content of `filings.json`."""
 
     schema_: Annotated[Literal["nightfuzz-filings/1"], Field(alias="schema")] = "nightfuzz-filings/1"
     issues: dict[Number, IssueRecord] = Field(default_factory=dict, max_length=MOST)
     claims: dict[Fingerprint, RunClaim] = Field(default_factory=dict, max_length=MOST)
     requests: dict[Name, CommandRequest] = Field(default_factory=dict, max_length=MOST)
     drafts: dict[Fingerprint, DraftRecord] = Field(default_factory=dict, max_length=MOST)
+    # comments that were read for commands, and when
     handled: dict[Number, When] = Field(default_factory=dict, max_length=MOST)
-    swept: When | None = None
+    swept: When | None = None  # all comments up to this time were read
     status: FilingStatus | None = None
 
     def to_json(self) -> str:
@@ -128,12 +118,12 @@ class Filings(Part):
         return self.model_dump_json(by_alias=True, indent=1)
 
     def with_issue(self, record: IssueRecord) -> Filings:
-        """With this record in the place of an earlier one; what it claims of is filed."""
+        """Return a copy with this record instead of an earlier one, and without the claims that it fulfils."""
         claims = {key: claim for key, claim in self.claims.items() if key not in record.signatures}
         return self.model_copy(update={"issues": _sorted({**self.issues, record.number: record}), "claims": claims})
 
     def amended(self, number: int, now: datetime, **changes: Any) -> Filings:
-        """With these fields of an issue's record changed; signatures are added. Raises KeyError without a record."""
+        """Return a copy with changed fields of a record; signatures are added. Raises KeyError without a record."""
         record = self.issues[number]
         signatures = {**record.signatures, **changes.pop("signatures", {})}
         # Later than before, also where the clock was turned back: the later record wins.
@@ -141,27 +131,27 @@ class Filings(Part):
         return self.with_issue(record.model_copy(update={**changes, "signatures": signatures, "at": at}))
 
     def with_request(self, request: CommandRequest) -> Filings:
-        """With this request in the place of an earlier one with its key; its comment is handled."""
+        """Return a copy with this request instead of an earlier one with its key; its comment is handled."""
         handled = _sorted({**self.handled, request.comment: request.at})
         requests = _sorted({**self.requests, request.key: request})
         return self.model_copy(update={"handled": handled, "requests": requests})
 
     def with_answer(self, key: str, text: str, now: datetime) -> Filings:
-        """With a request answered. Raises KeyError for a request that is not there."""
+        """Return a copy with an answered request. Raises KeyError for a request that is not there."""
         update = {"settled": True, "said": " ".join(text.split())[:2_000], "at": now}
         return self.with_request(self.requests[key].model_copy(update=update))
 
     def with_left(self, run: str, now: datetime, *left: str) -> Filings:
-        """With the status of a run that has still to do this on GitHub."""
+        """Return a copy with the status of a run that has this work left on GitHub."""
         lines = tuple(" ".join(line.split())[:2_000] for line in dict.fromkeys(left))
         return self.model_copy(update={"status": FilingStatus(run=run or "0", at=now, left=lines[:MOST_LEFT])})
 
     def with_draft(self, fingerprint: str, draft: DraftRecord) -> Filings:
-        """With this draft in the place of an earlier one of the same bug."""
+        """Return a copy with this draft instead of an earlier one of the same bug."""
         return self.model_copy(update={"drafts": _sorted({**self.drafts, fingerprint: draft})})
 
     def with_claims(self, fingerprints: Iterable[str], run: str, now: datetime) -> Filings:
-        """With claims of a run on what it is about to file; those that have run out go, others' stay."""
+        """Return a copy with a run's claims on what it will file; expired claims go, claims of other runs stay."""
         live = {key: claim for key, claim in self.claims.items() if abs(now - claim.at) < CLAIMED}
         mine = {key: RunClaim(run=run, at=now) for key in fingerprints}
         return self.model_copy(update={"claims": _sorted({**mine, **live})})
@@ -180,8 +170,8 @@ class Filings(Part):
 def merged(first: Filings, second: Filings) -> Filings:
     """Merge the memory of two runs: the later of each pair of records wins. The order makes no difference.
 
-    What was asked or handled more than `REMEMBERED` before the last comment goes, answered or not: where only what is
-    answered went, an older copy would bring it back as if nobody had answered.
+    Requests and handled comments older than `REMEMBERED` before the last comment are dropped, answered or not. If only
+    answered requests were dropped, an older copy would bring them back as unanswered.
     """
     handled = _latest(first.handled, second.handled)
     limit = max(handled.values()) - REMEMBERED if handled else datetime.min.replace(tzinfo=UTC)
@@ -200,7 +190,7 @@ def merged(first: Filings, second: Filings) -> Filings:
 
 
 def _joined(latest: IssueRecord, *records: IssueRecord) -> IssueRecord:
-    """A fingerprint that one run has added to an issue stays, whatever the other wrote there later."""
+    """Merge records of an issue. A fingerprint that one run has added stays, even if another run wrote later."""
     signatures = dict(sorted(pair for each in records for pair in each.signatures.items()))
     created = min(each.created_at for each in records)
     return latest.model_copy(update={"signatures": signatures, "created_at": created})

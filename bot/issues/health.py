@@ -1,6 +1,7 @@
 """The health issue of a repository: it says that a night was incomplete or that GitHub has disabled a schedule.
 
-There is one, found by its marker. It is updated in place and closed by the next night that is whole.
+A repository has at most one health issue, found by its marker. The bot updates it in place, and the next complete night
+closes it.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ _END = "This issue is kept up to date, and the next night that is whole closes i
 def update_health(hub: Hub, faults: Sequence[str], run_url: str, is_night: bool = True) -> tuple[str, ...]:
     """Open, update or close the health issue. Return lines for the summary.
 
-    Only a run that comes can see a disabled schedule: another night, a recheck, a command in a comment.
+    A disabled schedule is noticed by the next run of any kind: another night, a recheck, a command in a comment.
 
     Args:
-        faults: what was wrong with this night, a line each.
+        hub: our own repository.
+        faults: problems of this night, a line each.
         run_url: the address of this run.
-        is_night: a run that is no night adds what it sees, and takes nothing back.
+        is_night: a run that is no night adds the faults that it sees, and removes none.
     """
     disabled = [f"GitHub has disabled the schedule of {path}: enable it on the Actions page" for path in _paths(hub)]
     found = _find(hub)
@@ -47,7 +49,7 @@ def update_health(hub: Hub, faults: Sequence[str], run_url: str, is_night: bool 
 
 
 def _paths(hub: Hub) -> list[str]:
-    """Workflows with nightfuzz in their file's name that GitHub has disabled as nobody was active."""
+    """Return workflows with nightfuzz in their file's name that GitHub has disabled for inactivity."""
     return [path for path, state in hub.workflows() if "nightfuzz" in path and state == "disabled_inactivity"]
 
 

@@ -1,6 +1,6 @@
-"""Plans issues: from what the state shows and what is on GitHub to a list of actions. Pure.
+"""Plans issues: from the state and the issues on GitHub to a list of actions. Pure.
 
-Each action can be executed twice and leaves the same as executed once.
+An action can be executed twice with the same effect as once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nightfuzz.bot.issues.umbrella import chosen, extended, items
 DAY = timedelta(days=1)
 # How long an issue that a person has closed stays closed.
 COOLDOWN = timedelta(hours=48)
-# One fingerprint in common is enough to find an issue again; a body has room for other things.
+# A single fingerprint in common is enough to find an issue again; a body needs its room for text.
 MARKED = 50
 
 
@@ -56,55 +56,50 @@ class Create(NamedTuple):
 
 
 class Update(NamedTuple):
-    """A change of an issue that is there. record: fields of its record that change with it.
+    """A change of an existing issue.
 
-    reopen: its bug is seen again. close: its bug is fixed. relabel: it gets labels that it has not had before. recur:
-    its recurrence comment is brought up to date. extend: an umbrella gets further items. items: their lines by
-    fingerprint. title: the umbrella's new one.
+    - reopen: its bug is seen again.
+    - close: its bug is fixed.
+    - relabel: it gets labels that it has not had before.
+    - recur: its recurrence comment is brought up to date.
+    - extend: an umbrella gets further items.
     """
 
     verb: Literal["reopen", "close", "relabel", "recur", "extend"]
     number: int
-    record: Mapping[str, Any]
+    record: Mapping[str, Any]  # fields of the issue's record that change with it
     comment: tuple[Marker, str] | None = None
     state: Mapping[str, str] = {}
     labels: tuple[str, ...] = ()
-    items: Mapping[str, str] = {}
-    title: str | None = None
+    items: Mapping[str, str] = {}  # lines of the further items by fingerprint
+    title: str | None = None  # the umbrella's new title
 
     def __str__(self) -> str:
         return f"{self.verb} #{self.number}"
 
 
 Action = Create | Update
-# What a reader waits for comes first; comments that are only brought up to date come last.
+# Actions that a reader waits for come first; comments that are brought up to date come last.
 ORDER = ("reopen", "create", "close", "relabel", "extend", "recur")
 
 
 class IssuePlan(NamedTuple):
-    """actions: in the order of their execution. learned: records as they are from now on, whatever else is executed.
+    """The actions that bring GitHub up to the state."""
 
-    waiting: clusters over the day's limit, the most urgent first. silent: how many clusters people have silenced.
-    private: how many are published nowhere. notes: a line each.
-    """
-
-    actions: tuple[Action, ...] = ()
-    learned: tuple[IssueRecord, ...] = ()
-    waiting: tuple[ClusterReport, ...] = ()
-    silent: int = 0
-    private: int = 0
-    notes: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()  # in the order of their execution
+    learned: tuple[IssueRecord, ...] = ()  # records that change even if no action is executed
+    waiting: tuple[ClusterReport, ...] = ()  # clusters over the day's limit, the most urgent first
+    silent: int = 0  # number of clusters that people have silenced
+    private: int = 0  # number of clusters that are never published
+    notes: tuple[str, ...] = ()  # lines for the summary
 
 
 class OwnIssue(NamedTuple):
-    """An issue that the bot has filed. fingerprints: on record, and in its body.
-
-    record: blank where it was lost.
-    """
+    """An issue that the bot has filed."""
 
     view: IssueView
-    record: IssueRecord
-    fingerprints: frozenset[str]
+    record: IssueRecord  # blank if it was lost
+    fingerprints: frozenset[str]  # on record, and in the issue's body
 
     @property
     def number(self) -> int:
@@ -172,9 +167,16 @@ def plan(
     umbrellas: Sequence[Umbrella] = (),
     gone: Collection[int] = (),
 ) -> IssuePlan:
-    """The actions to be executed. existing: all issues that may be the bot's. gone: those on record that are no more.
+    """Plan the actions. After their execution, the same input gives no further action.
 
-    Once they are executed, planning again from the same gives no action.
+    Args:
+        reports: the clusters of the state.
+        existing: all issues that may be the bot's.
+        filings: the memory of earlier runs.
+        rules: limits and labels.
+        now: the time.
+        umbrellas: the umbrella issues as they should be.
+        gone: recorded issues that no longer exist.
     """
     issues = own_issues(existing, filings, rules.login, now)
     apart = _apart(reports)
@@ -267,8 +269,8 @@ class _Planner:
             self.new.append(cluster)
 
     def plan(self, umbrellas: Sequence[Umbrella]) -> IssuePlan:
-        """All actions as a plan."""
-        # The oldest news first, so that a run that does not get to the end of them leaves others the next time.
+        """Return all actions as a plan."""
+        # The oldest record comes first, so that a run that stops early leaves other records the next time.
         touched = sorted((self.issues[number] for number in self.about), key=lambda each: (each.record.at, each.number))
         actions = [action for issue in touched for action in self._about(issue)]
         # The day's limit counts issues of the last 24 hours, those too that are gone by now.

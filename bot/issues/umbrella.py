@@ -1,6 +1,6 @@
-"""The list of an umbrella issue. Items are added to the list, and nothing else of it is ever written again.
+"""The list of an umbrella issue. The bot adds items to the list, and never writes another part of the issue again.
 
-So boxes that people have checked, and whatever they have edited, stay as they are.
+So people's edits and checked boxes stay.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def chosen(body: str, kept: Container[str]) -> str:
 
 
 def extended(body: str, more: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """An issue's body with further items, and which of them found room. Without its anchor it stays as it is."""
+    """Return an issue's body with further items, and the items that fitted. The body needs its anchor."""
     # An edit in the browser brings carriage returns.
     body = body.replace("\r\n", "\n")
     anchor = _ANCHOR.search(body)

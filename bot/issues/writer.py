@@ -20,22 +20,19 @@ MOVED = (301, 302, 307, 308)
 
 
 class WriteReport(NamedTuple):
-    """filings: what is remembered from now on. filed: new issues. counts: of executed actions, by verb.
+    """The effects of a plan's execution."""
 
-    problems: what was refused, a line each. left: actions that were refused, or not tried since GitHub does no more.
-    """
-
-    filings: Filings
-    filed: tuple[IssueRecord, ...] = ()
-    counts: Mapping[str, int] = {}
-    problems: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
+    filings: Filings  # the memory from now on
+    filed: tuple[IssueRecord, ...] = ()  # new issues
+    counts: Mapping[str, int] = {}  # executed actions by verb
+    problems: tuple[str, ...] = ()  # refused actions, a line each
+    left: tuple[str, ...] = ()  # actions that were refused, or not tried because GitHub refuses further writes
 
 
 def load_issues(hub: Hub, filings: Filings) -> tuple[list[IssueView], frozenset[int]]:
     """Load all issues that may be the bot's, and the numbers of recorded issues that are deleted or moved.
 
-    One that has lost our label is asked for by its number.
+    An issue that has lost our label is loaded by its number.
     """
     found = {issue.number: issue for issue in hub.issues(label=OURS)}
     gone = set()
@@ -50,7 +47,7 @@ def load_issues(hub: Hub, filings: Filings) -> tuple[list[IssueView], frozenset[
 
 
 def carry_out(hub: Hub, plan: IssuePlan, filings: Filings, clock: Callable[[], datetime]) -> WriteReport:
-    """Executes a plan. What was executed is remembered, whatever becomes of the rest."""
+    """Execute a plan. Each executed action is remembered, even if a later action fails."""
     for record in plan.learned:
         filings = filings.with_issue(record)
     before, counts = set(filings.issues), Counter[str]()

@@ -1,1 +1,1 @@
-"""The jobs of the workflow: plan, fuzz, export, report. Each is one command of `nightfuzz action`."""
+"""The jobs of the workflow: plan, fuzz, export, report. Every job is one command of `nightfuzz action`."""

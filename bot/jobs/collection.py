@@ -1,4 +1,4 @@
-"""The results of a run's shards: the sound parts together, and the faults of the others.
+"""The results of a run's shards: the sound parts together, and the faults of the broken parts.
 
 Shards ran untrusted code. A shard's number is that in the name of its artifact, which the workflow gave; its builds are
 those of the plan.
@@ -25,26 +25,20 @@ _ARTIFACT = re.compile(r"-results-(\d{1,3})-[a-z]+")
 
 
 class CollectedRun(NamedTuple):
-    """The sound parts of a run. shards: states and encrypted parts.
+    """The sound parts of a run."""
 
-    result: the documents as one; where a shard is missing, damaged or different, its first problems say so, and it is
-    incomplete.
-    """
-
+    # the merged documents; problems of a missing, damaged or different shard come first and make it incomplete
     result: RunResult
-    shards: Shards
+    shards: Shards  # states and encrypted parts
 
 
 class _Shard(NamedTuple):
-    """The results of one shard. named: its number in the name of its artifact, None where the name has none.
-
-    result: None for a document that cannot be read; problem says why.
-    """
+    """The results of one shard."""
 
     folder: Path
-    named: int | None
-    result: RunResult | None
-    problem: str = ""
+    named: int | None  # number in the name of the artifact; None if the name has none
+    result: RunResult | None  # None for a document that cannot be read
+    problem: str = ""  # reason why the document cannot be read
 
     @property
     def number(self) -> int | None:
@@ -56,11 +50,11 @@ class _Shard(NamedTuple):
 
 
 def collect(inputs: Inputs, scratch: Path) -> CollectedRun:
-    """Read what the shards left below the folder `results`, and unpack their states into `scratch`.
+    """Read the shards' results below the folder `results`, and unpack their states into `scratch`.
 
-    A sound part is kept, whatever became of the others: a document without its state, or a state without its document.
-    All parts of a shard that is not of this run are left out. Where states are left, but no document, the plan says of
-    which run they are. Raises UserError where neither does, and for documents of several modes or libraries.
+    A sound part is kept even if another part of the shard is broken: a document without its state, or the state alone.
+    All parts of a shard that is not of this run are left out. If there are states but no document, the plan names the
+    run. Raises UserError if the plan is missing as well, and for documents of several modes or libraries.
     """
     plan, faults = _plan(inputs.results)
     wanted = _wanted(inputs, plan)
@@ -111,7 +105,7 @@ def _wanted(inputs: Inputs, plan: HandedPlan | None) -> set[int]:
 
 
 def _empty(plan: HandedPlan) -> list[RunResult]:
-    """The document of a planned run of which no document is left; none where the plan has no lock of its target."""
+    """Return the document of a planned run without results; None if the plan has no lock of its target."""
     note = plan.note
     lock = None if note.target is None else note.target.lock
     if note.mode is None or lock is None:
@@ -131,13 +125,13 @@ def _read(folder: Path, root: Path) -> _Shard:
 
 
 def _foreign(shard: _Shard, plan: HandedPlan | None, wanted: set[int], before: Sequence[int | None]) -> str:
-    """Why nothing of a shard counts; empty where it is one of this run. before: numbers of shards that count."""
+    """Return why a shard does not count; empty if it belongs to this run. before: numbers of the accepted shards."""
     if wanted and shard.number is not None and shard.number not in wanted:
         return f"the run has {len(wanted)} shards, and none with this number"
     if wanted and shard.number in before:
         return "another one with this number is here"
     if shard.result is None:
-        # A state alone says of no build that it is the planned one: the name of its artifact has to do.
+        # A state alone does not name its build, so the name of its artifact has to do.
         return "" if shard.number is not None or not wanted else shard.problem
     if shard.named not in (None, shard.result.shard):
         return f"its results say that they are of shard {shard.result.shard}"
@@ -145,7 +139,7 @@ def _foreign(shard: _Shard, plan: HandedPlan | None, wanted: set[int], before: S
 
 
 def _unplanned(result: RunResult, plan: HandedPlan) -> str:
-    """How a document does not fit the plan; empty where it does."""
+    """Return how a document differs from the plan; empty if it fits."""
     note = plan.note
     if result.plan != plan.identity:
         return "its results follow another plan" if result.plan else "its results follow no plan"
@@ -168,7 +162,7 @@ def _told(planned: PlannedBuild | None) -> str:
 
 
 def _kinds(results: Sequence[RunResult]) -> list[str]:
-    """Say which shards ran which builds, where they are not the same."""
+    """Say which shards ran which builds, if the builds differ."""
     shards: dict[str, list[str]] = {}
     for result in sorted(results, key=lambda each: each.shard):
         shards.setdefault(" against ".join(result.builds), []).append(str(result.shard))

@@ -22,21 +22,17 @@ CANDIDATES = 20
 
 
 class WorkflowEvent(NamedTuple):
-    """The event that started a job, as the runner reports it.
-
-    pull: number of the pull request, 0 for none; sha: its head. issue, comment: their numbers in an event about a
-    comment, 0 for none. api: address of GitHub's API.
-    """
+    """The event that started a job, as the runner reports it."""
 
     repository: str
-    pull: int = 0
-    sha: str = ""
+    pull: int = 0  # number of the pull request; 0 for none
+    sha: str = ""  # head of the pull request
     server: str = "https://github.com"
     run: str = ""
     name: str = ""
-    issue: int = 0
-    comment: int = 0
-    api: str = PUBLIC_API
+    issue: int = 0  # number of the issue in an event about a comment; 0 for none
+    comment: int = 0  # number of the comment; 0 for none
+    api: str = PUBLIC_API  # address of GitHub's API
 
     @property
     def links(self) -> PullLinks:
@@ -48,7 +44,7 @@ class WorkflowEvent(NamedTuple):
 
 
 def event_of(inputs: Inputs, environment: Mapping[str, str]) -> WorkflowEvent:
-    """The event, where an input does not say otherwise. Raises UserError outside of a workflow."""
+    """Return the event; an input replaces a part of it. Raises UserError outside of a workflow."""
     repository = environment.get("GITHUB_REPOSITORY", "")
     if not repository:
         raise UserError("GITHUB_REPOSITORY is not set", "run this in a workflow, or set it to OWNER/NAME")
@@ -71,7 +67,7 @@ def event_of(inputs: Inputs, environment: Mapping[str, str]) -> WorkflowEvent:
 
 
 def workflow_of(environment: Mapping[str, str]) -> str:
-    """Path in the repository of the workflow that runs, a caller's own; empty where it is in another repository."""
+    """Path in the repository of the workflow that runs, a caller's own; empty if it is in another repository."""
     repository, _, path = environment.get("GITHUB_WORKFLOW_REF", "").partition("/.github/")
     is_here = bool(path) and repository == environment.get("GITHUB_REPOSITORY")
     return f".github/{path.partition('@refs/')[0]}" if is_here else ""
@@ -86,9 +82,9 @@ def _payload(path: str) -> dict[str, Any]:
 
 
 def pull_of(hub: Hub, repository: str, commit: str) -> int:
-    """The number of the open pull request whose head is this commit, 0 for none.
+    """Return the number of the open pull request whose head is this commit; 0 for none.
 
-    repository: `owner/name`. Search finds whoever mentions the commit, so each candidate is looked at.
+    repository: `owner/name`. The search also finds pull requests that mention the commit, so each candidate is checked.
     """
     for found in hub.search_issues(f"repo:{repository} is:pr is:open {commit}", CANDIDATES):
         pull = hub.pull(found.number)
@@ -98,14 +94,14 @@ def pull_of(hub: Hub, repository: str, commit: str) -> int:
 
 
 def app_of(inputs: Inputs) -> AppAuth | None:
-    """The GitHub App that reports, where the inputs name one."""
+    """Return the GitHub App that reports, if the inputs name an app."""
     if inputs.settings.app_id is None or inputs.app_private_key is None:
         return None
     return AppAuth(str(inputs.settings.app_id), secret(inputs.app_private_key))
 
 
 def auth_of(inputs: Inputs) -> Auth:
-    """Who writes to the user's own repository. Raises UserError where nobody may."""
+    """Return the credentials that write to the user's own repository. Raises UserError if the inputs hold none."""
     if (app := app_of(inputs)) is not None:
         return app
     if inputs.github_token is None:
@@ -120,5 +116,5 @@ def keys_of(inputs: Inputs) -> Keys:
 
 
 def secret(given: SecretStr) -> Secret:
-    """An input's text as the rest of the bot takes secrets."""
+    """Convert an input's text to the bot's type for secrets."""
     return Secret(given.get_secret_value())

@@ -12,7 +12,7 @@ from nightfuzz.reports.summary import summary
 
 
 def write_documents(folder: Path, result: RunResult, workflow: str) -> None:
-    """The document, and what is rendered from it. workflow: the file that runs, empty outside of a workflow."""
+    """Write the document and its rendered forms. workflow: the file of the workflow, empty outside of a workflow."""
     for name, text in (
         (RESULTS, result.to_json()),
         (REPORT, summary(result)),

@@ -1,4 +1,4 @@
-"""`nightfuzz action export`: what a fuzz job leaves for the job that reports it, also where it was cancelled."""
+"""`nightfuzz action export`: packs a fuzz job's results for the report job, also after a cancelled job."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNTRACED = 20
 
 
 def export_job(inputs: Inputs, work: Workspace, now: datetime, workflow: str = "") -> RunResult:
-    """Write the folder `results` and return its document. Raises UserError where the job never began to fuzz.
+    """Write the folder `results` and return its document. Raises UserError if the job never began to fuzz.
 
     workflow: the file that runs, for SARIF.
     """
@@ -37,7 +37,7 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime, workflow: str = "
     with open_store(work.state_file) as store:
         ran = _ran(inputs, work, start, end, now)
         if not ran.figures.tests:
-            # A command that was killed has not said what it did.
+            # A killed command has printed no answer.
             recorded = run_totals(store, start.target, datetime.fromisoformat(start.at))
             ran = replace(ran, figures=recorded.model_copy(update={"seeds": ran.figures.seeds}))
         result = result_of(store, ran)
@@ -108,7 +108,7 @@ def _untraced(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _state(inputs: Inputs, work: Workspace, folder: Path) -> list[str]:
-    """The public part, packed; the private one encrypted where there is a key for it. Says what becomes of that."""
+    """Pack the public part, and encrypt the private part if there is a key. Return notes about the private part."""
     public, private = work.root / "public.db", work.root / "private.db"
     parted = split(work.state_file, public, private)
     for name, data in pack(public).items():

@@ -1,4 +1,4 @@
-"""`nightfuzz action fuzz`: the job that runs untrusted code. It holds no token, and leaves files."""
+"""`nightfuzz action fuzz`: the job that runs untrusted code. The job holds no token, and leaves files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 
 TURN_SECONDS = 0.2
-# Lines of a command's messages that are kept, and seconds that are given to them once the command has ended: a process
-# that it has left behind may hold the pipe.
+# Number of message lines of a command that are kept, and seconds to read them after the command has ended. A process
+# that the command has left behind may hold the pipe.
 LINES, LAST_SECONDS = 100, 5.0
 PROBLEM = 500
 ERRORS = ("error: ", "failed: ", "this is a bug in nightfuzz")
@@ -39,9 +39,9 @@ Quiet = Callable[[str], AbstractContextManager[None]]
 
 
 class FuzzJob:
-    """Runs commands of nightfuzz on a job's state, and notes how they ended.
+    """Runs commands of nightfuzz on a job's state, and records their exit codes.
 
-    quiet: what keeps a log from reading what they print as commands of the runner.
+    quiet: keeps the runner from reading a command's output as workflow commands.
     """
 
     def __init__(self, work: Workspace, stopped: Callable[[], bool], quiet: Quiet) -> None:
@@ -50,7 +50,7 @@ class FuzzJob:
         self.problems: list[str] = []
 
     def call(self, command: JobCommand, more: Sequence[str] = ()) -> Any:
-        """Runs a command in the sources' directory and returns what it has said as JSON.
+        """Run a command in the sources' directory and return its JSON.
 
         The sources may be a stranger's: no module is imported from there (`-P`).
         """
@@ -74,7 +74,7 @@ class FuzzJob:
         self.work.note(EndNote(codes=self.codes, problems=tuple(self.problems), stopped=self.stopped()))
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
-        """Passes on that the job is to stop: once, so that what was found is settled and kept."""
+        """Pass on the signal to stop once, so that the command can settle and keep its findings."""
         interrupted = False
         while True:
             with suppress(subprocess.TimeoutExpired):
@@ -88,7 +88,7 @@ class FuzzJob:
 
 @contextmanager
 def last_lines(stream: IO[bytes] | None) -> Iterator[deque[str]]:
-    """Print what a command says on standard error as it comes, and keep the last lines of it."""
+    """Print a command's standard error as it comes, and keep its last lines."""
     kept: deque[str] = deque(maxlen=LINES)
 
     def read() -> None:
@@ -105,7 +105,7 @@ def last_lines(stream: IO[bytes] | None) -> Iterator[deque[str]]:
 def error_of(lines: Iterable[str]) -> str:
     """Return the last error message among these lines, in one line with its remedy; empty without one.
 
-    A bug of nightfuzz itself is told with the last line of its traceback.
+    A bug of nightfuzz itself is described by the last line of its traceback.
     """
     said = list(lines)
     starts = [number for number, line in enumerate(said) if line.startswith(ERRORS)]
@@ -124,9 +124,9 @@ def fuzz_job(
     quiet: Quiet,
     now: Callable[[], datetime],
 ) -> int:
-    """Makes the targets, notes where all bugs stand, runs the commands. Returns the worst exit code.
+    """Make the targets, note the status of all bugs, run the commands. Return the worst exit code.
 
-    builds: the target and the baseline. Raises UserError where a target can't be made.
+    builds: the target and the baseline. Raises UserError if a target can't be made.
     """
     with stopping() as stopped:
         job = FuzzJob(work, stopped, quiet)
@@ -148,7 +148,9 @@ def fuzz_job(
 
 
 def _make_target(job: FuzzJob, name: str, build: PlannedBuild, options: Sequence[str]) -> str:
-    """The key of a target, which is made where it is not there; of a locked build, of one of its files alone."""
+    """Return the key of a target, and make the target if it does not exist; for a locked build, from one of its files
+    alone.
+    """
     locked: tuple[str, ...] = ()
     if build.lock is not None:
         file = job.work.root / f"{name}-lock.json"
@@ -164,7 +166,7 @@ def _make_target(job: FuzzJob, name: str, build: PlannedBuild, options: Sequence
 
 
 def _verify(job: FuzzJob, command: JobCommand, options: Sequence[str]) -> None:
-    """Bugs that would be closed are run once more where they were found: that build may have to be made again."""
+    """Run bugs that would be closed once more on the build that showed them. The build may have to be made again."""
     if command.name != "recheck" or job.stopped():
         return
     waiting = list(_unverified(job.work.answer(command.name)))

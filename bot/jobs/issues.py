@@ -49,14 +49,11 @@ _LATER = re.compile(rb'\s*\{\s*"schema"\s*:\s*"nightfuzz-filings/(?!1")\d+"')
 
 
 class FilingReport(NamedTuple):
-    """notes: lines for the summary. error: why something is left to be done on GitHub.
+    """The outcome of filing."""
 
-    waiting: says how many causes have no issue yet because of the day's limit; empty where all have one.
-    """
-
-    notes: tuple[str, ...]
-    error: UserError | None = None
-    waiting: str = ""
+    notes: tuple[str, ...]  # lines for the summary
+    error: UserError | None = None  # reason why work is left to be done on GitHub
+    waiting: str = ""  # says how many causes wait for an issue because of the day's limit; empty if no cause waits
 
 
 def begun(run: str, clock: Callable[[], datetime]) -> Callable[[bytes], bytes]:
@@ -73,16 +70,16 @@ def begun(run: str, clock: Callable[[], datetime]) -> Callable[[bytes], bytes]:
 def file_issues(
     inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, state: Path, clock: Callable[[], datetime]
 ) -> FilingReport:
-    """Bring the issues up to what the state says, and write down what is left to be done.
+    """Bring the issues up to the state, and record the work that is left to be done.
 
-    The run claims what it is about to file before it files anything.
+    The run claims each bug before it files the bug.
     """
     run = event.run
     with open_store(state) as store:
         clusters, batches = cluster_reports(store), umbrellas(store)
     before = remembered(place)
     existing, gone = load_issues(hub, before)
-    # People are heard first: what they do not want to hear of is not told once more.
+    # Comments are read first, so that a bug that people have silenced is not reported again.
     heard = _handler(hub, inputs, before, clusters, batches, clock())
     heard.sweep(existing)
     existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
@@ -98,7 +95,7 @@ def file_issues(
             there = ApprovalResult(answer_requests(hub, store, done.filings, clock()))
             there = _file_upstream(inputs, event, hub, store, clusters, batches, there.filings, clock())
     except (GaveUpError, RefusedError) as error:
-        # What is done on GitHub is remembered all the same.
+        # Actions that GitHub has executed are remembered all the same.
         left.append(f"answers to comments: {error.problem}")
     mine = _without_claims(there.filings, run)
     revised(place, lambda now: merged(_without_claims(now, run), mine).with_left(run, clock(), *left), "filed")
@@ -129,7 +126,7 @@ def _unfinished(planned: int, done: WriteReport, left: Sequence[str]) -> UserErr
 def listen_job(
     inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, clock: Callable[[], datetime]
 ) -> tuple[str, ...]:
-    """Do what the comment of the event asks for, or note it for the next fuzz job. Return lines for the summary."""
+    """Execute the commands in the event's comment, or note them for the next fuzz job. Return lines for the summary."""
     if not event.comment:
         raise UserError("this run was started by no comment", "use the mode listen in a workflow on issue_comment")
     before = remembered(place)
@@ -173,7 +170,7 @@ def _file_upstream(
     filings: Filings,
     now: datetime,
 ) -> ApprovalResult:
-    """File what people have approved in the libraries' own trackers, if the input `upstream` allows that."""
+    """File approved drafts in the libraries' own trackers, if the input `upstream` allows that."""
     if inputs.upstream != "approved" or not filings.drafts:
         return ApprovalResult(filings)
 
@@ -183,7 +180,7 @@ def _file_upstream(
                 f"there is no token that may write to {repository}",
                 "a workflow's own token cannot: store one as a secret and give it as the input upstream-token",
             )
-        # Who files there may do nothing in our own repository: claims are made by our own hub.
+        # A token for the other repository has no rights in our own repository: our own hub makes the claims.
         return Hub.open(TokenAuth(secret(inputs.upstream_token)), repository, event.api, home=hub)
 
     approver = Approver(hub, disclosure_of, by_fingerprint(clusters), batches, opened, newest_checks(store), now)
@@ -191,7 +188,7 @@ def _file_upstream(
 
 
 def read(data: bytes) -> Filings:
-    """Read the filings of a state storage. Raises UserError where that cannot be read."""
+    """Read the filings of a state storage. Raises UserError for unreadable filings."""
     try:
         return Filings.model_validate_json(data) if data.strip() else Filings()
     except ValidationError as error:
@@ -209,7 +206,7 @@ def remembered(place: StateStorage) -> Filings:
 
 
 def revised(place: StateStorage, change: Callable[[Filings], Filings], what: str) -> Filings:
-    """Changes what the place has of issues; `change` is called again where somebody else was faster."""
+    """Changes the place's memory of issues; `change` is called again if another run was faster."""
     return read(revise(place, FILINGS, lambda data: change(read(data)).to_json().encode(), what))
 
 
@@ -249,7 +246,7 @@ def answer_requests(hub: Hub, store: Store, filings: Filings, now: datetime) -> 
 
 
 def _answer(store: Store, bug: BugRow, request: CommandRequest) -> str:
-    """The answer; empty where there is none yet."""
+    """Return the answer; empty before the work is done."""
     if request.kind == "bisect":
         return bisected(came_with(store, bug.id))
     checks = [check for check in store.checks(bug.id) if datetime.fromisoformat(check.checked_at) > request.at]
@@ -262,7 +259,7 @@ def _answer(store: Store, bug: BugRow, request: CommandRequest) -> str:
 
 
 def bisected(came: Came) -> str:
-    """Between which builds a bug came; empty before anything was tried."""
+    """Return the two builds between which a bug appeared; empty before the first bisection."""
     if came.bad is None:
         return f"{came.tried} builds tried, none shows it" if came.tried else ""
     good = f"last good: {_on(came.good)}" if came.good else "no older build is without it"

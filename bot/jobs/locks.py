@@ -18,7 +18,7 @@ from nightfuzz.bot.jobs.workspace import Workspace
 
 
 def plan_builds(inputs: Inputs, specs: Sequence[str], sources: Path) -> list[PlannedBuild]:
-    """Lock the build of each spec; nothing is installed.
+    """Lock the build of each spec without an installation.
 
     Builds that are compared are locked to files of one flavour, if there are such. A spec that only the fuzz job can
     resolve is passed on, with the reason. Raises UserError for a malformed spec.
@@ -51,7 +51,7 @@ def _planned(text: str, settings: Settings, sources: Path, python: str) -> Plann
         try:
             lock = lock_build(parse_spec(place, settings.library, settings.index), settings.flavour, python)
         except (IndexUnreachable, NoBuildError) as error:
-            # The runners may reach what this machine does not, or keep what the index no longer has.
+            # The runners may reach an index that this machine does not, or keep a file that the index no longer has.
             problem = error.problem.splitlines()[0]
     return PlannedBuild(spec=text, lock=lock, problem=problem[:2_000])
 
@@ -61,7 +61,7 @@ def _is_file(text: str) -> bool:
 
 
 def _elsewhere(text: str, settings: Settings, sources: Path) -> str:
-    """Why only a runner can tell what a spec means; empty where this machine can."""
+    """Return why only a runner can resolve a spec; empty if this machine can."""
     if text.startswith("python:"):
         return "it is an interpreter of the runner"
     if _is_file(text) and not (sources / Path(text).expanduser()).is_file():

@@ -1,4 +1,4 @@
-"""The plan document: what the plan job settled for the fuzz jobs, and by which the report job judges their results."""
+"""The plan document: the decisions of the plan job, for the fuzz jobs and for the report job's checks."""
 
 from __future__ import annotations
 
@@ -21,31 +21,23 @@ Shard = Annotated[int, Field(ge=0, lt=SHARDS)]
 
 
 class PlannedBuild(Part):
-    """A build to fuzz or to compare with. spec: as the user or the pull request's files name it.
+    """A build to fuzz or to compare with."""
 
-    lock: the files that the spec meant when the run was planned; None where only the fuzz job can find that out, such
-    as for an interpreter of its machine. problem: why there is no lock; empty where there is one.
-    """
-
-    spec: Name
+    spec: Name  # as the user or the pull request's files name it
+    # the spec's files at the time of the plan; None if only the fuzz job can resolve it (an interpreter of its machine)
     lock: BuildLock | None = None
-    problem: Line = ""
+    problem: Line = ""  # reason for the missing lock
 
 
 class PlanNote(Part):
-    """The decisions of the plan job.
+    """The decisions of the plan job."""
 
-    run: the number of the workflow's run and the time, so that no two plans are equal. target, baseline: None if nobody
-    named one. shards: their numbers. requests: what people asked for in comments; their fingerprints are looked up in
-    the state.
-    """
-
-    run: Name = ""
+    run: Name = ""  # number of the workflow's run and the time, so that no two plans are equal
     mode: Mode | None = None
-    target: PlannedBuild | None = None
-    baseline: PlannedBuild | None = None
-    shards: Annotated[tuple[Shard, ...], Field(max_length=SHARDS)] = ()
-    requests: tuple[CommandRequest, ...] = ()
+    target: PlannedBuild | None = None  # None if the inputs name no target
+    baseline: PlannedBuild | None = None  # None if the inputs name no baseline
+    shards: Annotated[tuple[Shard, ...], Field(max_length=SHARDS)] = ()  # numbers of the shards
+    requests: tuple[CommandRequest, ...] = ()  # people's commands from comments; the state holds the fingerprints
 
 
 class HandedPlan(NamedTuple):
@@ -65,10 +57,10 @@ def read_note(path: Path, root: Path | None = None) -> HandedPlan:
 
 
 def handed_plan(results: Path) -> HandedPlan | None:
-    """The plan in the folder of the results, None where there is none. Raises UserError for several or a broken one.
+    """The plan in the folder of the results; None without a plan. Raises UserError for several or a broken one.
 
-    It lies in the folder `plan` there, or in the folder of its artifact below that. A shard cannot write there: the
-    workflow unpacks each artifact into a folder of its own.
+    The plan lies in the folder `plan` there, or in the folder of its artifact below that. A shard cannot write there:
+    the workflow unpacks each artifact into a folder of its own.
     """
     found = list(folders_with(PLAN, results / PLAN_FOLDER, 2))
     if len(found) > 1:

@@ -43,7 +43,7 @@ def check_patterns(inputs: Inputs, workspace: Path, files: Mapping[str, bytes], 
 
     listed: list[tuple[TargetRecord, list[Api]]] = []
     with tempfile.TemporaryDirectory(prefix="nightfuzz-plan-") as name, suppress(UserError):
-        # Errors of the target and of the state are told by who works with them.
+        # The code that uses the target and the state reports their errors.
         spec, path = parse_spec(target), Path(name) / "state.db"
         unpack(packed, path)
         look_over(path)

@@ -1,4 +1,4 @@
-"""`nightfuzz action plan`: prepares the fuzz jobs and runs nothing of the repository or the library."""
+"""`nightfuzz action plan`: prepares the fuzz jobs and runs no code of the repository or the library."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from nightfuzz.reports.results import Mode
 
 
 class Matrix(NamedTuple):
-    """text: JSON for `strategy.matrix`, empty where there is nothing to fuzz. notes: lines for the summary."""
+    """The matrix of the fuzz jobs."""
 
-    text: str
+    text: str  # JSON for `strategy.matrix`; empty if there is no work
     shards: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # lines for the summary
 
 
 def plan_job(inputs: Inputs, place: StateStorage, workspace: Path, run: str = "") -> Matrix:
     """Write the folder `results`: the state, the sources, and the plan document.
 
-    run: what tells this run from others, see PlanNote.
+    run: makes this plan different from the plans of other runs, see PlanNote.
     """
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def _write_known(folder: Path, filings: Filings) -> None:
 
 
 def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | None, str | None] | None:
-    """Specs that the pull request's files name; of several bumps the surest. None where there is none to compare."""
+    """Return the specs in the pull request's files; of several bumps, the most precise. None if there is no bump."""
     if inputs.mode != "bump" or inputs.target:
         return inputs.target, inputs.baseline
     found = find_bumps(workspace, "HEAD^1", "HEAD")
@@ -91,15 +91,15 @@ def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | No
 
 
 def read_plan(inputs: Inputs) -> HandedPlan:
-    """The document of the plan job, an empty one where there was none. Raises UserError for one that cannot be read."""
+    """Read the document of the plan job; an empty one without a plan. Raises UserError for an unreadable document."""
     path = inputs.plan_folder / PLAN if inputs.plan_folder else None
     return read_note(path) if path is not None and path.is_file() else HandedPlan(PlanNote(), "")
 
 
 def builds_of(inputs: Inputs, plan: PlanNote) -> tuple[PlannedBuild, PlannedBuild | None]:
-    """The target and the baseline: those of the plan, where there is one, else those of the inputs.
+    """Return the target and the baseline: those of the plan if there is a plan, else those of the inputs.
 
-    Raises UserError where the mode needs one that nobody named, and for a shard that is none of the plan's.
+    Raises UserError if the mode needs a build that is not named, and for a shard that is not in the plan.
     """
     if plan.shards and inputs.shard not in plan.shards:
         raise UserError(
@@ -112,7 +112,7 @@ def builds_of(inputs: Inputs, plan: PlanNote) -> tuple[PlannedBuild, PlannedBuil
 
 
 def _needed(inputs: Inputs, target: str | None, baseline: str | None) -> tuple[str, str | None]:
-    """The specs that the mode works with. Raises UserError where one is missing."""
+    """Return the specs that the mode needs. Raises UserError for a missing one."""
     if target is None:
         raise UserError("input target is empty", "name the build to fuzz, such as torch-nightly")
     if inputs.mode == "bump" and baseline is None:

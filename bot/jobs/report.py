@@ -1,4 +1,6 @@
-"""`nightfuzz action report`: the job that holds the token. It runs nothing, and takes the results as hostile data."""
+"""`nightfuzz action report`: the job that holds the token. The job runs no foreign code and treats results as hostile
+data.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +26,19 @@ from nightfuzz.bot.state.update import StateUpdate, update_state
 from nightfuzz.reports.comment import conclusion
 from nightfuzz.reports.results import RunResult
 
-# Runs for something that another workflow has done, for a fork's pull request as a rule.
+# Events of a job that reports for another workflow's run, such as the run for a fork's pull request.
 ELSEWHERE = ("workflow_run",)
 Connect = Callable[[], Hub]
 
 
 class ReportOutcome(NamedTuple):
-    """Outcome of a report job. notes: lines for the summary, with problems.
-
-    failed: whether what was found fails the job. error: why not all of it is on GitHub. waiting: as of FilingReport.
-    """
+    """The outcome of a report job."""
 
     result: RunResult
-    notes: tuple[str, ...]
-    failed: bool
-    error: UserError | None = None
-    waiting: str = ""
+    notes: tuple[str, ...]  # lines for the summary, with problems
+    failed: bool  # the run's findings fail the job
+    error: UserError | None = None  # reason why GitHub lacks a part of the report
+    waiting: str = ""  # as of FilingReport
 
 
 def read_run(inputs: Inputs, event: WorkflowEvent, scratch: Path) -> CollectedRun:
@@ -60,13 +59,13 @@ def report_job(
 ) -> ReportOutcome:
     """Keep the state of a night, then write issues; or write the comment and the check of a pull request.
 
-    GitHub's API is asked only once the state is kept. Raises UserError where the state cannot be kept: then nothing is
+    GitHub's API is asked only once the state is kept. Raises UserError if the state cannot be kept: then no issue is
     filed, and the same job can be run again. A refusal of the API is part of the outcome.
     """
     result, state, notes = run.result, None, tuple[str, ...]()
     if result.mode not in PULLS:
         update = _keep(inputs, event, place, clock, run, scratch)
-        # Only now it is known whether each shard's state is one.
+        # The update has checked the shards' states, so the result can name the broken ones.
         result, state = result.lacking(update.refused), update.public
         dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(update.dropped.items())]
         notes = (*update.refused, *update.problems, *dropped)
@@ -100,7 +99,7 @@ def _unfinished(error: UserError, state: Path | None) -> UserError:
 
 
 def heard_again(state: Path, result: RunResult) -> None:
-    """Bugs that the fuzz job, which has asked the registry, no longer knows: a merge keeps what any state knows."""
+    """Remove the mark `known` from bugs that the registry no longer knows. A merge alone would keep each old mark."""
     speaking = {bug.fingerprint for bug in result.bugs if bug.status != KNOWN}
     with open_store(state) as store:
         for bug in store.bugs():
@@ -109,7 +108,7 @@ def heard_again(state: Path, result: RunResult) -> None:
 
 
 def _check_mode(event: WorkflowEvent, result: RunResult) -> None:
-    """The code of a pull request may say of itself that it was a night: then it would write where nights write."""
+    """Refuse a night's document in a run for a pull request, whose code may claim to be a night."""
     if (event.pull or event.name in ELSEWHERE) and result.mode not in PULLS:
         raise UserError(
             f"results of the mode {result.mode} in a run for a pull request",

@@ -15,43 +15,38 @@ from nightfuzz.bot.jobs.settings import settings_file
 from nightfuzz.bot.jobs.workspace import Workspace
 from nightfuzz.reports.results import Mode
 
-# Of a night's time-box, so much at most goes to bugs that are known already.
+# The largest share of a night's time box for bugs that are known already.
 RECHECK_SHARE = 0.2
 
 
 class JobCommand(NamedTuple):
-    """A command line behind `nightfuzz`. name: what its answer is kept under."""
+    """A command line behind `nightfuzz`. name: the name of the file with its answer."""
 
     name: str
     arguments: tuple[str, ...]
 
 
 class JobRequest(NamedTuple):
-    """Work of one fuzz job. seconds: for all of it. target, baseline: keys of targets that are made already.
-
-    recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`
-    and `bisect`. pull, settings: options of these two. plan: digest of the plan, empty for none. base: the sources
-    before a pull request's change, where they are known.
-    """
+    """Work of one fuzz job."""
 
     mode: Mode
-    seconds: float
-    target: str
-    baseline: str | None = None
+    seconds: float  # time for the whole job
+    target: str  # key of a target that is made already
+    baseline: str | None = None  # key of a target that is made already
     tests: Sequence[Path] = ()
     shard: int = 0
     shards: int = 1
-    recheck: bool = False
-    bisect: Sequence[int] = ()
-    common: Sequence[str] = ()
-    pull: Sequence[str] = ()
-    plan: str = ""
-    settings: Sequence[str] = ()
-    base: Path | None = None
+    recheck: bool = False  # there are bugs to run again
+    bisect: Sequence[int] = ()  # numbers of bugs
+    common: Sequence[str] = ()  # options of every command but `pull` and `bisect`
+    pull: Sequence[str] = ()  # options of the command `pull`
+    plan: str = ""  # digest of the plan; empty for none
+    settings: Sequence[str] = ()  # options of the commands `pull` and `bisect`
+    base: Path | None = None  # the sources before a pull request's change, if they are known
 
 
 def commands(request: JobRequest) -> list[JobCommand]:
-    """The commands. Of several shards, the first one alone looks at known bugs."""
+    """Return the commands of a job. The first of several shards alone runs known bugs again."""
 
     def command(name: str, seconds: float, *options: str) -> JobCommand:
         return JobCommand(name, (name, *options, "--time", f"{seconds:.0f}s", *request.common, "--json"))
@@ -65,7 +60,7 @@ def commands(request: JobRequest) -> list[JobCommand]:
     known = request.recheck and request.shard == 0 and request.mode == "nightly"
     spent = request.seconds * RECHECK_SHARE if known else 0.0
     first = [command("recheck", spent, *target)] if known else []
-    # Without the common options: a bisection installs builds, so it has the network.
+    # A bisection installs builds, so it needs the network and goes without the common options.
     bisections = [
         JobCommand(f"bisect-{number}", ("bisect", str(number), *request.settings, "--json"))
         for number in request.bisect

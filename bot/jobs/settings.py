@@ -1,7 +1,7 @@
 """The settings file of a fuzz job's commands.
 
-A pull request has no say in it: its settings are those of the commit that it is compared with. No path leads out of the
-repository, in any mode.
+A pull request cannot change its settings: they are those of the commit that it is compared with. No path leads out of
+the repository, in any mode.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nightfuzz.bot.jobs.workspace import BASE_KNOWN, BASE_SETTINGS, KNOWN, Works
 
 # A pull request is checked out as its merge, whose first parent is the base.
 BASE = "HEAD^1"
-# These choose what is installed, what is read, where something is sent, and how well the machine is protected.
+# Keys that choose the installed packages, the files that are read, the address for data, or the machine's protection.
 DENIED = {"index", "known", "knowledge_import", "llm_endpoint", "llm_key_variable"}
 DENIED |= {name for name in Settings.model_fields if name.startswith("sandbox")}
 # The commands get `state` as a flag, which wins.
@@ -55,9 +55,9 @@ def keep_base_settings(inputs: Inputs, checkout: Path, folder: Path) -> tuple[st
 
 
 def settings_file(inputs: Inputs, work: Workspace) -> tuple[str, ...]:
-    """Make the settings file of the commands and return the flag that names it; nothing where nothing is set.
+    """Make the settings file of the commands and return the flag that names the file; empty without settings.
 
-    The input `settings` wins over the user's file. What people taught by labels is added to the known findings.
+    The input `settings` wins over the user's file. Verdicts that people gave by labels are added to the known findings.
     Raises UserError for a key that a pull request may not set, and for a path that leads out of the repository.
     """
     options, sources = inputs.settings.options, work.sources

@@ -58,7 +58,7 @@ def pack_sources(workspace: Path, archive: Path) -> tuple[str, ...]:
 def pack_base(workspace: Path, folder: Path) -> tuple[str, ...]:
     """Pack the files that a pull request changes as they were before, and the list of all paths that differ.
 
-    Returns a note, and packs nothing, where the checkout is not the merge of a pull request with its base.
+    If the checkout is not the merge of a pull request with its base, the function packs no file and returns a note.
     """
     listed = git_in(workspace, "diff", "--name-only", "--no-renames", "-z", BASE, "HEAD")
     if listed.code or git_in(workspace, "rev-parse", "--verify", "--quiet", "HEAD^2").code:
@@ -77,7 +77,7 @@ def pack_base(workspace: Path, folder: Path) -> tuple[str, ...]:
 
 
 class Absence(Enum):
-    """Why the content of a tracked file is not there, as a note says it after the files' names."""
+    """The reason why a tracked file has no content, in the words of a note behind the files' names."""
 
     POINTER = "only a pointer of Git LFS: give the workflow, or its step that checks out, `lfs: true`"
     SUBMODULE = "a submodule that is not there: give the workflow, or its step that checks out, `submodules: true`"

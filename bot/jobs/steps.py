@@ -69,7 +69,7 @@ def perform(work: Callable[[StepContext], int]) -> None:
 
 
 def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str], chance: Chance = SYSTEM) -> int:
-    """Run a step behind the error boundary. Secrets are masked before anything else is printed.
+    """Run a step behind the error boundary. Secrets are masked before the first print.
 
     An error of the user's stands in the log, in the job's summary and as an annotation.
     """

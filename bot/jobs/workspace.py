@@ -20,7 +20,7 @@ from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
-# Of a pull request: the paths that differ from its base, and the files there as they were.
+# Data of a pull request: the paths that differ from its base, and the files there as they were.
 CHANGED, BASE_FILES = "changed.json", "base.tar"
 # The settings and known findings of the commit that a pull request is compared with.
 BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
@@ -43,11 +43,11 @@ def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
 
 
 def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) -> tuple[str, ...]:
-    """Put the state where the job works on it: out of the plan's artifact, or from the repository. A directory has it.
+    """Put the state into the job's folder: out of the plan's artifact, or from the repository. A directory has it.
 
-    A pull request works on a copy of it: else its seeds would count as known, and a check that is run again as clean.
+    A pull request works on a copy. Otherwise its seeds would count as known, and a repeated check as clean.
 
-    Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.
+    Returns the fault of an unreadable state: the job begins anew, and the report keeps the old state aside.
     """
     if work.state_file.exists():
         return ()
@@ -76,22 +76,19 @@ TOLD_BYTES = 256 << 20
 
 
 class StartNote(Part):
-    """Note of a fuzz job at its start. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC.
-
-    plan: digest of the plan that it follows, empty for none.
-    """
+    """The note that a fuzz job writes at its start."""
 
     mode: Mode
     target: Name
     baseline: Name | None = None
-    at: Name
-    plan: Name = ""
-    was: Mapping[Name, Name] = Field(default_factory=dict)
+    at: Name  # ISO 8601, UTC
+    plan: Name = ""  # digest of the plan that the job follows; empty for none
+    was: Mapping[Name, Name] = Field(default_factory=dict)  # status of every bug at the start, by fingerprint
     protection: Names = ()
 
 
 class EndNote(Part):
-    """How its commands ended: exit codes by name, in the order in which they ran, and what went wrong in words."""
+    """The exit codes of the job's commands by name, in the order of their execution, and the faults in words."""
 
     codes: Mapping[Name, int] = Field(default_factory=dict)
     problems: Names = ()
@@ -112,7 +109,7 @@ class Workspace(NamedTuple):
 
     @property
     def state_file(self) -> Path:
-        """The state file, which need not be there."""
+        """The path of the state file, which may not exist."""
         return self.state / STATE_FILE
 
     def answer_file(self, name: str) -> Path:
@@ -133,7 +130,7 @@ class Workspace(NamedTuple):
         (self.root / f"{type(note).__name__.lower()}.json").write_text(note.model_dump_json(), encoding="utf-8")
 
     def start(self) -> StartNote:
-        """The note from before it began. Raises UserError where the job did not come that far."""
+        """Read the note of the job's start. Raises UserError if the job did not start."""
         try:
             return StartNote.model_validate_json((self.root / "startnote.json").read_bytes())
         except (OSError, ValidationError) as error:
@@ -141,7 +138,7 @@ class Workspace(NamedTuple):
             raise UserError("the job ended before it could begin to fuzz", why) from error
 
     def end(self) -> EndNote:
-        """The note from after it; where it was killed before, that is what the note says."""
+        """Read the note of the job's end; a note that says so for a job that was killed."""
         try:
             return EndNote.model_validate_json((self.root / "endnote.json").read_bytes())
         except (OSError, ValidationError):

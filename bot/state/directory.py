@@ -23,8 +23,8 @@ _LOCK, _FOLDER = ".lock", "state-"
 class StateDirectory:
     """A directory that several jobs of one machine share: one of them writes at a time, and readers see no half of it.
 
-    A state is a folder of its own; the file `current` names the one that counts. Nobody else sees it, so what may be
-    private lies in it as it is.
+    A state is a folder of its own; the file `current` names the current state. The directory is not public, so private
+    parts lie in it unencrypted.
     """
 
     confidential = True
@@ -57,7 +57,7 @@ class StateDirectory:
             raise UserError(f"{self.path} holds files of something else", "choose an empty directory for the state")
 
     def store(self, build: FilesUpdate, message: str) -> Snapshot:
-        """Like that of a ref, under a lock: `build` is called once. Raises UserError: not writable, or locked."""
+        """Store the files under a lock, with one call of `build`. Raises UserError: not writable, or locked."""
         with self._alone():
             return self._replace(marked(build(self._load())))
 
@@ -75,7 +75,7 @@ class StateDirectory:
 
     def _replace(self, files: Files) -> Snapshot:
         name = f"{_FOLDER}{_digest(files)}"
-        # What another job wrote of the same before it was killed may be half of it.
+        # A job that was killed may have left half of this state.
         shutil.rmtree(self.path / name, ignore_errors=True)
         write_files(self.path / name, files)
         fresh = self.path / f"{_FOLDER}{CURRENT}"
@@ -99,9 +99,9 @@ def _digest(files: Files) -> str:
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
-    """The files of a folder and of those in it, as an artifact brings them.
+    """The files of a folder and of its subfolders, as an artifact brings them.
 
-    Raises UserError for links, for names and sizes that no state has, and where something cannot be read.
+    Raises UserError for links, for names and sizes that no state has, and for unreadable files.
     """
     try:
         found = {path.relative_to(folder).as_posix(): path.lstat() for path in sorted(folder.rglob("*"))}

@@ -28,8 +28,8 @@ MAX_FILE = 95 << 20
 MAX_TOTAL = 1 << 30
 FOREIGN = "choose another ref or directory for the state, or delete this one if nobody needs it"
 TOO_LARGE = "remove targets that nobody needs any more, or keep the state in a directory of the runner"
-# Targets of one library repeat each other: a window as large as this finds that. It is the largest that `zstd -d`
-# takes without being asked, and what a reader needs of memory.
+# Targets of one library repeat each other, and a window of this size finds the repetitions. It is the largest window
+# that `zstd -d` takes without a flag, and the memory that a reader needs.
 WINDOW_LOG = 27
 SETTINGS: Mapping[int, int] = {
     zstd.CompressionParameter.compression_level: 9,
@@ -62,7 +62,7 @@ are recognised by their markers.
 
 
 class Snapshot(NamedTuple):
-    """The files as they were at one time. version: names that time; what it is differs from place to place."""
+    """The files as they were at one time. version: names that time, in a form of the place's own."""
 
     files: Files
     version: str
@@ -73,22 +73,22 @@ FilesUpdate = Callable[[Snapshot | None], Files]
 
 
 class StateStorage(Protocol):
-    """Somewhere to keep a state. All methods raise UserError for what a person has to mend."""
+    """A place that keeps a state. All methods raise UserError for faults that a person has to mend."""
 
     confidential: bool
 
     def load(self) -> Snapshot | None:
-        """Load the stored files; None where there are none yet."""
+        """Load the stored files; None if there are none yet."""
 
     def store(self, build: FilesUpdate, message: str) -> Snapshot:
-        """Puts the files that `build` makes there, all at once, and nothing of what others put there is lost."""
+        """Store the files that `build` makes, all at once, without loss of files that other jobs have stored."""
 
     def set_aside(self, snapshot: Snapshot) -> str:
-        """Keeps a broken snapshot where a person can look at it, and says where."""
+        """Keep a broken snapshot for a person to look at, and return its place."""
 
 
 def marked(files: Files) -> dict[str, bytes]:
-    """The files with those that say what the place is. Raises UserError for names or sizes that no place takes."""
+    """Return the files with the files that identify the place. Raises UserError for invalid names or sizes."""
     whole = {**files, README: _ABOUT.encode(), MARKER: (json.dumps({"schema": SCHEMA}) + "\n").encode()}
     checked((name, len(data)) for name, data in whole.items())
     return whole
@@ -115,10 +115,14 @@ def is_ours(files: Files) -> bool:
 
 
 def revise(place: StateStorage, name: str, change: Callable[[bytes], bytes], message: str) -> bytes:
-    """Changes one file of the place and leaves the others as they are. Returns its new content.
+    """Changes one file of the place and leaves every other file as it is. Returns its new content.
 
-    change: from the content now (empty where there is no such file) to the new one; called again where somebody else
-    was faster.
+    Args:
+        place: the place.
+        name: the file's name.
+        change: from the current content (empty if the file does not exist) to the new content; called again if another
+            job was faster.
+        message: describes the change in the place's history.
     """
 
     def build(before: Snapshot | None) -> Files:
@@ -141,7 +145,7 @@ def pack(path: Path, name: str = STATE) -> dict[str, bytes]:
 
 
 def compressed(content: bytes) -> bytes:
-    """One frame of Zstandard with its size and a checksum, as `expanded` reads it back."""
+    """Compress to one frame of Zstandard with its size and a checksum; `expanded` reads the frame."""
     return zstd.compress(content, options=SETTINGS)
 
 
@@ -150,7 +154,7 @@ def _part(name: str, number: int) -> str:
 
 
 def parts(files: Files, name: str = STATE) -> list[bytes]:
-    """The parts of a packed file, in order; none where there is none."""
+    """The parts of a packed file, in order; empty if the file does not exist."""
     found: list[bytes] = []
     while (part := _part(name, len(found))) in files:
         found.append(files[part])
@@ -174,7 +178,7 @@ def expanded(packed: bytes, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def _unpacked(packed: list[bytes], max_bytes: int) -> Iterator[bytes]:
-    """A megabyte at a time, whatever the frame says of itself: a bomb is noticed before it has gone off."""
+    """Unpack a megabyte at a time and ignore the size that the frame claims, so that a bomb is stopped in time."""
     size = 0
     try:
         whole = b"".join(packed)

@@ -30,13 +30,13 @@ class Keys(NamedTuple):
 
     @property
     def everyone(self) -> tuple[str, ...]:
-        """The recipients, and whoever holds the identity."""
+        """The recipients, and the public key of the identity."""
         own = () if self.identity is None else (public_key(self.identity),)
         return tuple(dict.fromkeys((*self.recipients, *own)))
 
 
 class PrivateStates(NamedTuple):
-    """Private parts as state files. unread: those that no key at hand opens; they stay as they are."""
+    """Private parts as state files. unread: parts that no given key opens; they stay as they are."""
 
     states: tuple[Path, ...]
     unread: Files
@@ -44,7 +44,7 @@ class PrivateStates(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Encrypted parts as they go to a place, and what could not be done, a line each."""
+    """Encrypted parts for a place, and the steps that failed, a line each."""
 
     files: Files
     problems: tuple[str, ...]
@@ -79,7 +79,7 @@ def public_key(identity: Secret) -> str:
 
 
 def salted(fingerprint: str, salt: bytes) -> str:
-    """A digest that tells nothing of the fingerprint to those who do not have the salt."""
+    """A digest from which readers without the salt cannot find the fingerprint."""
     return hmac.new(salt, fingerprint.encode(), sha256).hexdigest()
 
 
@@ -89,7 +89,7 @@ def salt_of(identity: Secret) -> bytes:
 
 
 def fingerprints(plain: Iterable[str], identity: Secret) -> bytes:
-    """The list of private bugs as it may be seen by everybody."""
+    """Return the public form of the list of private bugs."""
     salt = salt_of(identity)
     return (json.dumps(sorted(salted(each, salt) for each in plain)) + "\n").encode()
 
@@ -105,10 +105,10 @@ def sealed(parts: Iterable[bytes], now: datetime) -> dict[str, bytes]:
 
 
 def bounded(parts: Files) -> Kept:
-    """Encrypted parts side by side, each once: by whoever cannot read them, none is lost up to a bound.
+    """Collect encrypted parts, each once, up to a bound, so that readers without the key lose none of them.
 
-    Beyond it the oldest goes, and that is said; so is one that no place takes. What they told of and is still there,
-    later runs find again.
+    Beyond the bound the oldest part goes, with a note. A part that is too large for every place goes as well. Later
+    runs find the bugs of lost parts again if they still exist.
     """
     once = {name.partition("-")[2]: name for name in sorted(parts, reverse=True)}
     kept = {name: parts[name] for name in sorted(once.values()) if len(parts[name]) <= MAX_FILE}
@@ -122,7 +122,7 @@ def bounded(parts: Files) -> Kept:
 
 
 def opened(parts: Files, identity: Secret, folder: Path) -> PrivateStates:
-    """Private parts, by whoever holds the key. They come from untrusted jobs: each is checked like a state file."""
+    """Decrypt private parts with the key. The parts come from untrusted jobs: each is checked like a state file."""
     states: list[Path] = []
     unread: dict[str, bytes] = {}
     problems: list[str] = []

@@ -43,9 +43,10 @@ class Chance(NamedTuple):
 class StateRef:
     """A ref of a repository as a place for the state. No work tree is touched: commits are made by fast-import.
 
-    What was fetched or pushed once is kept in a scratch repository for as long as this object lives, so it does not
-    travel again. confidential: the repository is a private one for this purpose, so what may be private lies there as
-    it is.
+    A scratch repository keeps each fetched or pushed object for the lifetime of this `StateRef`, so that no object
+    travels twice.
+
+    confidential: the repository is a private one for this purpose, so private parts lie there unencrypted.
     """
 
     def __init__(self, remote: Remote, chance: Chance, ref: str = REF, confidential: bool = False) -> None:
@@ -64,7 +65,7 @@ class StateRef:
         return Repository(Path(folder) / "repository.git", self.remote)
 
     def load(self) -> Snapshot | None:
-        """Load the files of the ref; None where there is none, and no branch of an earlier version either.
+        """Load the files of the ref; None if there is none, and no branch of an earlier version either.
 
         Raises UserError: unreachable, no permission, or a ref that nightfuzz has not written.
         """
@@ -83,15 +84,19 @@ class StateRef:
                 self._last = self._read(commit)
                 return self._last
             self._refuse_denied(done)
-            # It was replaced between the two calls, or the connection broke.
+            # The ref was replaced between the two calls, or the connection broke.
             self._wait(tried)
         raise UserError(f"cannot fetch {self.ref}: {done.message}", "run the job again once GitHub is back")
 
     def store(self, build: FilesUpdate, message: str) -> Snapshot:
-        """Puts files there in place of what is there: where somebody else was faster, `build` gets theirs.
+        """Replace the stored files: `build` gets the files of a faster run, if there was one.
 
-        message: the subject of the commit. Raises UserError: unreachable, no permission, a foreign ref, or others
-        were faster each time.
+        Args:
+            build: from the current files to the new files.
+            message: the subject of the commit.
+
+        Raises:
+            UserError: unreachable, no permission, a foreign ref, or other runs were faster each time.
         """
         for tried in range(TRIES):
             before = self.load()
@@ -108,7 +113,7 @@ class StateRef:
         raise UserError(f"{self.ref} changed each of the {TRIES} times that it was about to be written", remedy)
 
     def set_aside(self, snapshot: Snapshot) -> str:
-        """Keeps the files of a snapshot under a ref of their own, named by what is in it; returns its name."""
+        """Keep the files of a snapshot under a ref of their own, named by their content; return its name."""
         ref = f"{BROKEN}-{snapshot.version[:12]}"
         commit = self._git.commit(snapshot.files, "A state that could not be read", self.chance.clock())
         if not self._seen(ref):
@@ -116,7 +121,7 @@ class StateRef:
         return ref
 
     def _remove_branch(self) -> None:
-        """Remove the branch that the state was moved from. One that a rule protects stays, and is not read again."""
+        """Remove the branch that held the state before. A branch that a rule protects stays, and is not read again."""
         if self._moving:
             lease = f"--force-with-lease={BRANCH}:{self._moving}"
             self._git.run("push", "--quiet", lease, self.remote.url, f":{BRANCH}")
@@ -156,7 +161,7 @@ class StateRef:
         return Snapshot(files, commit)
 
     def _push(self, commit: str, ref: str, expected: str) -> bool:
-        """Whether the name now stands for the commit; False where it stood for something else than was expected.
+        """Whether the name now stands for the commit; False if it stood for another commit than the expected one.
 
         A connection may break after the push took effect, so the remote is asked rather than git's words read.
         """

@@ -1,6 +1,6 @@
 """State files of untrusted jobs: within bounds, and each checked in a process of its own, away from tokens.
 
-`python -m nightfuzz.bot.state.shards RAW CLEAN KNOWN` is such a process. It says in JSON what came of it.
+`python -m nightfuzz.bot.state.shards RAW CLEAN KNOWN` is such a process. The process prints its result as JSON.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def take_in_all(raw: Sequence[Path], clean: Sequence[Path], known: Path) -> list
     """Takes in several files at once. known: as for `take_in`."""
     python = (sys.executable, "-P", "-m", __name__)
     commands = [[*python, *map(str, (*each, known))] for each in zip(raw, clean, strict=True)]
-    # What a state may speak of depends on which libraries' packages are installed.
+    # The valid names in a state depend on which libraries' packages are installed.
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     environment |= {name: os.environ[name] for name in _PASSED if name in os.environ}
     processes = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for command in commands]
@@ -83,7 +83,7 @@ def read_shards(folders: Sequence[tuple[str, Path]], scratch: Path) -> tuple[Sha
 
 
 def _packed(folder: Path) -> list[bytes]:
-    """The parts of a packed state. Raises UserError where there is none, or one is a link or too large."""
+    """The parts of a packed state. Raises UserError if there is none, or one is a link or too large."""
     found = sorted(folder.glob(f"{STATE}*"), key=lambda path: (len(path.name), path.name))
     if not found:
         raise UserError("there is no packed state", "run the fuzz job again")

@@ -1,4 +1,4 @@
-"""The next state: what a place kept, what the shards left and what is private, folded into one."""
+"""The next state: the place's state, the shards' states and the private parts, folded into one."""
 
 from __future__ import annotations
 
@@ -35,25 +35,21 @@ OWN = (STATE, PLAIN, PRIVATE, FINGERPRINTS)
 
 
 class StateUpdate(NamedTuple):
-    """public: the state file as it is kept. private: what of it only a key opens, where there is any that we may read.
+    """The result of an update of the state."""
 
-    merged: what the state files of the shards had that was new. dropped: rows of them that no store would have written,
-    by reason. problems: what could not be done, a line each. refused: states of shards, or the kept one, that cannot be
-    read, a line each.
-    """
-
-    public: Path
-    private: Path | None
-    merged: Merged
-    dropped: dict[str, int]
-    problems: tuple[str, ...]
-    refused: tuple[str, ...] = ()
+    public: Path  # the state file as it is kept
+    private: Path | None  # the part of the state that only a key opens; None without a readable one
+    merged: Merged  # new rows from the shards' state files
+    dropped: dict[str, int]  # rows of the shards that no store would have written, by reason
+    problems: tuple[str, ...]  # steps that failed, a line each
+    refused: tuple[str, ...] = ()  # unreadable states of shards or of the place, a line each
 
 
 def fetch_state(place: StateStorage, path: Path) -> tuple[Snapshot | None, tuple[str, ...]]:
-    """Writes the state file of a place to `path`, where the place has a sound one; with what was not as it should be.
+    """Write the state file of a place to `path`, if the place has a sound one. Return its snapshot and faults.
 
-    Nothing of the place changes: who stores next keeps a broken state aside. Raises UserError as `Place.load` does.
+    The place does not change: the next job that stores a state keeps a broken one aside. Raises UserError as
+    `Place.load` does.
     """
     before = place.load()
     broken = _unpacked(before, path)
@@ -68,12 +64,22 @@ def update_state(
     clock: Callable[[], datetime],
     filings: Callable[[bytes], bytes] = lambda data: data,
 ) -> StateUpdate:
-    """Fold the shards into the place, and leaves the result in `folder`.
+    """Fold the shards into the place, and leave the result in `folder`.
 
-    filings: changes the bot's memory of GitHub in the same step; both are empty bytes where there is none. Where
-    somebody else writes meanwhile, theirs is taken in and all is done again. A shard that is no state file is
-    left out and said; a state of the place that cannot be read is kept aside, and a fresh one begins. Raises UserError
-    where the place cannot be read or written, and where a later nightfuzz has written it.
+    If another run writes meanwhile, its state is taken in and the update starts again. A shard that is no state file is
+    left out and reported. An unreadable state of the place is kept aside, and a fresh one begins.
+
+    Args:
+        place: holds the state.
+        shards: states and encrypted parts of the run.
+        keys: keys for private parts.
+        folder: receives the result.
+        clock: returns the time.
+        filings: changes the bot's memory of GitHub in the same step; argument and result are empty bytes without a
+            memory.
+
+    Raises:
+        UserError: the place cannot be read or written, or a later nightfuzz has written it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     update = _Update(place, shards, keys, folder, clock)
@@ -84,7 +90,7 @@ def update_state(
         own = {name: data for name, data in had.items() if name.startswith(OWN)}
         if not done or done[0][0] != own:
             done[:] = [(own, *update.run(before, own))]
-        # Others may write nothing but that they are about to file: then all is done but for that.
+        # A run that wrote meanwhile may have changed the memory alone: then the merged state still holds.
         others = {name: data for name, data in had.items() if name not in own}
         memory = filings(others.get(FILINGS, b""))
         return {**others, **({FILINGS: memory} if memory else {}), **done[0][2]}
@@ -94,7 +100,7 @@ def update_state(
 
 
 def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
-    """Writes a state file of the place to `path`, if it has one. Returns why it cannot be read; empty where it can."""
+    """Writes a state file of the place to `path`, if it has one. Returns why it cannot be read; empty if it can."""
     path.unlink(missing_ok=True)
     packed = [] if before is None else parts(before.files, name)
     if not packed:
@@ -111,7 +117,7 @@ def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
 
 
 class _Update:
-    """Tries at writing the place; what is known of the shards is kept from one try to the next."""
+    """The tries of one update; the checked shards are kept from one try to the next."""
 
     def __init__(
         self, place: StateStorage, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]
@@ -123,7 +129,7 @@ class _Update:
         self._intakes: list[ShardIntake] = []
 
     def run(self, before: Snapshot | None, own: Files) -> tuple[StateUpdate, Files]:
-        """One try. own: the files of the place that are replaced. Returns what takes their place."""
+        """Try the update once. own: the files of the place that are replaced. Returns the new files."""
         self.problems, self._broken = [], ""
         whole, public, hidden = (self.folder / f"{name}.db" for name in ("whole", "public", "private"))
         had = self._begin(before, whole)
@@ -146,9 +152,11 @@ class _Update:
         return StateUpdate(public, shown, merged, dropped, tuple(self.problems), refused), {**kept, **pack(public)}
 
     def _take_in(self, base: Path, packed: list[bytes]) -> list[Path]:
-        """State files of our own making with the sound rows of the shards: made once for each state of the place.
+        """Return trusted state files with the sound rows of the shards, made once for each state of the place.
 
-        base: that state, which nobody has open; what shards have from there is sound. packed: the same, packed.
+        Args:
+            base: that state, closed by all stores; the sound rows of the shards build on it.
+            packed: the same state, packed.
         """
         clean = [self.folder / f"shard-{number}.db" for number in range(len(self.given.states))]
         if self._base != packed:
@@ -163,7 +171,7 @@ class _Update:
                 yield f"{name} is damaged: {intake.problem}"
 
     def _begin(self, before: Snapshot | None, whole: Path) -> list[Path]:
-        """The state as it was; and where the place holds private findings as they are, those."""
+        """Unpack the earlier state, and the private findings that the place holds unencrypted."""
         plain = self.folder / "plain.db"
         broken = [why for path, name in ((whole, STATE), (plain, PLAIN)) if (why := _unpacked(before, path, name))]
         if before is not None and broken:
@@ -179,7 +187,9 @@ class _Update:
         return opened
 
     def _private(self, opened: PrivateStates, parted: Split, hidden: Path | None) -> Files:
-        """Every private part that we cannot read, what is private now, and the fingerprints where we may tell them."""
+        """Return every private part that we cannot read, the current private part, and the fingerprints that may be
+        published.
+        """
         parts = dict(opened.unread)
         files: dict[str, bytes] = {}
         if hidden is not None and self.place.confidential:

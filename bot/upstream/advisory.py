@@ -23,7 +23,7 @@ SUMMARY, DESCRIPTION = 1024, 65_535
 
 
 def advise(settings: Settings, output: CommandOutput, bug: int, send: bool) -> Report:
-    """Raises UserError for a bug that is not private, and where it cannot be sent."""
+    """Send a private report. Raises UserError for a bug that is not private, and if the report cannot be sent."""
     library, api, text = _text(settings, bug)
     rules = disclosure_of(api)
     if not send:
@@ -53,8 +53,8 @@ def _text(settings: Settings, number: int) -> tuple[str, str, Issue]:
 def report_privately(hub: Hub, title: str, body: str) -> str:
     """Sends a private vulnerability report once, and returns its address.
 
-    Raises UserError where the repository takes none, where GitHub refuses, and where nobody knows whether it arrived:
-    it is not sent again then, as reporters can't look it up.
+    Raises UserError if the repository takes no reports, if GitHub refuses, and if GitHub's answer is lost. A lost
+    report is not sent again, as reporters can't look it up.
     """
     if not hub.takes_private_reports():
         remedy = f"follow the written instructions instead: nothing was sent to {hub.name}"
@@ -67,7 +67,7 @@ def report_privately(hub: Hub, title: str, body: str) -> str:
 
 
 def content(title: str, body: str) -> tuple[str, str]:
-    """Summary and description: how severe it is, and whose fault, is for the maintainers to say."""
+    """Return summary and description. The maintainers judge severity and cause."""
     return bounded(title, min(TITLE, SUMMARY)), clipped(clean(body), DESCRIPTION - 100)
 
 

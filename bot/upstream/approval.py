@@ -1,4 +1,4 @@
-"""Files what people have approved: the very text that they approved, once, and only what still holds."""
+"""Files drafts that people have approved: the exact text that they approved, once, if the bug still shows."""
 
 from __future__ import annotations
 
@@ -51,18 +51,14 @@ class _RefusalError(Exception):
 
 @dataclass(frozen=True)
 class Approver:
-    """Files approved drafts. If any call raises, the draft stays as it is for the next run.
-
-    known: the rules of the tracker for an api. reports: by fingerprint. batches: of all libraries. elsewhere: opens a
-    tracker by its repository, or raises UserError. verify: what the newest build does, by fingerprint.
-    """
+    """Files approved drafts. If any call raises, the draft stays as it is for the next run."""
 
     hub: Hub
-    known: RulesOf
-    reports: Mapping[str, ClusterReport]
-    batches: Sequence[Umbrella]
-    elsewhere: Callable[[str], Hub]
-    verify: Callable[[str], BuildCheck]
+    known: RulesOf  # the rules of the tracker for an api
+    reports: Mapping[str, ClusterReport]  # clusters by fingerprint
+    batches: Sequence[Umbrella]  # umbrellas of all libraries
+    elsewhere: Callable[[str], Hub]  # opens a tracker by its repository, or raises UserError
+    verify: Callable[[str], BuildCheck]  # checks a fingerprint's script on the newest build
     now: datetime
 
     def review(self, filings: Filings) -> ApprovalResult:
@@ -84,7 +80,7 @@ class Approver:
         return ApprovalResult(filings, tuple(filed), tuple(problems))
 
     def _review(self, fingerprint: str, draft: DraftRecord) -> DraftRecord | None:
-        """The draft's record once it is filed or refused; None where nothing has changed."""
+        """Return the draft's record once the draft is filed or refused; None if the draft waits."""
         view = self.hub.issue(draft.number)
         if view is None or view.state != "open" or APPROVE not in view.labels:
             return None
@@ -110,7 +106,7 @@ class Approver:
         report = self._current_report(fingerprint, draft, text)
         tracker = self.elsewhere(draft.upstream)
         marker = marker_of("report", fingerprint)
-        # Filed by a run that did not live to say so: it is no duplicate of itself.
+        # An earlier run filed the report and died before it recorded that: the report is no duplicate of itself.
         if tracker.find_issue(marker.id) is None:
             place = f"repo:{tracker.name} is:issue"
             self._check_new(draft, duplicates(report, lambda query: tracker.search_issues(f"{place} {query}", 20)))
@@ -139,7 +135,7 @@ class Approver:
         return self._reported(draft, f"{umbrella.url}#issuecomment-{made.id}")
 
     def _reported(self, draft: DraftRecord, url: str) -> str:
-        """Says in our own issue where it is reported. The report names that issue itself, where it is public."""
+        """Name the filed report in our own issue. The report itself names our issue, if the issue is public."""
         self.hub.upsert_comment(draft.source, marker_of("reported", str(draft.source)), f"Reported: {url}")
         return url
 
@@ -174,7 +170,7 @@ class Approver:
             raise _RefusalError(f"the newest build, {span(check.build)}, does not show it every time.")
 
     def _check_new(self, draft: DraftRecord, found: Sequence[Duplicate]) -> None:
-        """Approved again, now that these are known, means that they are something else."""
+        """A person who approves again with these duplicates listed says that the bug differs from them."""
         numbers = f"reported: {', '.join(str(each.number) for each in found)}"[:2_000]
         if found and numbers != draft.refused:
             lines = candidates(found, draft.upstream)
@@ -186,9 +182,9 @@ class Approver:
 
 
 def newest_checks(store: Store) -> Callable[[str], BuildCheck]:
-    """A function from a fingerprint to what the newest build on record does with the bug's script. It runs nothing.
+    """Return a function from a fingerprint to the recorded results of the bug's script on the newest build.
 
-    A bug counts as shown where every run of its script on the newest build showed it.
+    The function runs no script. A bug counts as shown if every recorded run on the newest build showed it.
     """
     targets, later, bugs = store.targets(), store.later_rows(), store.bugs()
 

@@ -1,6 +1,6 @@
-"""A report for another tracker: what the tracker takes, the report's text, and the draft that shows this text.
+"""A report for another tracker: the tracker's fields, the report's text, and the draft that shows this text.
 
-`/nightfuzz upstream` asks for a draft in our own repository. A draft calls nobody, and is filed to the letter.
+`/nightfuzz upstream` asks for a draft in our own repository. A draft mentions no person, and is filed to the letter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightfuzz.reports.issues import missing_parts
 from nightfuzz.reports.markdown import escaped, fenced
 from nightfuzz.reports.text import TITLE, bounded, clean, span
 
-# What a draft adds to the text that it shows.
+# Characters of a report's text in a draft, which leave room for the words that the draft adds.
 LONGEST = 60_000
 SHOWN_DUPLICATES = 10
 _BLOCK = re.compile(r"^(?P<fence>`{3,})(?:text|markdown)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
@@ -43,7 +43,7 @@ def rules_of(report: ClusterReport | Umbrella, known: RulesOf = disclosure_of) -
 
 
 class ReportText(NamedTuple):
-    """A report as it is filed, but for the hidden line that it is found again by."""
+    """A report as it is filed, without the hidden line that identifies it."""
 
     title: str
     body: str
@@ -57,8 +57,10 @@ class ReportText(NamedTuple):
 def text_of(report: ClusterReport, tracked: str = "", searched: str = "") -> ReportText:
     """The report of a bug for its library's tracker.
 
-    tracked: the address of our own issue, where others may see it. searched: what was searched for, and what was found;
-    it takes the place of the sentence that nothing was searched.
+    Args:
+        report: the bug's cluster.
+        tracked: the address of our own issue, if that issue is public.
+        searched: the search terms and the issues found; replaces the sentence that no tracker was searched.
     """
     body = clean(report.body).replace("\r\n", "\n").strip()
     if searched:
@@ -75,7 +77,7 @@ def list_of(batch: Umbrella) -> ReportText:
 
 
 def refuse_list(batch: Umbrella, rules: Disclosure, text: ReportText) -> None:
-    """Raises UserError where a list of bugs is not to be reported there, and says why."""
+    """Raises UserError if a list of bugs is not to be reported there, and says why."""
     _raise_first(
         {
             f"{rules.repository} does not want it: {rules.why}": not rules.accepts,
@@ -88,11 +90,11 @@ def refuse_list(batch: Umbrella, rules: Disclosure, text: ReportText) -> None:
 
 
 def refuse(report: ClusterReport, rules: Disclosure, text: ReportText) -> None:
-    """Raises UserError where the bug is not to be reported there, and says why."""
+    """Raises UserError if the bug is not to be reported there, and says why."""
     apis = (report.api, *report.apis)
     lacking = missing_parts(f"{text.title}\n\n{text.body}", report.library)
     reasons = {
-        # First, and in no words that say more.
+        # A private bug is refused first, in words that reveal no detail.
         "it is not told in public": report.private,
         f"{rules.repository} does not want it: {rules.why}": not rules.accepts,
         "it is known already": report.known,
@@ -146,7 +148,7 @@ def search(hub: Hub, report: ClusterReport, repository: str) -> TrackerSearch:
 
 
 def candidates(found: Sequence[Duplicate], repository: str) -> str:
-    """The issues as a list, in code so that nobody there hears of it."""
+    """Return the issues as a list, in code so that GitHub notifies no person there."""
     listed = [f"- {span(f'{repository}#{each.number}')} ({each.why}): {span(each.title)}" for each in found]
     more = [f"- and {len(found) - SHOWN_DUPLICATES} more"] if len(found) > SHOWN_DUPLICATES else []
     return "\n".join([*listed[:SHOWN_DUPLICATES], *more])
@@ -160,7 +162,7 @@ def draft(
     warning: str = "",
     under: int = 0,
 ) -> str:
-    """The body of a draft. Whoever reads it sees what would be filed, each sign of it.
+    """The body of a draft. The draft shows each character of the text that would be filed.
 
     under: the number of the issue there that gets the text as a comment, without its title.
     """
@@ -186,7 +188,7 @@ def draft(
 
 
 def _reader_notes(rules: Disclosure, looked: TrackerSearch, warning: str) -> list[str]:
-    """Notes for the person who approves, beside the text."""
+    """Return notes for the person who approves; they are no part of the text."""
     human = f"Add in words of your own, below the report, {rules.human_part}." if rules.human_part else ""
     place = span(f"{rules.repository}#{rules.umbrella}")
     umbrella = f"Crashes on bad input are collected in {place}." if rules.umbrella else ""
@@ -200,7 +202,7 @@ def _reader_notes(rules: Disclosure, looked: TrackerSearch, warning: str) -> lis
 
 
 def shown(body: str) -> ReportText | None:
-    """The text that a draft shows now; None where it is none any more."""
+    """Return the text that a draft shows now; None for an issue that is no draft any more."""
     blocks = [found["text"] for found in _BLOCK.finditer(body.replace("\r\n", "\n"))]
     return ReportText(blocks[0], blocks[1]) if len(blocks) >= 2 else None
 
@@ -215,10 +217,20 @@ def write_draft(
     record: IssueRecord,
     filings: Filings,
 ) -> tuple[Filings, str]:
-    """Makes the draft of an issue's bug, or writes it anew. Returns what is remembered, and the answer for people.
+    """Write or rewrite the draft of an issue's bug. Return the new memory, and the answer for people.
 
-    known: the rules of the tracker for an api. reports: by the fingerprint of any member. batches: for an umbrella
-    issue, whose list becomes a comment. Raises UserError where the bug is not to be reported.
+    Args:
+        hub: our own repository.
+        mode: the upstream mode of the inputs.
+        known: the rules of the tracker for an api.
+        reports: clusters by the fingerprint of any member.
+        batches: for an umbrella issue, whose list becomes a comment.
+        now: the time.
+        record: the issue's record.
+        filings: the memory before.
+
+    Raises:
+        UserError: the bug must not be reported.
     """
     if mode == "off":
         raise UserError("reports to other repositories are off", "set the upstream policy to draft or approved")
@@ -265,7 +277,7 @@ def _put(
     key: str,
     filings: Filings,
 ) -> tuple[Filings, str]:
-    """Files the draft of a text, or writes it anew: what was approved of an earlier text counts no more."""
+    """File or rewrite the draft of a text. An approval of an earlier text no longer counts."""
     marker = marker_of("draft", key, also=(text.digest,))
     title, warning = bounded(f"Draft: {text.title}", 200), outdated(rules, now.date())
     body = draft(text, rules, record.number, looked, warning, under)

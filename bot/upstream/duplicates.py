@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w[\w.]*")
 
 
 class Duplicate(NamedTuple):
-    """An issue that may be about the same. why: what it has in common with the bug."""
+    """An issue that may be about the same bug. why: the words or names that both have in common."""
 
     number: int
     title: str
@@ -38,7 +38,7 @@ def duplicates(report: ClusterReport, search: Search) -> list[Duplicate]:
 
 
 def queries(report: ClusterReport) -> list[str]:
-    """Return search phrases of words alone, so that nothing from a worker is a part of the query's syntax."""
+    """Return search phrases of words alone, so that no text from a worker is a part of the query's syntax."""
     word, _ = kind_of(report.kind).search
     api, last = _phrase(report.api), _phrase(report.api.rpartition(".")[2])
     asked = [
@@ -54,7 +54,7 @@ def queries(report: ClusterReport) -> list[str]:
 def _message(signature: str) -> str:
     """Return the words of a failure: the innermost native function of a death, or else the exception's message.
 
-    Of a message it is the longest part without a value.
+    The longest part without a value stands for a message.
     """
     if died := _DIED.search(signature):
         return died["frame"]
@@ -63,7 +63,7 @@ def _message(signature: str) -> str:
 
 
 def _phrase(text: str) -> str:
-    """The first words of a text, as many as a query takes; punctuation counts for nothing in a search."""
+    """Return the first words of a text, as many as a query takes; a search ignores punctuation."""
     line = " ".join(_WORD.findall(text[: LONGEST * 2]))
     return line if len(line) <= LONGEST else line[:LONGEST].rpartition(" ")[0]
 
@@ -84,7 +84,7 @@ def _common(report: ClusterReport, view: IssueView) -> str:
 
 
 def _named(api: str) -> str:
-    """The whole name, or its last part where it is written as one: many are words of the language."""
+    """Return a pattern for an api's whole name, or its last part in code: many last parts are plain words."""
     last = re.escape(api.rpartition(".")[2])
     return rf"\b{re.escape(api)}\b|[.`]{last}\b|\b{last}(?=\(|`)"
 
