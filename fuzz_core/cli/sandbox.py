@@ -187,7 +187,7 @@ def _say(output: CommandOutput, lines: Iterable[str]) -> None:
 
 
 def _print_line(line: str, error: bool) -> None:
-    """A line from the container: nothing in it is a command to the terminal or to the log of a job."""
+    """Print a line from the container. No part of it is a command to the terminal or to the log of a job."""
     typer.echo(_LOG_COMMAND.sub("\\g<0>\N{ZERO WIDTH SPACE}", printable(line)), err=error)
 
 
@@ -234,7 +234,7 @@ def _words(value: Any) -> list[str]:
 
 
 def user_of(engine: Engine) -> tuple[int, int]:
-    """Of an engine without root, this user is root inside, and nobody more than this user outside."""
+    """Return the user and group id inside the container. A rootless engine maps root inside to this user outside."""
     if engine.rootless:
         return 0, 0
     return STRANGER if os.geteuid() == 0 else (os.geteuid(), os.getegid())
@@ -278,7 +278,7 @@ def sandbox_of(
         environment={
             **_environment(),
             COMPILED_VARIABLE: str(kept / COMPILED_FOLDER),
-            # Space files are looked for there; nothing can be written to it.
+            # Space files are looked for in this folder, which the container cannot write to.
             CACHE_VARIABLE: str(cache_folder()),
         },
         folder=Path.cwd(),
@@ -322,7 +322,9 @@ def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path)
 
 
 def _environment() -> dict[str, str]:
-    """What workers are given anyway, but for places of this machine; nothing else of the caller's."""
+    """The variables that every worker gets, without places of this machine. No further variable of the caller is passed
+    on.
+    """
     names = [name for name in KEPT_VARIABLES if name not in _ELSEWHERE]
     kept = {name: os.environ[name] for name in (*names, ADAPTERS_VARIABLE) if name in os.environ}
     columns = str(shutil.get_terminal_size().columns)
@@ -330,7 +332,7 @@ def _environment() -> dict[str, str]:
 
 
 def _gpus(records: Iterable[TargetRecord]) -> tuple[str, ...] | None:
-    """Where a target sees a CUDA device: those that it may see, all where the environment names none."""
+    """The GPUs to lend if a target sees a CUDA device: those that the environment names, or all."""
     if not any(str(device).startswith("cuda") for record in records for device in record.info.get("devices", ())):
         return None
     return tuple(filter(None, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
