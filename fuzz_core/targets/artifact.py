@@ -1,4 +1,4 @@
-"""One file of a package index: what the index says of it, and what its name and version tell."""
+"""One file of a package index, with the facts that the index, its name and its version give."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Artifact:
     """A wheel, or the source archive of a version, as its index lists it. Records keep its addresses without secrets.
 
     index: URL of the index. sha256: None where the index gives none. size: bytes, if known. uploaded: ISO 8601, or
-    empty. yanked: the reason, which may be empty; None for a file that is not yanked.
+    empty.
+
+    yanked: the reason, which may be empty; None for a file that is not yanked.
     """
 
     index: str
@@ -61,7 +63,7 @@ class Artifact:
         return parse_wheel_filename(self.filename)[2] if self.is_wheel else ()
 
     def dated(self) -> tuple[date | None, DatedBy]:
-        """The day of the build and what tells it: the version (`.dev20260424`), else the time of the upload."""
+        """The day of the build and its source: the version (`.dev20260424`), or the time of the upload."""
         if (day := day_of(Version(self.version))) is not None:
             return day, "version"
         try:

@@ -32,10 +32,10 @@ _ALIKE = 60  # of 100: below that a guess is noise
 
 @dataclass(frozen=True)
 class TargetSpec:
-    """A target as asked for. `library` is None only where the interpreter is to say which one it holds.
+    """A target as asked for. `library` is None only if the interpreter is to say which library it holds.
 
-    index: address of the package index of an `index` spec, None for the one that is configured. nightly: its newest
-    dated build is meant, not its newest release. label: the flavour of a nightly build, `cu130`.
+    index: address of the package index of an `index` spec, None for the configured one. nightly: whether the spec means
+    the newest dated build, not the newest release. label: the flavour of a nightly build, `cu130`.
     """
 
     text: str
@@ -99,7 +99,7 @@ def _parse_python(text: str, library: str | None) -> TargetSpec:
 
 
 def _look_at(text: str) -> tuple[Path, bool]:
-    """The absolute path, and whether something is there."""
+    """The absolute path, and whether it exists."""
     try:
         path = Path(text).expanduser().absolute()
         return path, path.exists()
