@@ -1,4 +1,6 @@
-"""One SQLite file: targets, seeds, value spaces, runs, findings, bugs. No SQL outside this package."""
+"""The state of the bot in a SQLite file: targets, seeds, value spaces, runs, findings, bugs. No SQL outside this
+package.
+"""
 
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import (

@@ -1,4 +1,4 @@
-"""What the store takes and gives: plain immutable records."""
+"""The records of the store: plain and immutable."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Body(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """What is known of one api. gap: empty where it has a valid invocation (or one not yet re-run), else why not."""
+    """The facts about an api. gap: empty if it has a valid invocation (or one not yet re-run), otherwise the reason."""
 
     api: str
     kind: str
@@ -79,7 +79,7 @@ class Coverage(NamedTuple):
 
     @property
     def gap(self) -> str:
-        """Why there is nothing to fuzz: not traced, argument not describable, dropped, no valid seed."""
+        """The reason why the api cannot be fuzzed: not traced, argument not describable, dropped, no valid seed."""
         if self.valid or self.unchecked:
             return ""
         if self.invocations:
@@ -90,7 +90,7 @@ class Coverage(NamedTuple):
 
 
 class RunRow(NamedTuple):
-    """One fuzzing run. status: running, killed, or what `finish_run` was told; seconds: wall time spent fuzzing."""
+    """A fuzzing run. status: running, killed, or the status that `finish_run` got; seconds: wall time spent fuzzing."""
 
     id: int
     target: str

@@ -16,4 +16,4 @@ class Store(
     CheckTables,
     MocoTables,
 ):
-    """One open state file; a context manager. Made by `open_store`; used by one thread."""
+    """An open state file; a context manager. Made by `open_store`; used by one thread."""

@@ -1,6 +1,7 @@
-"""Whether a row of an untrusted state file says something that the store could have written itself.
+"""Checks of untrusted rows: whether the store could have written a row of a state file itself.
 
-Each cell is checked by its type and by what the name of its column means, then what cells of a row say of each other.
+Each cell is checked by its type and by the meaning of its column. Then the cells of a row are checked against each
+other.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ _TIMES = (
     *("last_seen", "checked_at", "probed_at"),
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\+00:00")
-# What readers take for granted of JSON that is otherwise free.
+# Keys and types that readers expect in JSON that is otherwise free.
 _TARGET = {"devices": list, "notes": list, "summary": str, "since": str, "commit": str | None, "origin": dict | None}
 _PROBE = {"version": str, "day": str, "commit": str, "reason": str, "made": bool}
 
 
 class Refused(Exception):  # noqa: N818 - named for what became of the row
-    """A row says something that no store would have written; the text names the column and what is wrong with it."""
+    """No store would have written the row; the text names the column and the fault."""
 
 
 def cell(table: str, name: str, kind: str, required: bool) -> Callable[[Any], None]:
@@ -148,7 +149,7 @@ def _names(body: str) -> None:
 
 
 def _library(name: str) -> None:
-    """It has to be one that this installation can speak of; nothing is imported to find out."""
+    """Check that this installation knows the library, without an import."""
     known = name.isidentifier() and (name in DIALECTS or find_spec(f"nightfuzz_{name}") is not None)
     need(known, "none that is known here")
 
@@ -190,7 +191,7 @@ def _whole(value: str) -> None:
     need(re.fullmatch(r"-?\d{1,40}", value) is not None, "no number")
 
 
-# By name of a column, in one table or in all.
+# Checks by name of a column, in one table or in all.
 _MEANINGS: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(_TIMES, _time),
     **dict.fromkeys(("outcome", "before", "after"), _outcome),
