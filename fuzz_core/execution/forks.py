@@ -1,4 +1,4 @@
-"""Zygotes that threads share, and scripts in forks of one that has imported the library and executed nothing."""
+"""Zygotes that threads share, and scripts in forks of a zygote that has imported the library and executed no test."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FUZZ, SCRIPT = ROLES = ("fuzz", "script")
 
 
 class ForkEnd(NamedTuple):
-    """How a script ended in a fork.
+    """The end of a script in a fork.
 
-    status: exit status, negative for a signal; None where its time was over. frames: (function, module) of its native
-    stack, innermost first; None where the stack is not known.
+    status: exit status, negative for a signal; None if its time was over. frames: (function, module) of its native
+    stack, innermost first; None if the stack is not known.
     """
 
     status: int | None

@@ -1,6 +1,6 @@
-"""What the kernel tells of a worker from outside: nothing that runs in it can lie about that.
+"""The kernel's facts about a worker, from outside: code in the worker cannot falsify them.
 
-By it, the processes that are forked before they are needed say what one is like that has run no test.
+A spare process, forked before it is needed, shows what a process looks like that has run no test.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _STATUS = re.compile(
     r".*^SigBlk:\s*(\w+)$.*^SigIgn:\s*(\w+)$.*^SigCgt:\s*(\w+)$",
     re.DOTALL | re.MULTILINE,
 )
-# By then a new process has done what the library does first.
+# Seconds after which a new process has done the library's first steps.
 SETTLED_SECONDS = 1.0
-# What the tests of so many apis leave behind is no doing of theirs: so the library is once it has begun to work.
+# If the tests of this many apis leave the same change, the change is the library's normal state and no test's fault.
 NORMAL_APIS = 3
 
 
@@ -48,7 +48,9 @@ class Health(NamedTuple):
     settled: bool
 
     def changes(self, fresh: Health) -> set[str]:
-        """What a test has left in the process that a fresh one does not have: later tests would see it."""
+        """The changes that tests have left in the process and that a fresh process does not have: later tests would see
+        them.
+        """
         found = {
             "children": self.children > 0,
             "directory": not self.settled,
@@ -78,7 +80,7 @@ def health(pid: int, directory: Path) -> Health | None:
 
 
 class Recruits:
-    """One spare process per pool, and by it what a process looks like that has run no test."""
+    """A spare process per pool, which also shows what a process looks like that has run no test."""
 
     def __init__(self, zygote: Zygote, memory: int) -> None:
         self.zygote = zygote
@@ -91,7 +93,9 @@ class Recruits:
         self.blamed: dict[str, set[str]] = defaultdict(set)
 
     def keep(self) -> None:
-        """Forked while the others work: a fork and what the library does first take longer than most tests."""
+        """Fork the spare process while the workers run: the fork and the library's first steps take longer than most
+        tests.
+        """
         if self.spare is None:
             # Who needs a process at once will say what is wrong.
             with contextlib.suppress(OSError, NoSpace):

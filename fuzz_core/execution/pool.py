@@ -50,10 +50,9 @@ class Lease:
     """A range of an api's tests for one worker; `log` asks for every outcome (validation).
 
     timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
-    far, in order, each with its test in the corpus, only ever added to; a process is told each item once. shown: how
-    many items the worker knows during this lease.
-    died_in: the mode in which its worker died, if not in the first; not to be trusted. tries: how often a worker was
-    killed from outside in which test.
+    far, in order, each with its test in the corpus. The list only grows, and a process gets each item once. shown: how
+    many items the worker knows during this lease. died_in: the mode in which its worker died, if not in the first;
+    untrusted. tries: how often a worker was killed from outside, by test.
     """
 
     number: int
@@ -69,7 +68,7 @@ class Lease:
     tries: Counter[int] = field(default_factory=Counter)
 
     def message(self, told: int = 0) -> dict[str, Any]:
-        """What a worker is told that knows the first `told` items of the news; sets `shown`."""
+        """The message to a worker that knows the first `told` outcome classes; sets `shown`."""
         fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
         fresh, left = [], MAX_NEWS
         for item in islice(self.news.items(), told, None):
@@ -83,7 +82,7 @@ class Lease:
 
 
 class Listener(Protocol):
-    """What the campaign does with the pool's news. Called on the controller's only thread."""
+    """The campaign's reactions to the pool's events. Called on the controller's only thread."""
 
     def next_lease(self) -> Lease | None:
         """More work, or None when there is none (now: asked again after other workers are done)."""
@@ -99,8 +98,8 @@ class Listener(Protocol):
 class Limits:
     """timeout: seconds per test. memory: bytes per worker beyond the imported library. disk: bytes in its directory.
 
-    A gigabyte is far more than a test below the element cap needs, and little enough that most calls asked for gigantic
-    results fail soon: with three, time-outs took two thirds of a TensorFlow run.
+    A gigabyte is far more than a test below the element cap needs. A call that asks for a gigantic
+    result fails soon. When the limit was three gigabytes, time-outs took two thirds of a TensorFlow run.
     """
 
     timeout: float = 3.0
@@ -110,10 +109,10 @@ class Limits:
 
 @dataclass
 class Slot:
-    """One worker's place: its process and the lease it works on.
+    """A worker's place in the pool: its process and the lease it works on.
 
     spent: the process is not to be used again. since: when it got the lease. resident: bytes of its memory at first.
-    told: how many news of an api it knows. watch: of the test that it is in.
+    told: how many outcome classes of an api it knows. watch: of the test that it is in.
     """
 
     child: Link | None = None
@@ -126,9 +125,9 @@ class Slot:
     watch: Stopwatch | None = None
 
     def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
-        """A time-out where the worker is in one test for longer than its limit, or silent without being in any.
+        """A time-out if the worker is in one test for longer than its limit, or silent between tests.
 
-        limit: seconds for tests of leases that have no limit of their own. What it compiles does not count.
+        limit: seconds for tests of leases that have no limit of their own. Time spent compiling does not count.
         """
         if self.child is None or self.lease is None:
             return None
@@ -206,7 +205,7 @@ class Pool:
         return free[: max(width - (len(self.slots) - len(free)), 0)]
 
     def _hand(self, slot: Slot, lease: Lease, rest: Lease) -> None:
-        """Gives a slot a lease, or the rest of it that a worker who was killed had not come to."""
+        """Give a slot a lease, or the part of it that a killed worker had not reached."""
         slot.lease = lease
         if slot.child is not None and slot.spent:
             self.links.bury(slot.child)
@@ -221,7 +220,7 @@ class Pool:
         slot.since = time.monotonic()
         message = rest.message(slot.told[lease.api])
         lease.shown = slot.told[lease.api] = rest.shown
-        # A worker that is gone already does not read it: its end will tell.
+        # A worker that is already dead does not read the lease. Its end is handled below.
         with contextlib.suppress(OSError):
             slot.child.send(message, self.limits.timeout)
 
@@ -256,7 +255,7 @@ class Pool:
             slot.spent = message.get("retire") is True or slot.tests >= MOST_TESTS or changed
 
     def _has_changed(self, slot: Slot, api: str) -> bool:
-        """Whether a lease has left something behind that the next would meet."""
+        """Whether a lease has left a change behind that the next lease would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
         if seen is None or seen.resident - slot.resident > GROWN_BYTES or self._litters(slot):
@@ -276,7 +275,7 @@ class Pool:
             if outcome is not None:
                 self._bury(slot, outcome)
             elif slot.child.closed is not None and now - slot.child.closed > CLOSED_SECONDS:
-                # While this process was busy elsewhere, it may have ended.
+                # The worker may have ended while this process did other work.
                 ended = select.select([slot.child.pidfd], [], [], 0)[0]
                 self._bury(slot, None if ended else Outcome("exit", "closed its pipe"))
 
@@ -290,11 +289,11 @@ class Pool:
         return None
 
     def _bury(self, slot: Slot, outcome: Outcome | None) -> None:
-        """Takes a dead or hanging worker out, and tells in which test of the lease it was."""
+        """Take a dead or hanging worker out, and report the test of the lease that it was in."""
         child = slot.child
         assert child is not None
         ending = self.links.bury(child)
-        # What a killed worker had already sent may be a finding.
+        # A killed worker may have sent a finding before.
         for line in ending.lines:
             self._take(slot, line)
         slot.child = None
@@ -305,13 +304,13 @@ class Pool:
         index = entry.test if began else lease.first
         seen = outcome or ending.outcome
         killed = seen.name == KILLED
-        # Workers that die one after the other before their first test will never work: that is no finding. Those that
-        # were killed from outside may, once whoever does it lets them.
+        # Workers that die one after the other before their first test will never work, and their deaths are no finding.
+        # Workers that were killed from outside may work later, so they weigh less.
         self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if killed else 1.0)
         if self.futile > FUTILE_STARTS:
             raise ZygoteError(f"workers end before their first test: {seen.kind} {seen.name}\n{seen.text}")
         if outcome is None and (killed or not began):
-            # It says nothing about its test, which is run once more.
+            # A kill from outside is no result of the test, so the test runs once more.
             lease.tries[index] += 1
             if lease.tries[index] < TRIES:
                 self._hand(slot, lease, replace(lease, first=index))
