@@ -29,7 +29,7 @@ class Api(NamedTuple):
     """A public callable.
 
     kind: function, class or method (`torch.Tensor.add`: the instance is the first argument). params: names of the
-    positional parameters in order, as far as known. definition: name with signature, what FreeFuzz compares by
+    positional parameters in order, as far as known. definition: name with signature; FreeFuzz compares definitions by
     Levenshtein distance. doc: its docstring. aliases: other public names of the same object.
     """
 
@@ -42,7 +42,7 @@ class Api(NamedTuple):
 
 
 def deprecated(api: Api) -> tuple[str, ...]:
-    """What the api's docstring says to be deprecated, sorted: `*` for the api itself, names of arguments."""
+    """The names that the api's docstring calls deprecated, sorted: `*` for the api itself, names of arguments."""
     if "deprecat" not in api.doc.lower():
         return ()
     doc = inspect.cleandoc(api.doc)

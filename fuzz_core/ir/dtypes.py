@@ -16,8 +16,8 @@ class Tolerance(NamedTuple):
 class DType(NamedTuple):
     """An element type: its kind, its width in bits and the numpy type that holds its values exactly.
 
-    rare: whether few libraries compute with it. Of floating-point numbers, or the parts of complex ones: the largest,
-    the least normal one, and the distance from 1 to the next.
+    rare: whether few libraries compute with it. The limits are for floating-point numbers, or the parts of complex
+    ones: the largest, the least normal one, and the distance from 1 to the next.
     """
 
     name: str
