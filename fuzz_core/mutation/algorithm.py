@@ -12,10 +12,11 @@ from fuzz_core.mutation.contract import Context, ValueSource
 from fuzz_core.mutation.registry import Choices, RuleBook, try_rules
 from fuzz_core.mutation.space import ArgumentSpace
 
-# Every further mutation halves a mutant's chance to be valid, so few are drawn often; the rest are uniform.
+# Every further mutation halves a mutant's chance to be valid. So most mutants get few mutations; this share gets a
+# uniform number.
 UNIFORM_SHARE = 0.1
 CONTINUE_SHARE = 0.4
-# What an invocation has to give with few mutations runs out: later mutants of it get more, also of one argument.
+# An invocation soon has no new mutants with few mutations. So later mutants of it get more, also of one argument.
 LATER_CONTINUE_SHARE = 0.85
 LATER_EXTRA = 3
 EARLY_PER_SLOT = 10
@@ -33,7 +34,7 @@ REDRAW = "Redrawn Contents"
 
 
 class Slot(NamedTuple):
-    """One argument that can be mutated: where its value stands in the row, its name, and its rules."""
+    """An argument that can be mutated: where its value stands in the row, its name, and its rules."""
 
     place: int
     name: str
@@ -41,7 +42,7 @@ class Slot(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What every case of one invocation shares.
+    """The facts that every case of one invocation shares.
 
     drawn: the slots that hold tensors whose elements can be redrawn. tensors: whether there are any, nested ones too.
     """
@@ -56,9 +57,9 @@ class Plan(NamedTuple):
 class Algorithm1:
     """Makes test cases: `case` is a function of its arguments and of the seed alone.
 
-    params: names of the positional parameters by api. space: the argument value space. off: names of rules, or kinds
-    (`type`, `random`, `database`: the paper's ablations; `beyond`), that are switched off; without `database` no rule
-    sees the space. Raises UserError for an unknown name in `off`.
+    params: names of the positional parameters by api. space: the argument value space. off: names or kinds of rules
+    that are switched off. The kinds are `type`, `random`, `database` (the paper's ablations) and `beyond`. If
+    `database` is off, no rule sees the space. Raises UserError for an unknown name in `off`.
     """
 
     def __init__(self, params: Params, space: ValueSource, off: Collection[str] = ()) -> None:
@@ -104,13 +105,13 @@ class Algorithm1:
         return Plan(invocation, values, tuple(mutable), tuple(drawn), tensors)
 
     def _mutate_arguments(self, plan: Plan, rng: Rng, applied: list[str], elsewhere: int, age: float) -> Invocation:
-        """numMutation arguments mutated, less those done elsewhere (lines 4 to 18)."""
+        """Mutate numMutation arguments (lines 4 to 18). elsewhere: mutations that the whole call already has."""
         slots = plan.slots
         wanted = self._count(len(slots), rng, age) - elsewhere if slots else 0
         if wanted <= 0:
             return plan.invocation
         values = list(plan.values)
-        # A rule may find nothing: as many tries again keep a mutant from being the original.
+        # A rule may find no value. As many further tries keep a mutant from being the original.
         for _ in range(2 * wanted + 2):
             slot = slots[int(rng.random() * len(slots))]
             changed = self._mutate_slot(plan, slot, values[slot.place], rng, applied)
@@ -124,7 +125,7 @@ class Algorithm1:
         return with_children(plan.invocation, values) if applied else plan.invocation
 
     def _redraw(self, plan: Plan, values: list[Value], rng: Rng, applied: list[str]) -> None:
-        """One tensor whose elements no rule has touched gets new ones: the cheapest way not to repeat a test."""
+        """Give new elements to a tensor that no rule has touched: the cheapest way not to repeat a test."""
         slot = plan.drawn[int(rng.random() * len(plan.drawn))]
         value, before = values[slot.place], plan.values[slot.place]
         if isinstance(value, Tensor) and isinstance(before, Tensor) and value.fill is before.fill:

@@ -29,7 +29,7 @@ class Pool:
         self._values: list[Value | None] = [None] * len(encoded)
 
     def pick(self, rng: Rng) -> Value:
-        """One of the values, all equally likely."""
+        """Draw one of the values, all equally likely."""
         at = rng.below(len(self._values))
         value = self._values[at]
         if value is None:
@@ -38,7 +38,9 @@ class Pool:
 
 
 class Entry(NamedTuple):
-    """What one api can draw for one argument and FuzzType: apis, their cumulative probabilities, their values."""
+    """The values that an api can draw for one argument and FuzzType: apis, their cumulative probabilities, their
+    values.
+    """
 
     apis: tuple[str, ...]
     cumulative: tuple[float, ...]
@@ -57,8 +59,8 @@ class ArgumentSpace:
     """Values by argument name, FuzzType and api; tensors by rank and dtype; similarities between apis.
 
     values: {argument: {FuzzType: {api: [encoded value]}}}. apis: the columns of the similarity rows, sorted.
-    similarity: {api: base64 of little-endian uint16, 65535 for equal definitions}; an api without a row finds all
-    others equally similar. tensors: {"rank,dtype": [encoded tensor]}.
+    similarity: {api: base64 of little-endian uint16, 65535 for equal definitions}; for an api without a row, all apis
+    are equally similar. tensors: {"rank,dtype": [encoded tensor]}.
     """
 
     def __init__(
@@ -122,7 +124,7 @@ class ArgumentSpace:
         return Entry(apis, cumulative, tuple(pools[name] for name in apis))
 
     def _similarities(self, api: str, others: Sequence[str]) -> list[float]:
-        """Between 0 and 1, one for each of the others."""
+        """The similarities between 0 and 1, one for each api in `others`."""
         text = self._similarity.get(api)
         if text is None:
             return [0.0] * len(others)
