@@ -21,9 +21,9 @@ FLAGS = {"knowledge_import": "import"}
 
 
 class CommandParameter(NamedTuple):
-    """An argument or option of one command alone, as Typer sees it. kind: the type of its value."""
+    """An argument or option of one command alone, as Typer sees it."""
 
-    kind: Any
+    kind: Any  # the type of its value
     info: Any
     default: Any = None
 

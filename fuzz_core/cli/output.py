@@ -81,7 +81,10 @@ class BarProgress:
 class LineProgress:
     """A line per phase, the notes, and never a longer silence than `every` seconds; each line begins with the time.
 
-    clock: monotonic seconds. wall: the time of day. beats: whether a thread prints while the phase does not advance.
+    Args:
+        clock: monotonic seconds.
+        wall: the time of day.
+        beats: whether a thread prints while the phase does not advance.
     """
 
     def __init__(
@@ -179,14 +182,11 @@ class Verbatim(str):
 
 
 class Report(NamedTuple):
-    """Result of a command. data: printed as JSON where that is asked for; else the text is printed.
+    """Result of a command."""
 
-    code: the exit code of the process.
-    """
-
-    data: Any = None
+    data: Any = None  # printed as JSON if asked for; otherwise the text is printed
     text: Sequence[str | TextTable] = ()
-    code: int = 0
+    code: int = 0  # the exit code of the process
 
 
 class _Terminal(Console):
@@ -200,8 +200,11 @@ class _Terminal(Console):
 class CommandOutput:
     """Standard output: as wide as its terminal, or as tables need where it is a file or a log.
 
-    If JSON is asked for, standard output has the report alone, and notes and progress go to standard error. quiet: no
-    progress and no notes. verbose: a line of progress every second.
+    If JSON is asked for, standard output has the report alone, and notes and progress go to standard error.
+
+    Args:
+        quiet: no progress and no notes.
+        verbose: a line of progress every second.
     """
 
     def __init__(self, as_json: bool = False, quiet: bool = False, verbose: bool = False) -> None:

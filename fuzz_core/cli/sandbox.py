@@ -249,10 +249,14 @@ def sandbox_of(
     files: Iterable[Path] = (),
     instead: Mapping[str, str] = MappingProxyType({}),
 ) -> Sandbox:
-    """The container for work on these targets. folder: for what is made for it; files: what it reads besides.
+    """The container for work on these targets.
 
-    instead: interpreters whose base is replaced by that under a prefix in the image. Raises UserError where a target
-    cannot be shown to it.
+    Args:
+        folder: for what is made for it
+        files: what it reads besides.
+        instead: interpreters whose base is replaced by that under a prefix in the image.
+
+    Raises UserError where a target cannot be shown to it.
     """
     user = user_of(engine)
     for home in (Path(record.python).absolute().parent.parent for record in records):
@@ -362,11 +366,11 @@ def fit(
 
 
 class ContainerCheck(NamedTuple):
-    """version and prefix of the image's Python; problems: why interpreters do not start."""
+    """The result of a look into the image."""
 
-    version: str
-    prefix: str
-    problems: dict[str, str]
+    version: str  # of the image's Python
+    prefix: str  # of the image's Python
+    problems: dict[str, str]  # by interpreter, the reason why it does not start
 
 
 def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerCheck:

@@ -44,26 +44,21 @@ class NoEngine(UserError):  # noqa: N818 - named for what is wrong
 
 @dataclass(frozen=True)
 class Sandbox:
-    """The settings of a container. Paths are absolute, and the same inside as outside.
-
-    kept: the writable folder that outlives the container. shown: can be read. placed: files and folders of the machine
-    that replace others in the container. hidden: empty, though they lie in a shown folder. user: `UID:GID`. memory:
-    bytes, the temporary directory included, no swap. processes: threads count as such. cpus: None for all. gpus:
-    numbers or names; empty for all, None for none.
-    """
+    """The settings of a container. Paths are absolute, and the same inside as outside."""
 
     image: str
-    kept: Path
-    user: str
-    memory: int
-    processes: int
-    shown: tuple[Path, ...] = ()
+    kept: Path  # the writable folder that outlives the container
+    user: str  # `UID:GID`
+    memory: int  # bytes, the temporary directory included, no swap
+    processes: int  # threads count as such
+    shown: tuple[Path, ...] = ()  # can be read
+    # Files and folders of the machine that replace others in the container.
     placed: Mapping[Path, Path] = field(default_factory=dict)
-    hidden: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()  # empty, though they lie in a shown folder
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path("/tmp")
-    cpus: float | None = None
-    gpus: tuple[str, ...] | None = None
+    cpus: float | None = None  # None for all
+    gpus: tuple[str, ...] | None = None  # numbers or names; empty for all, None for none
 
 
 @contextmanager
@@ -95,10 +90,10 @@ def reach() -> Engine:
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine that answers. `info`: what it says of itself."""
+    """An engine that answers."""
 
     client: Any
-    info: Mapping[str, Any]
+    info: Mapping[str, Any]  # its description of itself
 
     @property
     def memory(self) -> int:

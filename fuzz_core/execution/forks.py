@@ -17,14 +17,11 @@ FUZZ, SCRIPT = ROLES = ("fuzz", "script")
 
 
 class ForkEnd(NamedTuple):
-    """The end of a script in a fork.
+    """The end of a script in a fork."""
 
-    status: exit status, negative for a signal; None if its time was over. frames: (function, module) of its native
-    stack, innermost first; None if the stack is not known.
-    """
-
-    status: int | None
+    status: int | None  # exit status, negative for a signal; None if its time was over
     stderr: str = ""
+    # (function, module) of its native stack, innermost first; None if the stack is not known.
     frames: tuple[tuple[str, str], ...] | None = None
 
 

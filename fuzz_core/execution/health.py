@@ -35,17 +35,14 @@ NORMAL_APIS = 3
 
 
 class Health(NamedTuple):
-    """threads, descriptors, children: how many. masks: signals blocked, ignored, caught; the file mode mask.
+    """The state of a process, as the kernel shows it."""
 
-    resident: bytes of memory that no file backs. settled: whether it is in its own directory.
-    """
-
-    threads: int
-    descriptors: int
-    children: int
-    masks: str
-    resident: int
-    settled: bool
+    threads: int  # their number
+    descriptors: int  # their number
+    children: int  # their number
+    masks: str  # signals blocked, ignored, caught; the file mode mask
+    resident: int  # bytes of memory that no file backs
+    settled: bool  # whether the process is in its own directory
 
     def changes(self, fresh: Health) -> set[str]:
         """The changes that tests have left in the process and that a fresh process does not have: later tests would see

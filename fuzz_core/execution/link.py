@@ -42,8 +42,12 @@ class Compiling:
     """A process compiles while it has a child (the compiler), or waits for a lock on a file (of the cache).
 
     The class looks at processes now and then. The time between two looks counts by the later look; if they lie far
-    apart, it counts as compiling. counted: whether the library compiles at all. seconds: by process, over its life so
-    far. before: at the last look but one.
+    apart, it counts as compiling.
+
+    Attributes:
+        counted: whether the library compiles at all.
+        seconds: by process, over its life so far.
+        before: at the last look but one.
     """
 
     def __init__(self, counted: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -155,10 +159,7 @@ class Ending(NamedTuple):
 class Link:
     """A forked process: its pipes (neither end of ours blocks), its journal, its output, and its own directory.
 
-    pid and pidfd (which turns readable at its death) are 0 and -1 until the zygote has sent them. generation: the
-    number of the zygote process that forked it. A zygote takes its children with it when it dies. reaper: gives the
-    wait status after the end of the process and its descendants. longest: bytes of a line that are kept. buffer: the
-    line that is not complete yet. closed: when its pipe came to an end.
+    pid and pidfd (which turns readable at its death) are 0 and -1 until the zygote has sent them.
     """
 
     to_child: int
@@ -166,13 +167,14 @@ class Link:
     journal: Journal
     output: Output
     directory: Path
+    # The number of the zygote process that forked it. A zygote takes its children with it when it dies.
     generation: int
-    reaper: Callable[[Link], int]
-    longest: int = MAX_LINE
+    reaper: Callable[[Link], int]  # gives the wait status after the end of the process and its descendants
+    longest: int = MAX_LINE  # bytes of a line that are kept
     pid: int = 0
     pidfd: int = -1
-    buffer: bytearray = field(default_factory=bytearray)
-    closed: float | None = None
+    buffer: bytearray = field(default_factory=bytearray)  # the line that is not complete yet
+    closed: float | None = None  # when its pipe came to an end
 
     def send(self, message: dict[str, Any], seconds: float) -> None:
         """Writes as long as the process reads (a test may have stopped it): what it misses, it does not answer.

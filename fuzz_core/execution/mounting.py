@@ -25,12 +25,10 @@ DEPTH = 64
 
 @dataclass
 class Interpreter:
-    """The files that a Python needs to start in a container. folders: to be shown. links: to be there, by the folder
-    that they lie in.
-    """
+    """The files that a Python needs to start in a container."""
 
-    folders: list[Path] = field(default_factory=list)
-    links: dict[Path, dict[str, str]] = field(default_factory=dict)
+    folders: list[Path] = field(default_factory=list)  # to be shown
+    links: dict[Path, dict[str, str]] = field(default_factory=dict)  # to be there, by the folder that they lie in
 
 
 def interpreter(python: str, instead: str = "") -> Interpreter:

@@ -47,13 +47,7 @@ MOST_PROCESSES = 64
 
 @dataclass
 class Lease:
-    """A range of an api's tests for one worker; `log` asks for every outcome (validation).
-
-    timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
-    far, in order, each with its test in the corpus. The list only grows, and a process gets each item once. shown: how
-    many items the worker knows during this lease. died_in: the mode in which its worker died, if not in the first;
-    untrusted. tries: how often a worker was killed from outside, by test.
-    """
+    """A range of an api's tests for one worker; `log` asks for every outcome (validation)."""
 
     number: int
     api: str
@@ -61,11 +55,13 @@ class Lease:
     last: int
     until: float | None = None
     log: bool = False
-    timeout: float | None = None
+    timeout: float | None = None  # seconds per test, the pool's own where None
+    # The outcome classes that the api's tests have shown so far, in order, each with its test in the corpus. The list
+    # only grows, and a process gets each item once.
     news: Mapping[str, str | None] = field(default_factory=dict)
-    shown: int = 0
-    died_in: str = ""
-    tries: Counter[int] = field(default_factory=Counter)
+    shown: int = 0  # how many items the worker knows during this lease
+    died_in: str = ""  # the mode in which its worker died, if not in the first; untrusted
+    tries: Counter[int] = field(default_factory=Counter)  # how often a worker was killed from outside, by test
 
     def message(self, told: int = 0) -> dict[str, Any]:
         """The message to a worker that knows the first `told` outcome classes; sets `shown`."""
@@ -96,33 +92,29 @@ class Listener(Protocol):
 
 @dataclass
 class Limits:
-    """timeout: seconds per test. memory: bytes per worker beyond the imported library. disk: bytes in its directory.
+    """The limits of a worker.
 
-    A gigabyte is far more than a test below the element cap needs. A call that asks for a gigantic
-    result fails soon. When the limit was three gigabytes, time-outs took two thirds of a TensorFlow run.
+    A gigabyte is far more than a test below the element cap needs. A call that asks for a gigantic result fails soon.
+    When the limit was three gigabytes, time-outs took two thirds of a TensorFlow run.
     """
 
-    timeout: float = 3.0
-    memory: int = 1 << 30
-    disk: int = 256 << 20
+    timeout: float = 3.0  # seconds per test
+    memory: int = 1 << 30  # bytes per worker beyond the imported library
+    disk: int = 256 << 20  # bytes in its directory
 
 
 @dataclass
 class Slot:
-    """A worker's place in the pool: its process and the lease it works on.
-
-    spent: the process is not to be used again. since: when it got the lease. resident: bytes of its memory at first.
-    told: how many outcome classes of an api it knows. watch: of the test that it is in.
-    """
+    """A worker's place in the pool: its process and the lease it works on."""
 
     child: Link | None = None
     lease: Lease | None = None
     tests: int = 0
-    spent: bool = False
-    since: float = 0.0
-    resident: int = 0
-    told: Counter[str] = field(default_factory=Counter)
-    watch: Stopwatch | None = None
+    spent: bool = False  # the process is not to be used again
+    since: float = 0.0  # when it got the lease
+    resident: int = 0  # bytes of its memory at first
+    told: Counter[str] = field(default_factory=Counter)  # how many outcome classes of an api it knows
+    watch: Stopwatch | None = None  # of the test that it is in
 
     def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
         """A time-out if the worker is in one test for longer than its limit, or silent between tests.

@@ -62,16 +62,14 @@ _FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$
 
 @dataclass(eq=False)
 class Replayer:
-    """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes.
-
-    left: what the last process that ended had written down: in which block of a program it was, and where in Python.
-    """
+    """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes."""
 
     zygote: Zygote
     timeout: float
     memory: int = MEMORY_BYTES
     child: Link | None = None
     numbers: int = 0
+    # Notes of the last process that ended: the block of the program, and the Python stack.
     left: tuple[Entry, Stack] | None = None
 
     def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False, mode: str = "") -> Replayed:
@@ -186,10 +184,10 @@ def _ran(message: dict[str, Any]) -> Ran:
 
 
 class Answer(NamedTuple):
-    """Arrays by node, or the end of the program instead. spoilt: the process is not to be used again."""
+    """Arrays by node, or the end of the program instead."""
 
     came: Results | Outcome
-    spoilt: bool = False
+    spoilt: bool = False  # the process is not to be used again
 
 
 def read_results(message: dict[str, Any]) -> Answer:

@@ -26,16 +26,14 @@ class Constraint(NamedTuple):
     - A whole number bounds whole numbers alone.
     - `length`: the least length of a list. `lengths`: the allowed lengths.
     - `rank`: the allowed numbers of dimensions of a tensor. `least-rank`: the least number.
-
-    text: the words it was taken from. source: one of SOURCES.
     """
 
     api: str
     argument: str
     kind: str
     bounds: tuple[Bound, ...]
-    text: str
-    source: str
+    text: str  # the words it was taken from
+    source: str  # one of SOURCES
 
     @classmethod
     def from_json(cls, data: Any) -> Constraint:

@@ -18,24 +18,15 @@ KINDS = ("ok", "exception", "signal", "timeout", "oom", "exit", "skipped")
 
 
 class Outcome(NamedTuple):
-    """The result of one execution; never a judgement.
+    """The result of one execution; never a judgement."""
 
-    kind: ok, exception, signal, timeout, oom, exit (the process ended by itself), skipped (the mode does not apply).
-
-    name: exception class, signal name or exit code; for `ok`, the excuse of a difference.
-
-    text: bounded message, or the tail of stderr for a signal; for `ok`, the difference from another mode's result.
-
-    frames: innermost native or Python frames, outermost last.
-
-    seconds: wall time of the call.
-    """
-
+    # Ok, exception, signal, timeout, oom, exit (the process ended by itself), skipped (the mode does not apply).
     kind: str
-    name: str = ""
+    name: str = ""  # exception class, signal name or exit code; for `ok`, the excuse of a difference
+    # Bounded message, or the tail of stderr for a signal; for `ok`, the difference from another mode's result.
     text: str = ""
-    frames: tuple[str, ...] = ()
-    seconds: float = 0.0
+    frames: tuple[str, ...] = ()  # innermost native or Python frames, outermost last
+    seconds: float = 0.0  # wall time of the call
 
     @classmethod
     def from_json(cls, data: Any) -> Outcome:
@@ -47,11 +38,11 @@ class Outcome(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """An oracle's judgement. kind: clean, or one of `oracles.kinds`; detail: `MODE: what was seen`."""
+    """An oracle's judgement."""
 
     oracle: str
-    kind: str
-    detail: str = ""
+    kind: str  # clean, or one of `oracles.kinds`
+    detail: str = ""  # `MODE: what was seen`
 
     @property
     def clean(self) -> bool:

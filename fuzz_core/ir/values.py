@@ -115,12 +115,12 @@ def prim(value: Scalar) -> Prim:
 class TestCase(NamedTuple):
     """An invocation after mutation plus the seed of its random streams: it replays bit for bit.
 
-    `origin` is the id of the traced invocation, `rules` the names of the mutators that were applied. program: the whole
-    text that is executed. If the case is a program, the invocation is the call that the program is about.
+    `origin` is the id of the traced invocation, `rules` the names of the mutators that were applied.
     """
 
     invocation: Invocation
     seed: int
     origin: int = 0
     rules: tuple[str, ...] = ()
+    # The whole text that is executed. If the case is a program, the invocation is the call that the program is about.
     program: str = ""

@@ -156,13 +156,11 @@ def _key(hint: Any, text: str) -> str | int:
 class Replayed(NamedTuple):
     """The outcome of the first mode, and every verdict with its evidence. A death has no verdicts (the controller
     judges it).
-
-    spoilt: the process is not as it was before.
     """
 
     outcome: Outcome
     verdicts: tuple[tuple[Verdict, Outcome], ...] = ()
-    spoilt: bool = False
+    spoilt: bool = False  # the process is not as it was before
 
 
 class Told(NamedTuple):
@@ -199,11 +197,8 @@ class PackedArray(NamedTuple):
 
 
 class ProgramResults(NamedTuple):
-    """The end of a program, and the arrays that it left, by the number of their node.
-
-    spoilt: the process is not to be used again.
-    """
+    """The end of a program, and the arrays that it left, by the number of their node."""
 
     came: Outcome
     results: Mapping[Annotated[int, below(_INT64)], PackedArray]
-    spoilt: bool
+    spoilt: bool  # the process is not to be used again

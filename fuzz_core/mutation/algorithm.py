@@ -42,24 +42,25 @@ class Slot(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The facts that every case of one invocation shares.
-
-    drawn: the slots that hold tensors whose elements can be redrawn. tensors: whether there are any, nested ones too.
-    """
+    """The facts that every case of one invocation shares."""
 
     invocation: Invocation
     values: tuple[Value, ...]
     slots: tuple[Slot, ...]
-    drawn: tuple[Slot, ...]
-    tensors: bool
+    drawn: tuple[Slot, ...]  # the slots that hold tensors whose elements can be redrawn
+    tensors: bool  # whether there are any, nested ones too
 
 
 class Algorithm1:
     """Makes test cases: `case` is a function of its arguments and of the seed alone.
 
-    params: names of the positional parameters by api. space: the argument value space. off: names or kinds of rules
-    that are switched off. The kinds are `type`, `random`, `database` (the paper's ablations) and `beyond`. If
-    `database` is off, no rule sees the space. Raises UserError for an unknown name in `off`.
+    Args:
+        params: names of the positional parameters by api.
+        space: the argument value space.
+        off: names or kinds of rules that are switched off. The kinds are `type`, `random`, `database` (the paper's
+            ablations) and `beyond`. If `database` is off, no rule sees the space.
+
+    Raises UserError for an unknown name in `off`.
     """
 
     def __init__(self, params: Params, space: ValueSource, off: Collection[str] = ()) -> None:

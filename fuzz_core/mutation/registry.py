@@ -93,8 +93,11 @@ def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: lis
 class RuleBook:
     """The rules that are switched on.
 
-    off: names or kinds of rules to leave out; raises UserError for an unknown one. params: see `argument_names`. rules:
-    for arguments, by name. calls: for the whole call.
+    Attributes:
+        off: names or kinds of rules to leave out; raises UserError for an unknown one.
+        params: see `argument_names`.
+        rules: for arguments, by name.
+        calls: for the whole call.
     """
 
     def __init__(self, params: Params, off: Collection[str] = ()) -> None:

@@ -58,9 +58,12 @@ _Raw = Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]]
 class ArgumentSpace:
     """Values by argument name, FuzzType and api; tensors by rank and dtype; similarities between apis.
 
-    values: {argument: {FuzzType: {api: [encoded value]}}}. apis: the columns of the similarity rows, sorted.
-    similarity: {api: base64 of little-endian uint16, 65535 for equal definitions}; for an api without a row, all apis
-    are equally similar. tensors: {"rank,dtype": [encoded tensor]}.
+    Args:
+        values: {argument: {FuzzType: {api: [encoded value]}}}.
+        apis: the columns of the similarity rows, sorted.
+        similarity: {api: base64 of little-endian uint16, 65535 for equal definitions}; for an api without a row, all
+            apis are equally similar.
+        tensors: {"rank,dtype": [encoded tensor]}.
     """
 
     def __init__(

@@ -47,16 +47,12 @@ WHERE new.target = ? AND new.expected = 'ok' ORDER BY new.place
 
 
 class Carried(NamedTuple):
-    """How much was taken over.
-
-    retired: invocations that stayed behind, as they mention an api that is gone. changed: those that came along and
-    mention an api with another signature.
-    """
+    """How much was taken over."""
 
     seeds: int
     invocations: int
-    retired: int
-    changed: int
+    retired: int  # invocations that stayed behind, as they mention an api that is gone
+    changed: int  # those that came along and mention an api with another signature
 
 
 class Twin(NamedTuple):
@@ -101,8 +97,9 @@ class CarryTables(TraceTables):
     ) -> Carried:
         """Copy the rows that these seeds (name by digest) brought to an earlier target, in one transaction.
 
-        gone: apis that the target does not have. Rows that mention such an api are left out. changed: apis with another
-        signature. Rows that mention such an api count as not re-run yet.
+        Args:
+            gone: apis that the target does not have. Rows that mention such an api are left out.
+            changed: apis with another signature. Rows that mention such an api count as not re-run yet.
         """
         named = {digest: text(name) for digest, name in seeds.items()}
         names = {"target": target, "since": since, "seeds": to_json(named), "gone": to_json(sorted(gone))}

@@ -67,35 +67,32 @@ class NewCheck(NamedTuple):
 
 
 class CheckRow(NamedTuple):
-    """A check on record. found: the target that the bug was found on; checked_at: ISO 8601, UTC."""
+    """A check on record."""
 
     id: int
     bug: int
-    found: str
+    found: str  # the target that the bug was found on
     target: str
     status: str
     hits: int
     runs: int
     outcome: Outcome
-    checked_at: str
+    checked_at: str  # ISO 8601, UTC
 
 
 class BuildRow(NamedTuple):
-    """A build and what was done with it. seconds: wall time spent fuzzing; opened: bugs that it was the first to show.
-
-    made_at: when it became a target, ISO 8601, UTC.
-    """
+    """A build and what was done with it."""
 
     target: str
     library: str
     version: str
-    made_at: str
+    made_at: str  # when it became a target, ISO 8601, UTC
     apis: int
     runs: int
-    seconds: float
+    seconds: float  # wall time spent fuzzing
     tests: int
     findings: int
-    opened: int
+    opened: int  # bugs that it was the first to show
     checks: int
 
 
@@ -109,41 +106,35 @@ class KnownCount(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A bug tried on a build.
+    """A bug tried on a build."""
 
-    status: good, bad, or broken if the build cannot decide; the bug was shown in hits of runs. build: the spec that
-    names it. info: JSON-able. probed_at: ISO 8601, UTC, set by the store.
-    """
-
-    build: str
-    status: str
+    build: str  # the spec that names it
+    status: str  # good, bad, or broken if the build cannot decide; the bug was shown in hits of runs
     hits: int
     runs: int
-    info: dict[str, Any]
-    probed_at: str = ""
+    info: dict[str, Any]  # JSON-able
+    probed_at: str = ""  # ISO 8601, UTC, set by the store
 
 
 class Judgement(NamedTuple):
-    """The judgement of a person about a bug. verdict: one of JUDGEMENTS; judged_at: ISO 8601, UTC."""
+    """The judgement of a person about a bug."""
 
     bug: int
-    verdict: str
+    verdict: str  # one of JUDGEMENTS
     reason: str
-    judged_at: str
+    judged_at: str  # ISO 8601, UTC
 
 
 class Change(NamedTuple):
-    """A test case with another outcome on the target than on the baseline, with a script that prints the outcome.
-
-    kind: one of CHANGES. signature: `API: FAULT`. before, after: outcomes on the baseline and the target; the text of
-    an `ok` one is the script's output. hits of runs: in how many fresh processes of both they differed.
-    """
+    """A test case with another outcome on the target than on the baseline, with a script that prints the outcome."""
 
     api: str
-    kind: str
-    signature: str
+    kind: str  # one of CHANGES
+    signature: str  # `API: FAULT`
     test: TestCase
     script: str
+    # before, after: outcomes on the baseline and the target; the text of an `ok` one is the script's output. hits of
+    # runs: in how many fresh processes of both they differed.
     before: Outcome
     after: Outcome
     hits: int

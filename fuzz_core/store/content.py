@@ -29,11 +29,11 @@ _NEWS = f"""{_DIED} OR json_extract(test, '$[0]') IN (
 
 
 class Reference(NamedTuple):
-    """A column that holds the number of a row of another table. key: what identifies that row."""
+    """A column that holds the number of a row of another table."""
 
     column: str
     parent: str
-    key: tuple[str, ...]
+    key: tuple[str, ...]  # the columns that identify that row
 
     def join(self, said: str) -> str:
         """Return the SQL that joins the row that this row refers to. said: the condition. A finding may have no bug."""
@@ -41,26 +41,19 @@ class Reference(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table whose rows are found by their content.
-
-    key: the columns that identify a row, `rest`: its other columns, both divided by spaces. prefer: the order of two
-    rows with one key, as terms of ORDER BY; if these are equal, `rest` decides. fold: columns that are combined from
-    all rows with one key, with their SQL. shown: the SQL of columns whose shared content differs from the stored one.
-    counted: columns that only count rows of this file, with the SQL for a row that is merged. numbered: rows have an
-    `id`. private: the condition, on rows of the database `other`, for rows that not everybody may see. masked: the
-    public value of columns in a private row; if it is empty, the row is left out.
-    """
+    """A table whose rows are found by their content."""
 
     name: str
-    key: str
+    key: str  # the columns that identify a row, `rest`: its other columns, both divided by spaces
     rest: str = ""
+    # The order of two rows with one key, as terms of ORDER BY; if these are equal, `rest` decides.
     prefer: tuple[str, ...] = ()
-    fold: Mapping[str, str] = {}
-    shown: Mapping[str, str] = {}
-    counted: Mapping[str, str] = {}
-    numbered: bool = False
-    private: str = "false"
-    masked: Mapping[str, str] = {}
+    fold: Mapping[str, str] = {}  # columns that are combined from all rows with one key, with their SQL
+    shown: Mapping[str, str] = {}  # the SQL of columns whose shared content differs from the stored one
+    counted: Mapping[str, str] = {}  # columns that only count rows of this file, with the SQL for a row that is merged
+    numbered: bool = False  # rows have an `id`
+    private: str = "false"  # the condition, on rows of the database `other`, for rows that not everybody may see
+    masked: Mapping[str, str] = {}  # the public value of columns in a private row; if it is empty, the row is left out
 
     @property
     def stored(self) -> tuple[str, ...]:

@@ -27,15 +27,12 @@ WHERE id = ?1
 
 
 class News(NamedTuple):
-    """An outcome class that an api has shown, and the kind of the outcomes in it.
-
-    test: JSON text of the case that joined the corpus for it, or None.
-    """
+    """An outcome class that an api has shown, and the kind of the outcomes in it."""
 
     api: str
     outcome_class: str
     outcome_kind: str
-    test: str | None
+    test: str | None  # JSON text of the case that joined the corpus for it, or None
 
 
 class Operator(NamedTuple):
@@ -139,11 +136,14 @@ class FindingTables(Base):
     ) -> int | None:
         """Gives a pending finding its result, in one transaction with its bug; a settled one stays as it is.
 
-        status: confirmed, flaky, rejected, duplicate. bug: the id of a bug on record, or a new bug. If the signature of
-        a new bug is on record, the finding joins that bug as a duplicate. A minimised test then replaces one that is
-        not minimised, and a bug without an origin gets the finding's. If another target of the library has shown a new
-        bug before, the finding becomes a check of that bug too. Returns the bug's id. Raises UserError where there is
-        no such finding.
+        Args:
+            status: confirmed, flaky, rejected, duplicate.
+            bug: the id of a bug on record, or a new bug. If the signature of a new bug is on record, the finding joins
+                that bug as a duplicate. A minimised test then replaces one that is not minimised, and a bug without an
+                origin gets the finding's. If another target of the library has shown a new bug before, the finding
+                becomes a check of that bug too.
+
+        Returns the bug's id. Raises UserError where there is no such finding.
         """
         with self._transaction():
             row = self._numbered(FindingRow, "finding", finding, "SELECT * FROM findings WHERE id = ?")

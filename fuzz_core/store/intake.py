@@ -42,10 +42,10 @@ class Taken(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """kind: its type in the schema."""
+    """A column of a table of the schema."""
 
     name: str
-    kind: str
+    kind: str  # its type in the schema
     required: bool
 
 

@@ -21,20 +21,16 @@ FROM moco_trees LEFT JOIN moco_nodes ON tree = id WHERE {where} GROUP BY id ORDE
 
 
 class TreeRow(NamedTuple):
-    """A tree: the seed program that it grows from, by name and digest of its text, and the seed of its random stream.
-
-    options: JSON-able. nodes, pending: how many there are, and how many of them have not been run yet. begun: ISO 8601,
-    UTC.
-    """
+    """A derivation tree: its seed program, by name and digest of its text, and the seed of its random stream."""
 
     id: int
     target: str
     program: str
     digest: str
     seed: int
-    options: dict[str, Any]
-    begun: str
-    nodes: int
+    options: dict[str, Any]  # JSON-able
+    begun: str  # ISO 8601, UTC
+    nodes: int  # how many there are; `pending` of them have not been run yet
     pending: int
 
 

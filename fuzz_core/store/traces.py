@@ -85,9 +85,13 @@ class TraceTables(Base):
     ) -> int:
         """Save the whole trace of a seed in one transaction; saving it again replaces its counts alone.
 
-        invocations: with the expected outcome, `ok` or `exception`. undescribed and dropped: counts by (api, type) and
-        (api, reason). parts: the test of the seed that an invocation comes from. Error inputs do not enter the argument
-        value space. Returns how many invocations were new to the target.
+        Args:
+            invocations: with the expected outcome, `ok` or `exception`.
+            undescribed, dropped: counts by (api, type) and (api, reason).
+            parts: the test of the seed that an invocation comes from. Error inputs do not enter the argument value
+                space.
+
+        Returns how many invocations were new to the target.
         """
         with self._transaction():
             self._insert("seeds", verb="INSERT OR REPLACE", target=target, **seed._asdict(), traced_at=self._now())
@@ -120,7 +124,10 @@ class TraceTables(Base):
     ) -> Iterator[InvocationRow]:
         """Entries of the API value space in the order they came; other methods may be called in between.
 
-        api: of this one only. valid: only those that re-ran so. unchecked: only those not re-run yet.
+        Args:
+            api: of this one only.
+            valid: only those that re-ran so.
+            unchecked: only those not re-run yet.
         """
         last = 0
         while rows := self._records(InvocationRow, _INVOCATIONS, target, last, api, valid, unchecked):

@@ -136,12 +136,12 @@ def _is(data: Any, kind: Any) -> bool:
 
 def _target(body: str) -> None:
     told = _object(body)
-    need(all(_is(told[key], _TARGET[key]) for key in told.keys() & _TARGET), "not what is told of a build")
+    need(all(_is(told[key], _TARGET[key]) for key in told.keys() & _TARGET), "not the facts of a build")
 
 
 def _probe(body: str) -> None:
     info = _object(body)
-    need(all(_is(info.get(key), kind) for key, kind in _PROBE.items()), "not what is told of a probe")
+    need(all(_is(info.get(key), kind) for key, kind in _PROBE.items()), "not the facts of a probe")
 
 
 def _names(body: str) -> None:

@@ -23,24 +23,18 @@ _DATED = re.compile(r"(\d{8})\d{0,6}")
 
 @dataclass(frozen=True)
 class Artifact:
-    """A wheel, or the source archive of a version, as its index lists it. Records keep its addresses without secrets.
+    """A wheel, or the source archive of a version, as its index lists it. Records hide secrets in its addresses."""
 
-    index: URL of the index. sha256: None where the index gives none. size: bytes, if known. uploaded: ISO 8601, or
-    empty.
-
-    yanked: the reason, which may be empty; None for a file that is not yanked.
-    """
-
-    index: str
+    index: str  # URL of the index
     distribution: str
     version: str
     filename: str
     url: str
-    sha256: str | None = None
-    size: StrictInt | None = None
+    sha256: str | None = None  # None where the index gives none
+    size: StrictInt | None = None  # bytes, if known
     requires_python: str = ""
-    uploaded: str = ""
-    yanked: str | None = None
+    uploaded: str = ""  # ISO 8601, or empty
+    yanked: str | None = None  # the reason, which may be empty; None for a file that is not yanked
 
     @property
     def key(self) -> str:

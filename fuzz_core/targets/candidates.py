@@ -25,12 +25,12 @@ from fuzz_core.targets.spec import Flavour, TargetSpec, parse_spec
 
 @dataclass(frozen=True)
 class Candidate:
-    """A build that can be tried. spec: means it alone. day: ISO date, or empty. wheel: the key of its file."""
+    """A build that can be tried."""
 
-    spec: str
+    spec: str  # means it alone
     version: str
-    day: str = ""
-    wheel: str = ""
+    day: str = ""  # ISO date, or empty
+    wheel: str = ""  # the key of its file
 
     @property
     def age(self) -> tuple[date, Version]:

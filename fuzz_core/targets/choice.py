@@ -17,22 +17,15 @@ from fuzz_core.targets.artifact import Artifact, day_of
 
 @dataclass(frozen=True)
 class Wish:
-    """A wish for a build.
+    """A wish for a build."""
 
-    version: exactly that one. nightly: dated builds. label: the part behind the `+`. accelerated: whether a build for
-    CUDA is wanted, None where a package has one build for all. strict: whether no second flavour will do. driver: the
-    newest CUDA version that this machine runs, as (major, minor).
-
-    plain_is_cpu: whether a build without label is a CPU one.
-    """
-
-    version: str | None = None
-    nightly: bool = False
-    label: str | None = None
-    accelerated: bool | None = None
-    strict: bool = False
-    driver: tuple[int, int] | None = None
-    plain_is_cpu: bool = False
+    version: str | None = None  # exactly that one
+    nightly: bool = False  # dated builds
+    label: str | None = None  # the part behind the `+`
+    accelerated: bool | None = None  # whether a build for CUDA is wanted, None where a package has one build for all
+    strict: bool = False  # whether no second flavour will do
+    driver: tuple[int, int] | None = None  # the newest CUDA version that this machine runs, as (major, minor)
+    plain_is_cpu: bool = False  # whether a build without label is a CPU one
 
 
 @dataclass(frozen=True)

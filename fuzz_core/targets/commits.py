@@ -34,10 +34,10 @@ class Commit(NamedTuple):
 
 
 class NightlyRelease(NamedTuple):
-    """A commit of PyTorch's branch `nightly`. own: its hash. day and source: of its subject; source is of `main`."""
+    """A commit of PyTorch's branch `nightly`."""
 
-    own: str
-    day: date
+    own: str  # its hash
+    day: date  # day, source: of its subject; source is of `main`
     source: str
 
 

@@ -161,15 +161,13 @@ def _cut_facts(facts: dict[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Environment:
-    """The versions of a target.
+    """The versions of a target."""
 
-    text: the versions as an issue form wants them, cut to `MAX_TEXT`. facts: single versions by the names of `_TITLES`.
-    problem: the reason why there are none.
-    """
-
+    # The versions as an issue form wants them, cut to `MAX_TEXT`.
     text: Annotated[str, AfterValidator(lambda text: text[:MAX_TEXT])] = ""
+    # Single versions by the names of `_TITLES`.
     facts: Annotated[dict[str, str], AfterValidator(_cut_facts)] = field(default_factory=dict)
-    problem: str = ""
+    problem: str = ""  # the reason why there are none
 
 
 def compiles(library: str | None) -> bool:

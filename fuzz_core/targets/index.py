@@ -59,10 +59,10 @@ def session() -> requests.Session:
 
 
 class PackageSource(NamedTuple):
-    """A source of packages. flat: a folder or page with files of many packages, no index."""
+    """A source of packages."""
 
     address: str
-    flat: bool = False
+    flat: bool = False  # a folder or page with files of many packages, no index
 
 
 def sources() -> list[PackageSource]:

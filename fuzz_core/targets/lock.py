@@ -30,17 +30,15 @@ _Name = Annotated[str, Field(max_length=200)]
 
 @dataclass(frozen=True)
 class BuildLock:
-    """The files that one spec means: of one version, for several Pythons, platforms or flavours.
-
-    python: `3.12` where only files for that Python are in it; empty for files of all. notes: what a user should know.
-    """
+    """The files that one spec means: of one version, for several Pythons, platforms or flavours."""
 
     library: _Name
     distribution: _Name
     version: _Name
     artifacts: tuple[Artifact, ...]
+    # `3.12` where only files for that Python are in it; empty for files of all.
     python: Annotated[str, Field(pattern=r"^(3\.\d{1,2})?$")] = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # notes for the user
 
     def artifact_of(self, key: str) -> Artifact | None:
         """Return the file that the target with this key was made of; None if the lock has no such file."""

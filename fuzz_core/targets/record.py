@@ -26,16 +26,12 @@ _RECORD = "target.json"
 
 @dataclass(frozen=True)
 class BuildOrigin:
-    """The source of a build from an index.
-
-    day: ISO date or empty; `dated_by` names its source. commit: hexadecimal digits of the source commit or empty;
-    `commit_by` names its source in words.
-    """
+    """The source of a build from an index."""
 
     artifact: Artifact
-    day: str
+    day: str  # ISO date or empty; `dated_by` names its source
     dated_by: str
-    commit: str
+    commit: str  # hexadecimal digits of the source commit or empty; `commit_by` names its source in words
     commit_by: str
 
 
@@ -44,7 +40,7 @@ class Target:
     """An installed build.
 
     `wanted` is the flavour that was asked for, `info.flavour` the flavour that is installed. `notes` describe the
-    difference for the user. `origin`: for builds chosen from an index.
+    difference for the user.
     """
 
     key: str
@@ -55,7 +51,7 @@ class Target:
     wanted: str
     info: TargetInfo
     notes: tuple[str, ...] = ()
-    origin: BuildOrigin | None = None
+    origin: BuildOrigin | None = None  # for builds chosen from an index
 
     def summary(self) -> str:
         """Describe the installed build in one line."""

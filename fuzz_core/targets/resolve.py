@@ -48,14 +48,11 @@ def _today() -> date:
 
 @dataclass(frozen=True)
 class Access:
-    """Settings for network and cache.
+    """Settings for network and cache."""
 
-    allow_cached: if there is no network, take the newest build that is here. cache_bytes: room for the kept wheels.
-    told: called with the name of each step that begins, as a user reads it.
-    """
-
-    allow_cached: bool = False
-    cache_bytes: int = wheels.BOUND_BYTES
+    allow_cached: bool = False  # if there is no network, take the newest build that is here
+    cache_bytes: int = wheels.BOUND_BYTES  # room for the kept wheels
+    # Called with the name of each step that begins, as a user reads it.
     told: Callable[[str], object] = lambda text: None
 
 
@@ -64,15 +61,14 @@ DEFAULT_ACCESS = Access()
 
 @dataclass(frozen=True)
 class InstallPlan:
-    """A build to install. requirement: its name, with extras. options: for the installer. notes: what the
-    user should know. artifact: its file."""
+    """A build to install."""
 
     key: str
     version: Version
-    requirement: str
-    artifact: Artifact
-    options: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    requirement: str  # its name, with extras
+    artifact: Artifact  # its file
+    options: tuple[str, ...] = ()  # for the installer
+    notes: tuple[str, ...] = ()  # what the user should know
 
 
 def torch_index() -> str:

@@ -32,11 +32,7 @@ _ALIKE = 60  # of 100: below that a guess is noise
 
 @dataclass(frozen=True)
 class TargetSpec:
-    """A target as asked for. `library` is None only if the interpreter is to say which library it holds.
-
-    index: address of the package index of an `index` spec, None for the configured one. nightly: whether the spec means
-    the newest dated build, not the newest release. label: the flavour of a nightly build, `cu130`.
-    """
+    """A target as asked for. `library` is None only if the interpreter is to say which library it holds."""
 
     text: str
     kind: Literal["index", "wheel", "python"]
@@ -44,9 +40,9 @@ class TargetSpec:
     distribution: str | None = None
     version: str | None = None
     path: Path | None = None
-    index: str | None = None
-    nightly: bool = False
-    label: str | None = None
+    index: str | None = None  # address of the package index of an `index` spec, None for the configured one
+    nightly: bool = False  # whether the spec means the newest dated build, not the newest release
+    label: str | None = None  # the flavour of a nightly build, `cu130`
 
 
 def distributions() -> dict[str, str]:

@@ -52,10 +52,10 @@ def wheels_root() -> Path:
 
 @dataclass(frozen=True)
 class _Kept:
-    """artifact: what the index said. content: the SHA-256 of the file that came, which is checked at every use."""
+    """A wheel in the cache folder."""
 
-    artifact: Artifact
-    content: str
+    artifact: Artifact  # the record of the index
+    content: str  # the SHA-256 of the downloaded file, which is checked at every use
 
 
 @contextmanager

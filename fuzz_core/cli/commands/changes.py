@@ -43,7 +43,9 @@ def compare_builds(
 ) -> CompareReport:
     """Runs test cases on both builds until the clock says `end`.
 
-    traced: the build whose calls they are mutants of; calls: the only ones, by number.
+    Args:
+        traced: the build whose calls they are mutants of
+        calls: the only ones, by number.
     """
     options = CompareOptions(
         deadline=end,

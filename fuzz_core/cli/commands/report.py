@@ -40,7 +40,9 @@ def report(
 ) -> Report:
     """Prints or writes the text. Raises UserError for a private bug without `private`, and where none is meant.
 
-    baseline: key of a target. run_now: whether the script is run for its output.
+    Args:
+        baseline: key of a target.
+        run_now: whether the script is run for its output.
     """
     with read_state(settings) as store:
         cases = []
