@@ -34,7 +34,7 @@ from fuzz_core.execution.docker import (
     reach,
 )
 from fuzz_core.execution.image import find_image, identity
-from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, lent, open_to, outermost, project, version_of
+from fuzz_core.execution.mounts import Interpreter, hidden, interpreter, lent, open_to, outermost, project, version_of
 from fuzz_core.execution.protection import process_protection, write_protection
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import KEPT_VARIABLES
@@ -252,8 +252,8 @@ def sandbox_of(
     """The container for work on these targets.
 
     Args:
-        folder: for what is made for it
-        files: what it reads besides.
+        folder: holds files that are made for the container.
+        files: further files that the container reads.
         instead: interpreters whose base is replaced by that under a prefix in the image.
 
     Raises UserError where a target cannot be shown to it.
@@ -326,9 +326,7 @@ def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path)
 
 
 def _environment() -> dict[str, str]:
-    """The variables that every worker gets, without places of this machine. No further variable of the caller is passed
-    on.
-    """
+    """The variables that every worker gets, without places of this machine, and no further ones."""
     names = [name for name in KEPT_VARIABLES if name not in _ELSEWHERE]
     kept = {name: os.environ[name] for name in (*names, ADAPTERS_VARIABLE) if name in os.environ}
     columns = str(shutil.get_terminal_size().columns)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 STATE_FILE = "state.db"

@@ -105,10 +105,10 @@ class Algorithm1:
         tensors = next(tensors_of(invocation), None) is not None
         return Plan(invocation, values, tuple(mutable), tuple(drawn), tensors)
 
-    def _mutate_arguments(self, plan: Plan, rng: Rng, applied: list[str], elsewhere: int, age: float) -> Invocation:
-        """Mutate numMutation arguments (lines 4 to 18). elsewhere: mutations that the whole call already has."""
+    def _mutate_arguments(self, plan: Plan, rng: Rng, applied: list[str], done: int, age: float) -> Invocation:
+        """Mutate numMutation arguments (lines 4 to 18). done: mutations that the whole call already has."""
         slots = plan.slots
-        wanted = self._count(len(slots), rng, age) - elsewhere if slots else 0
+        wanted = self._count(len(slots), rng, age) - done if slots else 0
         if wanted <= 0:
             return plan.invocation
         values = list(plan.values)

@@ -2,7 +2,6 @@
 package.
 """
 
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import (
     BugRow,
     Coverage,
@@ -13,6 +12,7 @@ from fuzz_core.store.records import (
     SeedRecord,
     TargetRecord,
 )
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 __all__ = [

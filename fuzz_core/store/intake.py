@@ -19,9 +19,9 @@ from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.content import PARENTS, TABLES, by_name
-from fuzz_core.store.opening import NewerError, open_store
+from fuzz_core.store.rowchecks import Refused, cell, check_row, need
 from fuzz_core.store.schema import APPLICATION_ID, KINDS_OF_TEXTS, NEWEST, migrate
-from fuzz_core.store.vetting import Refused, cell, check_row, need
+from fuzz_core.store.statefile import NewerError, open_store
 
 MAGIC = b"SQLite format 3\0"
 MAX_BYTES = 2 << 30

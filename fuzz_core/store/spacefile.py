@@ -9,7 +9,7 @@ from pathlib import Path
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.base import to_json
 from fuzz_core.store.content import ORPHANS, by_name
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 # A space file of torch 2.13.0 has 5 MB, and 40 MB unpacked.

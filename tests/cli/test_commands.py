@@ -24,8 +24,8 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.findings import Operator
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug
+from fuzz_core.store.statefile import open_store
 
 Cli = Callable[..., Any]
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"

@@ -10,7 +10,7 @@ import pytest
 from nightfuzz_fakelib.adapter import Adapter
 from nightfuzz_fakelib.dialect import Dialect
 
-from fuzz_core.ir.drawing import pack
+from fuzz_core.ir.elements import pack
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, TestCase
 from fuzz_core.worker.execution import Execution

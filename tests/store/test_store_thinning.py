@@ -12,7 +12,7 @@ from store_values import CRASH, DEAD, SEED, TARGET, add, bug, case
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.store import Store, open_store
 from fuzz_core.store.findings import News, Operator
-from fuzz_core.store.parting import thin
+from fuzz_core.store.parts import thin
 
 
 class Days:

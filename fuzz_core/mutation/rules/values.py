@@ -10,8 +10,8 @@ from math import isfinite
 
 import numpy as np
 
-from fuzz_core.ir.drawing import POOL_SIZE, pack
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
+from fuzz_core.ir.elements import POOL_SIZE, pack
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Fill, Prim, Tensor
 from fuzz_core.mutation.contract import FLOATING, NUMERIC, Context, mutator, scalars, tensors

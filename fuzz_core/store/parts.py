@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.content import ORPHANS, PARENTS, TABLES, Table
-from fuzz_core.store.merging import COUNT_FINDINGS
-from fuzz_core.store.opening import now, open_store
+from fuzz_core.store.merge import COUNT_FINDINGS
+from fuzz_core.store.statefile import now, open_store
 from fuzz_core.store.store import Store
 
 _NEEDED = PARENTS - {"targets"}

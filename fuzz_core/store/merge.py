@@ -17,7 +17,7 @@ from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.values import TestCase
 from fuzz_core.store.base import to_json, user_errors
 from fuzz_core.store.content import TABLES, Table
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 # A new row keeps its number if the number is free, but no file may use up all numbers.
