@@ -43,20 +43,20 @@ def access_of(settings: Settings) -> Access:
 
 
 def make_target(
-    settings: Settings, spec: str, lock: BuildLock | None = None, told: Callable[[str], object] = lambda text: None
+    settings: Settings, spec: str, lock: BuildLock | None = None, announce: Callable[[str], object] = lambda text: None
 ) -> Target:
     """Make a target by the settings, or by its lock if there is one.
 
-    told: called with the name of each step that begins. Raises the errors of parse_spec and ensure.
+    announce: called with the name of each step that begins. Raises the errors of parse_spec and ensure.
     """
     parsed = parse_spec(spec, settings.library, settings.index)
-    made = ensure(parsed, settings.flavour, access=replace(access_of(settings), told=told), lock=lock)
+    made = ensure(parsed, settings.flavour, access=replace(access_of(settings), announce=announce), lock=lock)
     if (offer := offered(made.key, made.library, made.version)) is not None and kept(offer) is None:
-        told(f"downloading the value space of {offer.key}, {offer.size / 1e6:.0f} MB")
+        announce(f"downloading the value space of {offer.key}, {offer.size / 1e6:.0f} MB")
         try:
             keep(offer)
         except UserError as error:
-            told(f"{error.problem}: the target will be traced")
+            announce(f"{error.problem}: the target will be traced")
     return made
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.execution.zygote import MEMORY_BYTES, Job, Result, Zygote, run_jobs
+from fuzz_core.execution.zygote import MEMORY_BYTES, Job, JobResult, Zygote, run_jobs
 from fuzz_core.ir.errors import CodecError, Interrupted
 from fuzz_core.ir.wire import decode
 from fuzz_core.worker.observers import GARBAGE
@@ -72,7 +72,7 @@ class Zygotes:
                     self._made[role].close()
 
 
-def _read(result: Result) -> ForkEnd:
+def _read(result: JobResult) -> ForkEnd:
     if result.outcome.kind == "timeout":
         return ForkEnd(None)
     try:

@@ -38,7 +38,7 @@ MAX_LINE = 8 << 20
 T = TypeVar("T")
 
 
-class Compiling:
+class CompileClock:
     """A process compiles while it has a child (the compiler), or waits for a lock on a file (of the cache).
 
     The class looks at processes now and then. The time between two looks counts by the later look; if they lie far
@@ -76,7 +76,7 @@ class Stopwatch:
     So a busy machine makes no time-outs: a process that is ready to run and has to wait loses none of its time.
     """
 
-    def __init__(self, compiling: Compiling, pid: int, began: float) -> None:
+    def __init__(self, compiling: CompileClock, pid: int, began: float) -> None:
         self.compiling = compiling
         self.pid = pid
         self.began = began
@@ -249,7 +249,7 @@ class Link:
 class Links(Generic[T]):
     """Links that are waited for together, each with its owner; `compiling` counts the seconds that they compile."""
 
-    def __init__(self, compiling: Compiling) -> None:
+    def __init__(self, compiling: CompileClock) -> None:
         self.compiling = compiling
         self.owners: dict[Link, T] = {}
         self.selector = selectors.DefaultSelector()

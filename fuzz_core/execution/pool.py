@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from fuzz_core.execution.health import Recruits, health
-from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
+from fuzz_core.execution.link import CompileClock, Link, Links, Stopwatch
 from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.zygote import Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
@@ -63,17 +63,17 @@ class Lease:
     died_in: str = ""  # the mode in which its worker died, if not in the first; untrusted
     tries: Counter[int] = field(default_factory=Counter)  # how often a worker was killed from outside, by test
 
-    def message(self, told: int = 0) -> dict[str, Any]:
-        """The message to a worker that knows the first `told` outcome classes; sets `shown`."""
+    def message(self, known: int = 0) -> dict[str, Any]:
+        """The message to a worker that knows the first `known` outcome classes; sets `shown`."""
         fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
         fresh, left = [], MAX_NEWS
-        for item in islice(self.news.items(), told, None):
+        for item in islice(self.news.items(), known, None):
             # As many as fit: a worker that does not read must not block the controller.
             left -= len(json.dumps(item)) + 2
             if left < 0:
                 break
             fresh.append(item)
-        self.shown = told + len(fresh)
+        self.shown = known + len(fresh)
         return {**fields, "until": self.until, "log": self.log, "news": fresh}
 
 
@@ -104,7 +104,7 @@ class Limits:
 
 
 @dataclass
-class Slot:
+class WorkerSlot:
     """A worker's place in the pool: its process and the lease it works on."""
 
     child: Link | None = None
@@ -113,10 +113,10 @@ class Slot:
     spent: bool = False  # the process is not to be used again
     since: float = 0.0  # when it got the lease
     resident: int = 0  # bytes of its memory at first
-    told: Counter[str] = field(default_factory=Counter)  # how many outcome classes of an api it knows
+    known: Counter[str] = field(default_factory=Counter)  # how many outcome classes of an api it knows
     watch: Stopwatch | None = None  # of the test that it is in
 
-    def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
+    def overtime(self, now: float, limit: float, compiling: CompileClock) -> Outcome | None:
         """A time-out if the worker is in one test for longer than its limit, or silent between tests.
 
         limit: seconds for tests of leases that have no limit of their own. Time spent compiling does not count.
@@ -148,9 +148,9 @@ class Pool:
         self.zygote = zygote
         self.listener: Listener
         self.limits = limits
-        self.slots = [Slot() for _ in range(workers)]
+        self.slots = [WorkerSlot() for _ in range(workers)]
         self.recruits = Recruits(zygote, limits.memory)
-        self.links = Links[Slot](Compiling(zygote.compiles))
+        self.links = Links[WorkerSlot](CompileClock(zygote.compiles))
         self.deaths = 0
         self.restarts = 0
         self.futile = 0.0
@@ -191,12 +191,12 @@ class Pool:
             self.recruits.close()
             self.links.close()
 
-    def _free(self, width: int) -> list[Slot]:
+    def _free(self, width: int) -> list[WorkerSlot]:
         """Slots for further leases, so that no more than `width` are under way."""
         free = [slot for slot in self.slots if slot.lease is None]
         return free[: max(width - (len(self.slots) - len(free)), 0)]
 
-    def _hand(self, slot: Slot, lease: Lease, rest: Lease) -> None:
+    def _hand(self, slot: WorkerSlot, lease: Lease, rest: Lease) -> None:
         """Give a slot a lease, or the part of it that a killed worker had not reached."""
         slot.lease = lease
         if slot.child is not None and slot.spent:
@@ -204,19 +204,19 @@ class Pool:
             slot.child = None
         if slot.child is None:
             slot.child = child = self._fresh(slot)
-            slot.tests, slot.spent, slot.told = 0, False, Counter()
+            slot.tests, slot.spent, slot.known = 0, False, Counter()
             seen = health(child.pid, child.directory)
             slot.resident = seen.resident if seen else 0
             self.restarts += 1
             self.links.add(child, slot)
         slot.since = time.monotonic()
-        message = rest.message(slot.told[lease.api])
-        lease.shown = slot.told[lease.api] = rest.shown
+        message = rest.message(slot.known[lease.api])
+        lease.shown = slot.known[lease.api] = rest.shown
         # A worker that is already dead does not read the lease. Its end is handled below.
         with contextlib.suppress(OSError):
             slot.child.send(message, self.limits.timeout)
 
-    def _fresh(self, slot: Slot) -> Link:
+    def _fresh(self, slot: WorkerSlot) -> Link:
         """A new process; where the disk is full, workers that have filled it make room."""
         try:
             return self.recruits.take()
@@ -228,10 +228,10 @@ class Pool:
                 self._bury(each, Outcome("oom", "disk", "no space left"))
             return self.recruits.take()
 
-    def _litters(self, slot: Slot) -> bool:
+    def _litters(self, slot: WorkerSlot) -> bool:
         return slot.child is not None and usage(slot.child.directory, LITTER_BYTES) >= LITTER_BYTES
 
-    def _take(self, slot: Slot, line: bytes) -> None:
+    def _take(self, slot: WorkerSlot, line: bytes) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
         message = parse(line)
         if slot.lease is None or message is None:
@@ -246,7 +246,7 @@ class Pool:
             # A test changed the library's global state: what came after it in this process would not replay.
             slot.spent = message.get("retire") is True or slot.tests >= MOST_TESTS or changed
 
-    def _has_changed(self, slot: Slot, api: str) -> bool:
+    def _has_changed(self, slot: WorkerSlot, api: str) -> bool:
         """Whether a lease has left a change behind that the next lease would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
@@ -280,7 +280,7 @@ class Pool:
             return Outcome("oom", "disk", f"more than {self.limits.disk} bytes of files")
         return None
 
-    def _bury(self, slot: Slot, outcome: Outcome | None) -> None:
+    def _bury(self, slot: WorkerSlot, outcome: Outcome | None) -> None:
         """Take a dead or hanging worker out, and report the test of the lease that it was in."""
         child = slot.child
         assert child is not None

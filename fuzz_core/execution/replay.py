@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.adapters.dialect import DOUBLE, LIBRARIES, REDZONE, Dialect, dialect_of
-from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
+from fuzz_core.execution.link import CompileClock, Link, Links, Stopwatch
 from fuzz_core.execution.zygote import MEMORY_BYTES, Zygote
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.ir.wire import Executions, PackedArray, ProgramResults, Replayed, Telling, Told, answer, decode
+from fuzz_core.ir.wire import Executions, ModeRun, ModeRuns, PackedArray, ProgramResults, Replayed, answer, decode
 from fuzz_core.modelgen.gandalf.scripts import SAID
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
@@ -93,14 +93,14 @@ class Replayer:
             double = self.program(test.program, seed=test.seed, doubled=True)
         return Replayed(ran.outcome, verdicts_on(ran, dialect, double), ran.spoilt)
 
-    def tell(self, test: TestCase, modes: Sequence[str] = ("cpu",), repeats: int = 1, fresh: bool = False) -> Telling:
+    def tell(self, test: TestCase, modes: Sequence[str] = ("cpu",), repeats: int = 1, fresh: bool = False) -> ModeRuns:
         """Execute each mode `repeats` times, with other seeds and other garbage in memory, and return the results.
 
         A mode that does not apply has no entries; where the process dies, its death is the result of the first mode.
         """
         request = {"test": encode_test(test), "tell": list(modes), "repeats": repeats}
         told = self._asked(request, partial(decode, Executions), fresh)
-        return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told.told
+        return {modes[0]: [ModeRun(told)]} if isinstance(told, Outcome) else told.told
 
     def results(self, source: str) -> Results | Outcome:
         """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
@@ -145,7 +145,7 @@ class Replayer:
             self.child.send({"lease": self.numbers, **request}, self.timeout)
         except OSError:
             return self._died(None)
-        child, links, over = self.child, Links[None](Compiling(self.zygote.compiles)), False
+        child, links, over = self.child, Links[None](CompileClock(self.zygote.compiles)), False
         with contextlib.closing(links.selector):
             links.add(child, None)
             watch = Stopwatch(links.compiling, child.pid, time.monotonic())
@@ -183,18 +183,18 @@ def _ran(message: dict[str, Any]) -> Ran:
     return Ran.from_json(message.get("ran"))
 
 
-class Answer(NamedTuple):
+class ProgramAnswer(NamedTuple):
     """Arrays by node, or the end of the program instead."""
 
     came: Results | Outcome
     spoilt: bool = False  # the process is not to be used again
 
 
-def read_results(message: dict[str, Any]) -> Answer:
+def read_results(message: dict[str, Any]) -> ProgramAnswer:
     """Reads a worker's answer. Raises CodecError or ValueError where it is none."""
     told = decode(ProgramResults, message)
     came = {node: _unpacked(packed) for node, packed in list(told.results.items())[:MOST_NODES]}
-    return Answer(came if told.came.kind == "ok" else told.came, told.spoilt)
+    return ProgramAnswer(came if told.came.kind == "ok" else told.came, told.spoilt)
 
 
 def _unpacked(packed: PackedArray) -> Array:

@@ -23,7 +23,7 @@ from platformdirs import user_cache_path
 import fuzz_core
 from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.adapters.dialect import compiled_folders, dialect_of, surroundings
-from fuzz_core.execution.link import Compiling, Ending, Link, Links, Output, Stopwatch
+from fuzz_core.execution.link import CompileClock, Ending, Link, Links, Output, Stopwatch
 from fuzz_core.execution.scratch import Scratch, explained
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.outcome import Outcome
@@ -312,7 +312,7 @@ class Job:
 
 
 @dataclass
-class Result:
+class JobResult:
     """The messages a process sent, in order, and how it ended (`exit` with name 0 is the good end)."""
 
     job: Job
@@ -334,7 +334,7 @@ class Result:
             else:
                 self.garbage += 1
 
-    def end(self, ending: Ending, late: bool = False) -> Result:
+    def end(self, ending: Ending, late: bool = False) -> JobResult:
         """The whole, with what came last; `late`: it was ended for taking too long."""
         self.take(ending.lines)
         self.outcome = Outcome("timeout", f"{self.job.seconds:g} s") if late else ending.outcome
@@ -347,16 +347,16 @@ def run_jobs(
     workers: int = 1,
     memory: int = MEMORY_BYTES,
     stop: Callable[[], bool] = lambda: False,
-) -> Iterator[Result]:
+) -> Iterator[JobResult]:
     """Runs jobs, `workers` at a time, and yields each result as its process ends. After `stop`, the waiting jobs are
     dropped.
     """
     waiting = iter(jobs)
-    with Links[tuple[Link, Result, Stopwatch]](Compiling(zygote.compiles)) as links:
+    with Links[tuple[Link, JobResult, Stopwatch]](CompileClock(zygote.compiles)) as links:
         while not stop():
             while len(links.owners) < workers and (job := next(waiting, None)) is not None:
                 child = zygote.fork(job.name, memory, **job.request)
-                links.add(child, (child, Result(job), Stopwatch(links.compiling, child.pid, time.monotonic())))
+                links.add(child, (child, JobResult(job), Stopwatch(links.compiling, child.pid, time.monotonic())))
             if not links.owners:
                 return
             for (child, result, _), lines, ended in links.wait(TURN_SECONDS):

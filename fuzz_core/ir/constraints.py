@@ -116,7 +116,7 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-class Said(NamedTuple):
+class ConstraintCheck(NamedTuple):
     """A constraint applied to an argument of a call."""
 
     constraint: Constraint
@@ -137,7 +137,7 @@ class Documentation:
         """Whether a constraint is documented."""
         return bool(self.by_api)
 
-    def said(self, invocation: Invocation) -> Iterator[Said]:
+    def said(self, invocation: Invocation) -> Iterator[ConstraintCheck]:
         """Apply each constraint that covers an argument of the call. For a class, the call is its construction."""
         constraints = self.by_api.get(invocation.api)
         if not constraints:
@@ -147,13 +147,13 @@ class Documentation:
         for constraint in constraints:
             value = given.get(constraint.argument)
             if value is not None and (holds := constraint.holds(value)) is not None:
-                yield Said(constraint, value, holds)
+                yield ConstraintCheck(constraint, value, holds)
 
-    def broken(self, invocation: Invocation) -> Said | None:
+    def broken(self, invocation: Invocation) -> ConstraintCheck | None:
         """The first constraint that the call does not keep to, if any."""
         return next((said for said in self.said(invocation) if not said.holds), None)
 
-    def legal(self, said: Said) -> list[Value]:
+    def legal(self, said: ConstraintCheck) -> list[Value]:
         """Other values for the argument, of the same type, that keep to all that is documented of it."""
         own = [c for c in self.by_api[said.constraint.api] if c.argument == said.constraint.argument]
         made = (_put(said.value, bound, said.constraint) for bound in _candidates(own))

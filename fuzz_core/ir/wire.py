@@ -163,14 +163,14 @@ class Replayed(NamedTuple):
     spoilt: bool = False  # the process is not as it was before
 
 
-class Told(NamedTuple):
+class ModeRun(NamedTuple):
     """An execution: its outcome, and the description of its result if there is one."""
 
     outcome: Outcome
     value: Value | None = None
 
     @classmethod
-    def from_json(cls, data: Any) -> Told:
+    def from_json(cls, data: Any) -> ModeRun:
         """Reads an outcome and an encoded value. Raises CodecError."""
         match data:
             case [outcome, value]:
@@ -179,13 +179,13 @@ class Told(NamedTuple):
         raise CodecError("no outcome with a value")
 
 
-Telling = Mapping[str, Sequence[Told]]
+ModeRuns = Mapping[str, Sequence[ModeRun]]
 
 
 class Executions(NamedTuple):
     """The executions of a test case by mode."""
 
-    told: Mapping[str, tuple[Told, ...]]
+    told: Mapping[str, tuple[ModeRun, ...]]
 
 
 class PackedArray(NamedTuple):

@@ -33,7 +33,7 @@ CALL_SHARE = 0.2  # cases that end with a rule for the whole call
 REDRAW = "Redrawn Contents"
 
 
-class Slot(NamedTuple):
+class ArgumentSlot(NamedTuple):
     """An argument that can be mutated: where its value stands in the row, its name, and its rules."""
 
     place: int
@@ -41,13 +41,13 @@ class Slot(NamedTuple):
     choices: Choices
 
 
-class Plan(NamedTuple):
+class MutationPlan(NamedTuple):
     """The facts that every case of one invocation shares."""
 
     invocation: Invocation
     values: tuple[Value, ...]
-    slots: tuple[Slot, ...]
-    drawn: tuple[Slot, ...]  # the slots that hold tensors whose elements can be redrawn
+    slots: tuple[ArgumentSlot, ...]
+    drawn: tuple[ArgumentSlot, ...]  # the slots that hold tensors whose elements can be redrawn
     tensors: bool  # whether there are any, nested ones too
 
 
@@ -67,7 +67,7 @@ class Algorithm1:
         self._params = params
         self._space = ArgumentSpace({}, (), {}, {}) if "database" in off else space
         self._book = RuleBook(params, off)
-        self._plans: dict[int, Plan] = {}
+        self._plans: dict[int, MutationPlan] = {}
 
     def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0) -> TestCase:
         """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off.
@@ -95,17 +95,17 @@ class Algorithm1:
                 made = self._mutate_arguments(plan, rng, applied, 0, age)
         return TestCase(made, seed, origin, tuple(applied))
 
-    def _compile(self, invocation: Invocation) -> Plan:
+    def _compile(self, invocation: Invocation) -> MutationPlan:
         values = children(invocation)
         names = argument_names(invocation, self._params)
-        slots = [Slot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
+        slots = [ArgumentSlot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
         redraw = self._book.rules.get(REDRAW)
         drawn = [slot for slot in slots if redraw is not None and redraw.domain.applies(values[slot.place])]
         mutable = [slot for slot in slots if any(slot.choices.values())]
         tensors = next(tensors_of(invocation), None) is not None
-        return Plan(invocation, values, tuple(mutable), tuple(drawn), tensors)
+        return MutationPlan(invocation, values, tuple(mutable), tuple(drawn), tensors)
 
-    def _mutate_arguments(self, plan: Plan, rng: Rng, applied: list[str], done: int, age: float) -> Invocation:
+    def _mutate_arguments(self, plan: MutationPlan, rng: Rng, applied: list[str], done: int, age: float) -> Invocation:
         """Mutate numMutation arguments (lines 4 to 18). done: mutations that the whole call already has."""
         slots = plan.slots
         wanted = self._count(len(slots), rng, age) - done if slots else 0
@@ -125,7 +125,7 @@ class Algorithm1:
             self._redraw(plan, values, rng, applied)
         return with_children(plan.invocation, values) if applied else plan.invocation
 
-    def _redraw(self, plan: Plan, values: list[Value], rng: Rng, applied: list[str]) -> None:
+    def _redraw(self, plan: MutationPlan, values: list[Value], rng: Rng, applied: list[str]) -> None:
         """Give new elements to a tensor that no rule has touched: the cheapest way not to repeat a test."""
         slot = plan.drawn[int(rng.random() * len(plan.drawn))]
         value, before = values[slot.place], plan.values[slot.place]
@@ -145,7 +145,9 @@ class Algorithm1:
             count += 1
         return count
 
-    def _mutate_slot(self, plan: Plan, slot: Slot, value: Value, rng: Rng, applied: list[str]) -> Value | None:
+    def _mutate_slot(
+        self, plan: MutationPlan, slot: ArgumentSlot, value: Value, rng: Rng, applied: list[str]
+    ) -> Value | None:
         """Lines 8 to 17 for one argument: its new value, or None where no rule changed it."""
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
         ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)

@@ -35,7 +35,7 @@ class News(NamedTuple):
     test: str | None  # JSON text of the case that joined the corpus for it, or None
 
 
-class Operator(NamedTuple):
+class OperatorRow(NamedTuple):
     """An operator that was dispatched to, with the dtype of its first tensor (`-`: none) and the first api to do so."""
 
     name: str
@@ -204,7 +204,7 @@ class FindingTables(Base):
         rows = self._rows("SELECT bug, MAX(found_at) AS at FROM findings WHERE bug IS NOT NULL GROUP BY bug")
         return {row["bug"]: row["at"] for row in rows}
 
-    def save_news(self, target: str, news: Iterable[News], operators: Iterable[Operator]) -> None:
+    def save_news(self, target: str, news: Iterable[News], operators: Iterable[OperatorRow]) -> None:
         """Adds what is new, in one transaction; what is known stays as it is."""
         with self._transaction():
             told = ((new.api, new.outcome_class, new.test, new.outcome_kind) for new in news)
@@ -216,10 +216,10 @@ class FindingTables(Base):
         rows = self._rows("SELECT api, class, outcome_kind, test FROM news WHERE target = ? ORDER BY id", target)
         return [News(*row.values()) for row in rows]
 
-    def operators(self, target: str) -> list[Operator]:
+    def operators(self, target: str) -> list[OperatorRow]:
         """List the operators that a target's apis have dispatched to, by name and dtype."""
         sql = "SELECT name, dtype, api FROM operators WHERE target = ? ORDER BY name, dtype"
-        return self._records(Operator, sql, target)
+        return self._records(OperatorRow, sql, target)
 
 
 def finding_key(test: TestCase, oracle: str) -> str:

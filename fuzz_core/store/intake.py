@@ -19,7 +19,7 @@ from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.content import PARENTS, TABLES, by_name
-from fuzz_core.store.rowchecks import Refused, cell, check_row, need
+from fuzz_core.store.rowchecks import RefusedRow, cell, check_row, need
 from fuzz_core.store.schema import APPLICATION_ID, KINDS_OF_TEXTS, NEWEST, migrate
 from fuzz_core.store.statefile import NewerError, open_store
 
@@ -248,7 +248,7 @@ class _Copy:
                     need(row[place] in there, f"{names[place]}: refers to nothing")
                 if not row[-1]:
                     check_row(table, cells, dict(zip(names, row, strict=False)))
-            except Refused as reason:
+            except RefusedRow as reason:
                 self._drop(f"{table}: {reason}")
                 return False
             return True

@@ -52,7 +52,7 @@ class Apart(NamedTuple):
     changes: frozenset[int] = frozenset()
 
 
-class Shown(NamedTuple):
+class ShownChange(NamedTuple):
     """A change on record by its number, with what both builds did."""
 
     id: int
@@ -60,9 +60,9 @@ class Shown(NamedTuple):
     after: Outcome
 
 
-def shown_changes(store: Store) -> list[Shown]:
+def shown_changes(store: Store) -> list[ShownChange]:
     """List the changes on record, of all builds."""
-    return store._records(Shown, "SELECT id, before, after FROM changes ORDER BY id")
+    return store._records(ShownChange, "SELECT id, before, after FROM changes ORDER BY id")
 
 
 def part(source: Path, public: Path, private: Path, apart: Apart, clock: Callable[[], datetime] = now) -> bool:

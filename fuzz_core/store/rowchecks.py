@@ -54,12 +54,12 @@ _TARGET = {"devices": list, "notes": list, "summary": str, "since": str, "commit
 _PROBE = {"version": str, "day": str, "commit": str, "reason": str, "made": bool}
 
 
-class Refused(Exception):  # noqa: N818 - named for what became of the row
+class RefusedRow(Exception):  # noqa: N818 - named for what became of the row
     """No store would have written the row; the text names the column and the fault."""
 
 
 def cell(table: str, name: str, kind: str, required: bool) -> Callable[[Any], None]:
-    """The check of a column of this name and type: it raises Refused for what it may not hold."""
+    """The check of a column of this name and type: it raises RefusedRow for a bad value."""
     types, problem = _TYPES[kind]
     wrong = f"{name}: {problem}"
     limit = MAX_COUNT if kind in ("INTEGER", "REAL") else LONG if name in _LONG else NAME if name in _NAMES else SHORT
@@ -74,27 +74,27 @@ def cell(table: str, name: str, kind: str, required: bool) -> Callable[[Any], No
         try:
             if meaning is not None:
                 meaning(value)
-        except Refused as fault:
-            raise Refused(f"{name}: {fault}") from fault
+        except RefusedRow as fault:
+            raise RefusedRow(f"{name}: {fault}") from fault
 
     return check
 
 
 def check_row(table: str, cells: Mapping[str, Callable[[Any], None]], row: Row) -> None:
-    """Raises Refused for a row with a cell that is not sound, or whose cells do not fit each other."""
+    """Raises RefusedRow for a row with a cell that is not sound, or whose cells do not fit each other."""
     try:
         for name, check in cells.items():
             check(row[name])
         if table in _RULES:
             _RULES[table](row)
     except CodecError as fault:
-        raise Refused("describes no value") from fault
+        raise RefusedRow("describes no value") from fault
 
 
 def need(sound: bool, problem: str) -> None:
-    """Raises Refused for what is not sound."""
+    """Raises RefusedRow for a bad value."""
     if not sound:
-        raise Refused(problem)
+        raise RefusedRow(problem)
 
 
 def _no_constant(name: str) -> Any:
@@ -106,11 +106,11 @@ _JSON = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def parsed(body: str) -> Any:
-    """JSON as every reader understands it. Raises Refused: not JSON, `NaN`, nested too deeply, too long an integer."""
+    """Parse JSON as every reader does. Raises RefusedRow: not JSON, `NaN`, nested too deeply, too long an integer."""
     try:
         return _JSON.decode(body)
     except (ValueError, RecursionError) as error:
-        raise Refused("no JSON") from error
+        raise RefusedRow("no JSON") from error
 
 
 def _shallow(body: str) -> Any:
@@ -160,7 +160,7 @@ def _time(value: str) -> None:
             return
     except ValueError:
         pass
-    raise Refused("no time")
+    raise RefusedRow("no time")
 
 
 def _outcome(body: str) -> None:
@@ -213,8 +213,8 @@ _MEANINGS: dict[str, Callable[[Any], object]] = {
 def _json(row: Row, name: str) -> Any:
     try:
         return parsed(row[name])
-    except Refused as fault:
-        raise Refused(f"{name}: {fault}") from fault
+    except RefusedRow as fault:
+        raise RefusedRow(f"{name}: {fault}") from fault
 
 
 def _ended(row: Row, needed: bool) -> None:
@@ -267,7 +267,7 @@ def _finding(row: Row) -> None:
         case [str(oracle), str(kind), str()]:
             check_kind(oracle, kind)
         case _:
-            raise Refused("verdict: none")
+            raise RefusedRow("verdict: none")
     test = _test(row["test"])
     same = (finding_key(test, oracle), text(test.invocation.api)) == (row["key"], row["api"])
     need(same, "key: not that of the test")

@@ -84,7 +84,7 @@ def ensure(
     if spec.kind == "python":
         return _existing(spec, home)
     order = _Order(spec, flavour, home, access)
-    access.told(f"looking for {spec.text}")
+    access.announce(f"looking for {spec.text}")
     if lock is not None:
         build = locked_builds(spec, flavour, lock)[0]
         return _first(order, [replace(build, artifact=same_file(spec, flavour, build.artifact))], ())
@@ -184,15 +184,15 @@ def _make(order: _Order, build: InstallPlan) -> Target:
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
         folder = Path(tempfile.mkdtemp(prefix="env-", dir=home / build.key))
         python = installer.make_environment(folder)
-        told, size = order.access.told, build.artifact.size
-        told(f"downloading {build.artifact.filename}{f', {size / 1e6:.0f} MB' if size else ''}")
+        announce, size = order.access.announce, build.artifact.size
+        announce(f"downloading {build.artifact.filename}{f', {size / 1e6:.0f} MB' if size else ''}")
         with wheels.held(build.artifact, order.access.cache_bytes) as file:
             _refuse_bomb(file, home)
             requirement = f"{build.requirement} @ {file.as_uri()}"
             wanted = [requirement, *library_of(library).companions]
-            told(f"installing {library} {build.version} and what it needs")
+            announce(f"installing {library} {build.version} and what it needs")
             installer.install(python, wanted, build.options, runs_code=file.suffix != ".whl")
-        told(f"importing {library}" + (", which compiles its core: up to 20 minutes" if compiles(library) else ""))
+        announce(f"importing {library}" + (", which compiles its core: up to 20 minutes" if compiles(library) else ""))
         target = _working(order, build, python)
         write_record(home, target)
     except OSError as error:

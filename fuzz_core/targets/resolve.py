@@ -53,7 +53,7 @@ class Access:
     allow_cached: bool = False  # if there is no network, take the newest build that is here
     cache_bytes: int = wheels.BOUND_BYTES  # room for the kept wheels
     # Called with the name of each step that begins, as a user reads it.
-    told: Callable[[str], object] = lambda text: None
+    announce: Callable[[str], object] = lambda text: None
 
 
 DEFAULT_ACCESS = Access()
