@@ -24,8 +24,8 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import Undescribable, UserError
 from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value
 from fuzz_core.store import Store
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import SeedRecord
+from fuzz_core.store.statefile import open_store
 
 LIBRARIES = ("torch.", "tf.")
 _NOT_ARGUMENTS = ("_id", "input_signature", "output_signature")

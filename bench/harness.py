@@ -26,9 +26,9 @@ from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.zygote import environment
 from fuzz_core.ir.errors import NightfuzzError
 from fuzz_core.ir.rng import derive
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import Body, FindingRow, TargetRecord
 from fuzz_core.store.schema import RESULT_TABLES
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 STATE_FILE = "state.db"

@@ -22,7 +22,7 @@ from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.worker.plan import Header, write_plan
 
 WORKING_SECONDS = 0.2

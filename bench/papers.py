@@ -20,7 +20,7 @@ import typer
 from bench.harness import STATE_FILE, Measurement, copy_traces
 from fuzz_core.ir.errors import NightfuzzError
 from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind_of
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 QUICK_SECONDS = 900.0

@@ -19,7 +19,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 PERIOD_SECONDS = 0.1
 PROC = Path("/proc")

@@ -17,8 +17,8 @@ from hypothesis import settings
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.record import list_targets

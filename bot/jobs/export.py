@@ -14,7 +14,7 @@ from fuzz_core.campaign.document import Ran, result_of, run_totals
 from fuzz_core.campaign.partition import split
 from fuzz_core.collect.places import Places
 from fuzz_core.execution.protection import read_protection
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace

@@ -19,8 +19,8 @@ from packaging.version import InvalidVersion, Version
 from fuzz_core.campaign.document import standings_now
 from fuzz_core.cli.errors import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 from fuzz_core.targets.lock import to_json
 from nightfuzz.bot.action.environment import command_environment
 from nightfuzz.bot.jobs.note import PlannedBuild

@@ -16,8 +16,8 @@ from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.campaign.history import Came, came_with
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import Probe
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.commands import CommandHandler, answer

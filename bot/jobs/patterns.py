@@ -38,7 +38,7 @@ def check_patterns(inputs: Inputs, workspace: Path, files: Mapping[str, bytes], 
     # Loaded here: most plans have no pattern, and the plan job's start counts.
     from fuzz_core.campaign.patterns import asked_apis
     from fuzz_core.store.intake import look_over
-    from fuzz_core.store.opening import open_store
+    from fuzz_core.store.statefile import open_store
     from fuzz_core.targets.spec import parse_spec
 
     listed: list[tuple[TargetRecord, list[Api]]] = []

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KNOWN
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.github.errors import RERUN
 from nightfuzz.bot.github.hub import Hub

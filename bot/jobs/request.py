@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.issues.clusters import first_row
 from nightfuzz.bot.issues.filings import CommandRequest

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from fuzz_core.campaign.partition import Split, joined, split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
-from fuzz_core.store.merging import Merged
-from fuzz_core.store.opening import NewerError, open_store
-from fuzz_core.store.parting import thin
+from fuzz_core.store.merge import Merged
+from fuzz_core.store.parts import thin
+from fuzz_core.store.statefile import NewerError, open_store
 from nightfuzz.bot.state import private
 from nightfuzz.bot.state.place import (
     FILINGS,

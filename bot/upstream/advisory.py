@@ -11,7 +11,7 @@ from fuzz_core.cli.output import CommandOutput, Report, Verbatim
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.github.auth import api_address, from_environment
 from nightfuzz.bot.github.errors import UnsureError
 from nightfuzz.bot.github.hub import Hub

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Tensor
 
@@ -57,7 +57,7 @@ def check_size(count: int) -> None:
 
 
 class Arrays:
-    """Maker of arrays with exactly the elements of `fuzz_core.ir.drawing`, row-major, whichever strides are described.
+    """Maker of arrays with exactly the elements of `fuzz_core.ir.elements`, row-major, whichever strides are described.
 
     dtypes: by name, the numpy dtype of an array that becomes a tensor of the library. An array of container `ndarray`
     stays an array, in the storage type of its dtype, whether or not the library has that dtype.

@@ -9,7 +9,7 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Clock, Mode
 from fuzz_core.adapters.quotes import RuledOut, spelled
-from fuzz_core.ir.constraints import Documentation, Said, replaced
+from fuzz_core.ir.constraints import ConstraintCheck, Documentation, replaced
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Invocation, TestCase
@@ -48,7 +48,7 @@ class Documented(Mode):
             raise BuildError(f"{said.constraint.argument} is ignored here")
         raise RuledOut(spelled(said))
 
-    def _ignored(self, test: TestCase, said: Said) -> bool:
+    def _ignored(self, test: TestCase, said: ConstraintCheck) -> bool:
         """Whether all values that are tried instead, which keep to the documentation, give what this one does."""
         others = [value for value in self.documentation.legal(said) if value != said.value][:MAX_TRIED]
         calls = [replaced(test.invocation, said.value, value) for value in others]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fuzz_core.ir.constraints import Said
+from fuzz_core.ir.constraints import ConstraintCheck
 from fuzz_core.ir.tree import fuzz_type
 from fuzz_core.ir.values import Prim, Ref, Seq, Value
 
@@ -22,7 +22,7 @@ class RuledOut(Exception):  # noqa: N818 - what documentation says of a call
     """An argument of the call has a value that the documentation rules out."""
 
 
-def spelled(said: Said) -> str:
+def spelled(said: ConstraintCheck) -> str:
     """`p = ``2.0``, documented: "must be in [0, 1]" (docstring)`."""
     constraint = said.constraint
     return f'{constraint.argument} = `{shown(said.value)}`, documented: "{constraint.text}" ({constraint.source})'

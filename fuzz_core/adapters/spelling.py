@@ -106,7 +106,7 @@ def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
 
 def common(tensor: Tensor) -> str | None:
     """The one element that all are equal to, as source; None where they differ or there are none."""
-    from fuzz_core.ir.drawing import elements
+    from fuzz_core.ir.elements import elements
 
     if tensor.size == 0:
         return None
@@ -148,7 +148,7 @@ def short_number(value: float) -> str:
 
 def whole_range(tensor: Tensor) -> tuple[int, int]:
     """Smallest and largest integer of a uniform draw of an integer or bool tensor, whichever of its ends is lower."""
-    from fuzz_core.ir.drawing import elements
+    from fuzz_core.ir.elements import elements
 
     ends = tensor._replace(shape=(1,), strides=None)
     made = (
@@ -183,7 +183,7 @@ def filled(
     named: the arguments of `zeros` and `ones`, and of the function `empty`. full: those of the function `fill`, with
     `{value}`. told: the expression with `{elements}`.
     """
-    from fuzz_core.ir.drawing import elements
+    from fuzz_core.ir.elements import elements
 
     if not tensor.size:
         return [f"{module}.{empty}({named})"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, isinf, isnan
 from pathlib import Path
 
-from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, TestCase, Value
 

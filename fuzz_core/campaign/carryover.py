@@ -20,9 +20,9 @@ from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import CodecError, UserError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.carrying import Twin
 from fuzz_core.store.records import Body
 from fuzz_core.store.store import Store
+from fuzz_core.store.transfer import Twin
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 _LOOKED_UP = re.compile(r"(?:\.|\bimport\s+)(\w+)")

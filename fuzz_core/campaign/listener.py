@@ -19,7 +19,7 @@ from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.ir.wire import below, decode
 from fuzz_core.oracles.kinds import check_kind
-from fuzz_core.store.findings import News, Operator
+from fuzz_core.store.findings import News, OperatorRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.signature import signature
 from fuzz_core.worker.observers import Corpus, Grown
@@ -194,7 +194,7 @@ class Feedback:
         self.news: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
         self.classes = 0
         self.members: Counter[str] = Counter()
-        self.unsaved: tuple[list[News], list[Operator]] = ([], [])
+        self.unsaved: tuple[list[News], list[OperatorRow]] = ([], [])
         self.saved = session.clock()
         target = session.target.key
         self.operators = {(name, dtype) for name, dtype, _ in session.store.operators(target)}
@@ -238,7 +238,7 @@ class Feedback:
         # One by one: a set difference would walk through all that is known.
         fresh = {(name, dtype) for name, _, dtype in parted if (name, dtype) not in self.operators}
         self.operators |= fresh
-        self.unsaved[1].extend(Operator(name, dtype, api) for name, dtype in sorted(fresh))
+        self.unsaved[1].extend(OperatorRow(name, dtype, api) for name, dtype in sorted(fresh))
         return OPERATOR_REWARD * len(fresh)
 
     def known_to(self, api: str, shown: int) -> Sequence[Grown]:

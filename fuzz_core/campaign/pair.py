@@ -12,7 +12,7 @@ from fuzz_core.execution.replay import Replayer
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.tree import walk
 from fuzz_core.ir.values import Invocation, Prim, Slice, Tensor, TestCase, Value
-from fuzz_core.ir.wire import Telling, Told
+from fuzz_core.ir.wire import ModeRun, ModeRuns
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance
@@ -65,7 +65,7 @@ class Pair:
         """Returns the oracle's verdict on two outcomes."""
         return VERSIONS.judge({BASELINE: before, PLAIN: after}, self.dialect)
 
-    def _is_steady(self, test: TestCase, before: Told, after: Told) -> bool:
+    def _is_steady(self, test: TestCase, before: ModeRun, after: ModeRun) -> bool:
         """Whether either build does the same again, and no call was slow already that now runs into its time-out."""
         for side, told in zip(self.sides, (before, after), strict=True):
             # A compiler that refuses takes its time, which no time-out counts.
@@ -81,7 +81,7 @@ class Pair:
 class BuildDifference:
     """Evidence of two builds whose results differ, see `worker.evidence`."""
 
-    def __init__(self, pair: Pair, case: TestCase, before: Told, after: Told, text: str) -> None:
+    def __init__(self, pair: Pair, case: TestCase, before: ModeRun, after: ModeRun, text: str) -> None:
         self.pair = pair
         self.case = case
         self.before = before
@@ -92,7 +92,7 @@ class BuildDifference:
             self.relation = BUILD_VALUES if text.startswith(NUMBERS) else BUILD_OTHER
 
     @cached_property
-    def again(self) -> list[Sequence[Told]]:
+    def again(self) -> list[Sequence[ModeRun]]:
         """Returns the results of the two builds when the test case is repeated."""
         return [side.tell(self.case, repeats=REPEATS)[PLAIN] for side in self.pair.sides]
 
@@ -126,7 +126,7 @@ class BuildDifference:
         return not _difference(first, second)
 
     @cached_property
-    def precise(self) -> Telling:
+    def precise(self) -> ModeRuns:
         """Returns the target's results in double precision, where the library has such a mode."""
         return self.pair.sides[1].tell(self.case, (PLAIN, DOUBLE, *NUDGED))
 
@@ -163,15 +163,15 @@ def _apart(reference: Value, other: Value | None) -> float:
     return inf if other is None else distance(reference, other)
 
 
-def _first(told: Sequence[Told]) -> Told:
-    return told[0] if told else Told(Outcome("skipped", "no such mode"))
+def _first(told: Sequence[ModeRun]) -> ModeRun:
+    return told[0] if told else ModeRun(Outcome("skipped", "no such mode"))
 
 
 def _kind(outcome: Outcome) -> tuple[str, str]:
     return outcome.kind, outcome.name if outcome.kind == "exception" else ""
 
 
-def _difference(before: Told, after: Told) -> str:
+def _difference(before: ModeRun, after: ModeRun) -> str:
     assert before.value is not None
     assert after.value is not None
     return difference(before.value, after.value)

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from fuzz_core.campaign.history import libraries, review_standings
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import Change
-from fuzz_core.store.merging import Merged, merge
-from fuzz_core.store.opening import now, open_store
-from fuzz_core.store.parting import Apart, Shown, part, shown_changes
+from fuzz_core.store.merge import Merged, merge
+from fuzz_core.store.parts import Apart, ShownChange, part, shown_changes
 from fuzz_core.store.records import BugRow, FindingRow
+from fuzz_core.store.statefile import now, open_store
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import suspected_death, suspicion, withheld
 from fuzz_core.triage.cost import cost
@@ -74,6 +74,6 @@ def _is_suspect(kind: str, outcome: Outcome, bug: BugRow) -> bool:
     return bool(suspicion(kind, seen, bug.test))
 
 
-def is_deadly(change: Change | Shown) -> bool:
+def is_deadly(change: Change | ShownChange) -> bool:
     """Whether one of the two builds may have died of a fault that must not be public."""
     return bool(suspected_death(change.before) or suspected_death(change.after))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from fuzz_core.adapters.dialect import Dialect, dialect_of
-from fuzz_core.store.opening import now
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import now
 from fuzz_core.store.store import Store
 
 GRACE_SECONDS = 5.0

@@ -10,8 +10,8 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import explained, scratch
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over, take_in
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.spacefile import REMEDY, take, unpack
+from fuzz_core.store.statefile import open_store
 
 # Calls that are run again of those that were taken over. All are, where more than this share of them do not hold.
 SAMPLE, LOST_SHARE = 200, 0.05

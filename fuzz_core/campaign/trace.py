@@ -19,7 +19,7 @@ from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import SOURCES, collect, collect_own, collect_shipped
-from fuzz_core.execution.zygote import Job, Result, Zygote, run_jobs
+from fuzz_core.execution.zygote import Job, JobResult, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.constraints import Constraint
@@ -246,7 +246,7 @@ def trace_seeds(
         session.watch.advance(total - report.left, seed=result.job.tag.name, invocations=report.new, failed=failed)
 
 
-def _save(session: Session, result: Result, report: TraceReport) -> None:
+def _save(session: Session, result: JobResult, report: TraceReport) -> None:
     """Puts on record and into the report what a seed brought; garbage counts as described in `reason`."""
     seed: Seed = result.job.tag
     end = SeedEnd()
@@ -274,7 +274,7 @@ def _save(session: Session, result: Result, report: TraceReport) -> None:
     report.tracing_seconds += end.tracing_seconds
 
 
-def _status(result: Result, end: SeedEnd) -> tuple[str, str, str]:
+def _status(result: JobResult, end: SeedEnd) -> tuple[str, str, str]:
     """Status, the kind of the outcome that ended the seed before its end, and the reason."""
     kind, name, said, *_ = result.outcome
     if kind == "timeout":

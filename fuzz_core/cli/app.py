@@ -1,4 +1,6 @@
-"""`nightfuzz`: its commands, each with its words on the command line. What does the work is loaded when it is named."""
+"""The program `nightfuzz`: its commands, each with its words on the command line. A command's code is loaded when the
+command is named.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ COMMANDS = {
             "specs": argument(list[str], "torch==2.13.0, jittor, torch-nightly/cpu, a wheel, python:PATH"),
             "lock": option(Path, "--lock", "JSON file with the files to choose from, as a plan job locks them"),
         },
-        # It needs the network. Only what it imports runs in a container.
+        # This command needs the network. The code that it imports runs in a container.
         contained=False,
         examples=(
             "pull torch==2.13.0",

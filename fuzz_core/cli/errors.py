@@ -63,7 +63,7 @@ def summed_up(faults: Faults) -> list[str]:
 def code_with(faults: Faults, code: int) -> int:
     """Print the faults of nightfuzz's own code in workers, and return the exit code of a command that had `code`.
 
-    What the command has found is on record, so the faults come last.
+    The bugs that the command has found are on record, so the faults come last.
     """
     if not faults.counts:
         return code
@@ -100,7 +100,7 @@ def _code_of(work: Callable[[], int], verbose: bool) -> int:
 
 
 def say(text: str, traced: bool = False) -> None:
-    """Print an error, with its traceback if that is wanted. Nobody hears it where standard error is closed or full."""
+    """Print an error, with its traceback if that is wanted. If standard error is closed or full, the text is lost."""
     trace = f"\n{traceback.format_exc()}" if traced else ""
     with suppress(OSError):
         console = Console(stderr=True, highlight=False)

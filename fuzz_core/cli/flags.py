@@ -21,9 +21,9 @@ FLAGS = {"knowledge_import": "import"}
 
 
 class CommandParameter(NamedTuple):
-    """A word of one command alone, as Typer is told of it. kind: the type of its value."""
+    """An argument or option of one command alone, as Typer sees it."""
 
-    kind: Any
+    kind: Any  # the type of its value
     info: Any
     default: Any = None
 
@@ -35,7 +35,7 @@ def option(kind: Any, flag: str, text: str, default: Any = None, **limits: Any) 
 
 
 def switch(flag: str, text: str) -> CommandParameter:
-    """An option without a value, off as long as nobody gives it."""
+    """An option without a value, off by default."""
     return option(bool, flag, text, False)
 
 
@@ -55,7 +55,7 @@ class CommandLine(NamedTuple):
     # Names of settings that have a flag.
     settings: str = ""
     own: Mapping[str, CommandParameter] = MappingProxyType({})
-    # Help texts and defaults of settings that mean something else to this command.
+    # Help texts and defaults of settings that have another meaning for this command.
     helps: Mapping[str, str] = MappingProxyType({})
     defaults: Mapping[str, str] = MappingProxyType({})
     # Words after `nightfuzz`, as the help shows them.
@@ -65,7 +65,7 @@ class CommandLine(NamedTuple):
 
 
 def register(app: typer.Typer, name: str, command: CommandLine) -> None:
-    """Adds a command, whose parameters are made when somebody names it."""
+    """Adds a command, whose parameters are made when the user names the command."""
 
     class Lazy(TyperCommand):
         """The command, by its help text alone at first."""
@@ -174,7 +174,7 @@ def _flag(name: str, field: FieldInfo) -> str:
 
 
 def _kind(field: FieldInfo) -> Any:
-    """The type that Typer reads. What the settings read themselves from a text is a text."""
+    """The type that Typer reads. A setting that is parsed from a text has the type str."""
     from pydantic import BeforeValidator
 
     if any(isinstance(each, BeforeValidator) for each in field.metadata):
@@ -185,7 +185,7 @@ def _kind(field: FieldInfo) -> Any:
 
 
 def _default(field: FieldInfo, other: str | None) -> str:
-    """The default in words, where there is one to tell of and the description does not."""
+    """The default in words; empty if there is none or the description names it."""
     from fuzz_core.cli.settings import duration
 
     value: Any = field.default if other is None else other

@@ -27,7 +27,7 @@ STARTING = "starting"
 # Cells of a table that are never cut, and the columns of a terminal that is too narrow for any table.
 SHORT = 16
 NARROW = 60
-# Columns of a table in a file or a log, which nobody has made narrower.
+# Columns of a table in a file or a log, which have no width of their own.
 WIDE = 160
 # Variables of machines on which output goes to a log.
 LOGS = ("CI", "GITHUB_ACTIONS")
@@ -81,7 +81,10 @@ class BarProgress:
 class LineProgress:
     """A line per phase, the notes, and never a longer silence than `every` seconds; each line begins with the time.
 
-    clock: monotonic seconds. wall: the time of day. beats: whether a thread speaks while nothing advances.
+    Args:
+        clock: monotonic seconds.
+        wall: the time of day.
+        beats: whether a thread prints while the phase does not advance.
     """
 
     def __init__(
@@ -144,7 +147,7 @@ class LineProgress:
         self.write(f"{self.wall():%H:%M:%S} {text}")
 
     def _far(self) -> str:
-        """How far the phase is, and how long the rest will take, or how long the phase has taken where none knows."""
+        """How far the phase is and how long it will still take; how long it has taken if the end is not known."""
         spent = self.clock() - self.began
         if self.total and 0 < self.done <= self.total:
             left = spent * (self.total - self.done) / self.done
@@ -179,14 +182,11 @@ class Verbatim(str):
 
 
 class Report(NamedTuple):
-    """Result of a command. data: printed as JSON where that is asked for; else the text is printed.
+    """Result of a command."""
 
-    code: the exit code of the process.
-    """
-
-    data: Any = None
+    data: Any = None  # printed as JSON if asked for; otherwise the text is printed
     text: Sequence[str | TextTable] = ()
-    code: int = 0
+    code: int = 0  # the exit code of the process
 
 
 class _Terminal(Console):
@@ -200,8 +200,11 @@ class _Terminal(Console):
 class CommandOutput:
     """Standard output: as wide as its terminal, or as tables need where it is a file or a log.
 
-    With JSON, standard output has the report alone, and everything else goes to standard error.
-    quiet: no progress and no notes. verbose: a line of progress every second.
+    If JSON is asked for, standard output has the report alone, and notes and progress go to standard error.
+
+    Args:
+        quiet: no progress and no notes.
+        verbose: a line of progress every second.
     """
 
     def __init__(self, as_json: bool = False, quiet: bool = False, verbose: bool = False) -> None:
@@ -222,7 +225,7 @@ class CommandOutput:
         return report.code
 
     def show(self, *parts: str | TextTable) -> None:
-        """Prints text and tables for a person; nothing with JSON."""
+        """Print text and tables for a person; with JSON, print no line."""
         if not self.as_json:
             for part in parts:
                 if isinstance(part, TextTable):
@@ -243,7 +246,9 @@ class CommandOutput:
             _write(self.errors if self.as_json else self.console, text)
 
     def watch(self) -> BarProgress | LineProgress:
-        """A display of progress that fits the console: in a job's log nothing is drawn, whatever it says of itself."""
+        """A display of progress that fits the console. In a job's log no bar is drawn, even if the log claims to be a
+        terminal.
+        """
         console = self.errors if self.as_json else self.console
         if self.quiet:
             return LineProgress(lambda text: None)
@@ -277,10 +282,10 @@ def shorten(names: Sequence[str], most: int = 5) -> str:
 
 
 def draw(console: Console, table: TextTable) -> None:
-    """Prints a table without its empty columns: long cells go on below at words, and a word that is too long is cut, a
-    dotted name at its front.
+    """Print a table without its empty columns.
 
-    On a narrow terminal each row is a block of lines.
+    Long cells continue on the next line at a word. A word that is too long is cut, a dotted name at its front. On a
+    narrow terminal each row is a block of lines.
     """
     rows = [[printable(cell) for cell in row] for row in table.rows]
     columns = table.columns
@@ -316,8 +321,10 @@ def _fitted(text: str, width: int) -> str:
 
 
 def _cut(word: str, width: int) -> str:
-    """Returns a word of at most this width; of a dotted name, also of one that is called, and of a test's, the last
-    parts say most.
+    """Return a word of at most this width.
+
+    A dotted name keeps its last parts, which say most. A dotted name that is called and the name of a test
+    are cut in the same way.
     """
     if cell_len(word) <= width:
         return word

@@ -34,7 +34,7 @@ from fuzz_core.execution.docker import (
     reach,
 )
 from fuzz_core.execution.image import find_image, identity
-from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, lent, open_to, outermost, project, version_of
+from fuzz_core.execution.mounts import Interpreter, hidden, interpreter, lent, open_to, outermost, project, version_of
 from fuzz_core.execution.protection import process_protection, write_protection
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import KEPT_VARIABLES
@@ -187,7 +187,7 @@ def _say(output: CommandOutput, lines: Iterable[str]) -> None:
 
 
 def _print_line(line: str, error: bool) -> None:
-    """A line from the container: nothing in it is a command to the terminal or to the log of a job."""
+    """Print a line from the container. No part of it is a command to the terminal or to the log of a job."""
     typer.echo(_LOG_COMMAND.sub("\\g<0>\N{ZERO WIDTH SPACE}", printable(line)), err=error)
 
 
@@ -234,7 +234,7 @@ def _words(value: Any) -> list[str]:
 
 
 def user_of(engine: Engine) -> tuple[int, int]:
-    """Of an engine without root, this user is root inside, and nobody more than this user outside."""
+    """Return the user and group id inside the container. A rootless engine maps root inside to this user outside."""
     if engine.rootless:
         return 0, 0
     return STRANGER if os.geteuid() == 0 else (os.geteuid(), os.getegid())
@@ -249,10 +249,14 @@ def sandbox_of(
     files: Iterable[Path] = (),
     instead: Mapping[str, str] = MappingProxyType({}),
 ) -> Sandbox:
-    """The container for work on these targets. folder: for what is made for it; files: what it reads besides.
+    """The container for work on these targets.
 
-    instead: interpreters whose base is replaced by that under a prefix in the image. Raises UserError where a target
-    cannot be shown to it.
+    Args:
+        folder: holds files that are made for the container.
+        files: further files that the container reads.
+        instead: interpreters whose base is replaced by that under a prefix in the image.
+
+    Raises UserError where a target cannot be shown to it.
     """
     user = user_of(engine)
     for home in (Path(record.python).absolute().parent.parent for record in records):
@@ -278,7 +282,7 @@ def sandbox_of(
         environment={
             **_environment(),
             COMPILED_VARIABLE: str(kept / COMPILED_FOLDER),
-            # Space files are looked for there; nothing can be written to it.
+            # Space files are looked for in this folder, which the container cannot write to.
             CACHE_VARIABLE: str(cache_folder()),
         },
         folder=Path.cwd(),
@@ -322,7 +326,7 @@ def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path)
 
 
 def _environment() -> dict[str, str]:
-    """What workers are given anyway, but for places of this machine; nothing else of the caller's."""
+    """The variables that every worker gets, without places of this machine, and no further ones."""
     names = [name for name in KEPT_VARIABLES if name not in _ELSEWHERE]
     kept = {name: os.environ[name] for name in (*names, ADAPTERS_VARIABLE) if name in os.environ}
     columns = str(shutil.get_terminal_size().columns)
@@ -330,7 +334,7 @@ def _environment() -> dict[str, str]:
 
 
 def _gpus(records: Iterable[TargetRecord]) -> tuple[str, ...] | None:
-    """Where a target sees a CUDA device: those that it may see, all where the environment names none."""
+    """The GPUs to lend if a target sees a CUDA device: those that the environment names, or all."""
     if not any(str(device).startswith("cuda") for record in records for device in record.info.get("devices", ())):
         return None
     return tuple(filter(None, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
@@ -360,11 +364,11 @@ def fit(
 
 
 class ContainerCheck(NamedTuple):
-    """version and prefix of the image's Python; problems: why interpreters do not start."""
+    """The result of a look into the image."""
 
-    version: str
-    prefix: str
-    problems: dict[str, str]
+    version: str  # of the image's Python
+    prefix: str  # of the image's Python
+    problems: dict[str, str]  # by interpreter, the reason why it does not start
 
 
 def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerCheck:

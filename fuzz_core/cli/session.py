@@ -43,26 +43,25 @@ def access_of(settings: Settings) -> Access:
 
 
 def make_target(
-    settings: Settings, spec: str, lock: BuildLock | None = None, told: Callable[[str], object] = lambda text: None
+    settings: Settings, spec: str, lock: BuildLock | None = None, announce: Callable[[str], object] = lambda text: None
 ) -> Target:
-    """Makes a target as the settings say, and where there is a lock of it, as that says. Raises as parse_spec and
-    ensure do.
+    """Make a target by the settings, or by its lock if there is one.
 
-    told: is called with what begins.
+    announce: called with the name of each step that begins. Raises the errors of parse_spec and ensure.
     """
     parsed = parse_spec(spec, settings.library, settings.index)
-    made = ensure(parsed, settings.flavour, access=replace(access_of(settings), told=told), lock=lock)
+    made = ensure(parsed, settings.flavour, access=replace(access_of(settings), announce=announce), lock=lock)
     if (offer := offered(made.key, made.library, made.version)) is not None and kept(offer) is None:
-        told(f"downloading the value space of {offer.key}, {offer.size / 1e6:.0f} MB")
+        announce(f"downloading the value space of {offer.key}, {offer.size / 1e6:.0f} MB")
         try:
             keep(offer)
         except UserError as error:
-            told(f"{error.problem}: the target will be traced")
+            announce(f"{error.problem}: the target will be traced")
     return made
 
 
 def space_of(session: Session, settings: Settings) -> SpaceFile | None:
-    """The space file to take over: that of the settings, or where nothing of the library is traced, the release's."""
+    """The space file to take over: the one of the settings, or the release's if no call of the library is traced."""
     store, target = session.store, session.target
     if settings.space is not None:
         return SpaceFile(settings.space)
@@ -116,7 +115,7 @@ def check_specs(settings: Settings, specs: Sequence[str]) -> None:
     if specs:
         with ExitStack() as stack:
             store = None
-            # A state that is not there, or cannot be read, is told of by the command that opens it.
+            # The command that opens a missing or unreadable state reports the error.
             with suppress(UserError):
                 store = stack.enter_context(read_state(settings))
             _check_specs(settings, store, specs)
@@ -160,7 +159,7 @@ def ready(settings: Settings, record: TargetRecord) -> None:
 
 
 def check_names(settings: Settings) -> None:
-    """Before anything takes time: a misspelt name or path found after the tracing would have wasted it."""
+    """Check names and paths before any slow step: a later error would waste the tracing."""
     for source in settings.source:
         source_of(source)
     for oracle in settings.oracles:
@@ -187,7 +186,7 @@ def check_stop(session: Session) -> None:
 
 
 def trace_phase(session: Session, settings: Settings, own: bool = False, **extra: Any) -> TraceReport:
-    """Traces what is new; of a user's own seeds all, whatever apis are asked for."""
+    """Traces new seeds; from a user's own seeds all calls, whichever apis are asked for."""
     options = trace_options(session, settings, own=own, **extra)
     return trace(session, replace(options, patterns=[], space=None) if own else options)
 
@@ -230,7 +229,7 @@ def sessions_of(settings: Settings, output: CommandOutput) -> Iterator[dict[Libr
 def compared_sessions(session: Session, settings: Settings) -> dict[Library, Session]:
     """The run's own session, and one on a build of each library that it is compared with, in the same store.
 
-    Raises UserError where there is nothing to compare: said before a run begins, and not when its time is over.
+    Raises UserError if there is no second library to compare with: before the run begins, not at the end of its time.
     """
     check_guidance(settings.guidance)
     found = {_known_library(session.target): session}

@@ -34,7 +34,7 @@ def duration(value: float) -> str:
 
 
 def _words(text: object) -> object:
-    """The words of a text with commas between them; anything else as it is."""
+    """The words of a text with commas between them; a value of another type stays as it is."""
     return [each.strip() for each in text.split(",") if each.strip()] if isinstance(text, str) else text
 
 

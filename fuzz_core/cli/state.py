@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 STATE_FILE = "state.db"
@@ -34,7 +34,7 @@ def read_state(settings: Settings) -> Store:
     """The state, to be read alone: no directory is made. Raises UserError where it can't be read."""
     file = settings.state / STATE_FILE
     try:
-        # A missing file is told of by `open_store`.
+        # `open_store` reports a missing file.
         with suppress(FileNotFoundError):
             file.stat()
     except OSError as error:

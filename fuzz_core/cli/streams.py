@@ -1,4 +1,4 @@
-"""Standard output and standard error, whatever their encoding is, and also after their reader has left."""
+"""Standard output and standard error in any encoding, and after their reader has left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def open_output() -> None:
-    """Let both streams take every text, whatever their encoding is."""
+    """Let both streams take every text in any encoding."""
     codecs.register_error(_HANDLER, _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -44,7 +44,7 @@ def close_output() -> bool:
 
 
 def discard_output() -> None:
-    """Send what is printed from now on nowhere: nobody reads standard output any more."""
+    """Discard further output: standard output has no reader any more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -20,7 +20,7 @@ class CommandGroup(TyperGroup):
     """A group of commands that says in plain text what is wrong with a command line."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words after the group's name. Without any word, print the help and end with exit code 2."""
+        """Read the words after the group's name. If there is none, print the help and end with exit code 2."""
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             raise typer.Exit(2)

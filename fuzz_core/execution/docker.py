@@ -1,4 +1,4 @@
-"""A container for untrusted code: no network, nothing of the machine but what it is shown, results as files."""
+"""A container for untrusted code: no network, no files of the machine except the shown ones, results as files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHARED_MEMORY_BYTES = 1 << 30
 TEMPORARY_SHARE = 0.25
 HIDDEN_BYTES = 4096
 GPU = ["gpu", "compute", "utility"]
-# A request to the engine; a build says nothing for minutes.
+# Time for a request to the engine. A build prints no line for minutes.
 ENGINE_SECONDS = 600
 RELAY_SECONDS = 30.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -44,26 +44,21 @@ class NoEngine(UserError):  # noqa: N818 - named for what is wrong
 
 @dataclass(frozen=True)
 class Sandbox:
-    """What a container is given. Paths are absolute, and the same inside as outside.
-
-    kept: the one folder that can be written and stays. shown: can be read. placed: files and folders of the machine
-    that stand in the place of others. hidden: empty, though they lie in something shown. user: `UID:GID`.
-    memory: bytes, the temporary directory included, no swap. processes: threads count as such. cpus: of all where None.
-    gpus: those with these numbers or names, all where empty, none where None.
-    """
+    """The settings of a container. Paths are absolute, and the same inside as outside."""
 
     image: str
-    kept: Path
-    user: str
-    memory: int
-    processes: int
-    shown: tuple[Path, ...] = ()
+    kept: Path  # the writable folder that outlives the container
+    user: str  # `UID:GID`
+    memory: int  # bytes, the temporary directory included, no swap
+    processes: int  # threads count as such
+    shown: tuple[Path, ...] = ()  # can be read
+    # Files and folders of the machine that replace others in the container.
     placed: Mapping[Path, Path] = field(default_factory=dict)
-    hidden: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()  # empty, though they lie in a shown folder
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path("/tmp")
-    cpus: float | None = None
-    gpus: tuple[str, ...] | None = None
+    cpus: float | None = None  # None for all
+    gpus: tuple[str, ...] | None = None  # numbers or names; empty for all, None for none
 
 
 @contextmanager
@@ -95,14 +90,14 @@ def reach() -> Engine:
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine that answers. `info`: what it says of itself."""
+    """An engine that answers."""
 
     client: Any
-    info: Mapping[str, Any]
+    info: Mapping[str, Any]  # its description of itself
 
     @property
     def memory(self) -> int:
-        """All memory of the machine, in bytes."""
+        """The memory of the machine, in bytes."""
         return int(self.info.get("MemTotal", 0))
 
     @property
@@ -133,8 +128,8 @@ class Engine:
     def run(self, sandbox: Sandbox, command: Sequence[str], write: Write) -> int:
         """Runs a command in a container of its own and returns its exit code; signals to this process go there.
 
-        write: gets each line it prints, and whether that was an error. Nothing but `sandbox.kept` outlives it. Raises
-        UserError where the engine refuses, and where the container ran out of memory.
+        write: gets each line it prints, and whether that was an error. The folder `sandbox.kept` alone outlives the
+        container. Raises UserError if the engine refuses, and if the container ran out of memory.
         """
         with explained():
             container = self.client.api.create_container(**_creation(self.client.api, sandbox, command))["Id"]
@@ -173,7 +168,7 @@ def _run(api: Any, container: str, write: Write) -> int:
         heard = 0
         while (event := events.get())[0] != "over":
             heard += 1
-            # It may be over just now.
+            # The container may have just ended.
             with contextlib.suppress(docker.errors.APIError):
                 api.kill(container, event[1] if heard <= _PATIENCE else signal.SIGKILL)
         relaying.join(RELAY_SECONDS)
@@ -199,8 +194,10 @@ def _heard(events: queue.SimpleQueue[tuple[str, int]]) -> Iterator[None]:
 
 
 def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, Any]:
-    """What a container is made of. Seccomp and AppArmor are on by default, and stay so by not being named."""
-    # What libraries compile at run time is loaded from there.
+    """The arguments that create a container. Seccomp and AppArmor are on by default, and stay on as long as they are
+    not named.
+    """
+    # Libraries load the code that they compile at run time from this folder.
     temporary = f"rw,exec,nosuid,nodev,mode=1777,size={math.ceil(sandbox.memory * TEMPORARY_SHARE)}"
     gpus: dict[str, Any] = {"device_ids": list(sandbox.gpus)} if sandbox.gpus else {"count": -1}
     confined = api.create_host_config(
@@ -276,7 +273,7 @@ Write = Callable[[str, bool], object]
 
 
 class _Lines:
-    """One stream: whole lines, and pieces of those that are too long."""
+    """A decoder of one stream: yields whole lines, and pieces of lines that are too long."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self.write = write
@@ -293,9 +290,10 @@ class _Lines:
 
 
 def relay(stream: Iterable[tuple[bytes | None, bytes | None]], write: Write, most: int = ALL) -> None:
-    """Passes on what comes, (standard output, standard error) at a time.
+    """Pass on the chunks of a container's output, (standard output, standard error) at a time.
 
-    Beyond `most` bytes, and where nobody takes it any more, it is only read: else who prints it would wait.
+    After `most` bytes, or an error of `write`, the output is read and dropped: a program whose output is not read would
+    block.
     """
     both = (_Lines(lambda line: write(line, False)), _Lines(lambda line: write(line, True)))
     left = most
@@ -329,7 +327,7 @@ def container_protection(engine: Engine, sandbox: Sandbox) -> tuple[str, ...]:
 
 
 def _limits(info: Mapping[str, Any], sandbox: Sandbox) -> Iterator[str]:
-    """Those that are set; an engine ignores what its kernel cannot do."""
+    """The limits in words. An engine ignores a limit that its kernel lacks."""
     memory = f"at most {sandbox.memory / 2**30:.1f} GiB of memory"
     if not info.get("MemoryLimit"):
         yield "no limit on memory: this kernel has none"

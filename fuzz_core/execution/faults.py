@@ -1,4 +1,4 @@
-"""Faults of nightfuzz's own code in workers. Such a fault ends its process: it is no finding, and it must be said."""
+"""Faults of nightfuzz's own code in workers. A fault ends its process, is no finding, and must be reported."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ def collected_faults(say: Callable[[str], object]) -> Iterator[Faults]:
 
 
 def note_end(outcome: Outcome) -> None:
-    """Tell whoever collects faults how a process has ended."""
+    """Report to the collectors of faults how a process has ended."""
     for faults in _COLLECTING:
         faults.add(outcome)

@@ -1,4 +1,4 @@
-"""Zygotes that threads share, and scripts in forks of one that has imported the library and executed nothing."""
+"""Zygotes that threads share, and scripts in forks of a zygote that has imported the library and executed no test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.execution.zygote import MEMORY_BYTES, Job, Result, Zygote, run_jobs
+from fuzz_core.execution.zygote import MEMORY_BYTES, Job, JobResult, Zygote, run_jobs
 from fuzz_core.ir.errors import CodecError, Interrupted
 from fuzz_core.ir.wire import decode
 from fuzz_core.worker.observers import GARBAGE
@@ -17,14 +17,11 @@ FUZZ, SCRIPT = ROLES = ("fuzz", "script")
 
 
 class ForkEnd(NamedTuple):
-    """How a script ended in a fork.
+    """The end of a script in a fork."""
 
-    status: exit status, negative for a signal; None where its time was over. frames: (function, module) of its native
-    stack, innermost first; None where the stack is not known.
-    """
-
-    status: int | None
+    status: int | None  # exit status, negative for a signal; None if its time was over
     stderr: str = ""
+    # (function, module) of its native stack, innermost first; None if the stack is not known.
     frames: tuple[tuple[str, str], ...] | None = None
 
 
@@ -75,7 +72,7 @@ class Zygotes:
                     self._made[role].close()
 
 
-def _read(result: Result) -> ForkEnd:
+def _read(result: JobResult) -> ForkEnd:
     if result.outcome.kind == "timeout":
         return ForkEnd(None)
     try:

@@ -1,6 +1,6 @@
-"""What the kernel tells of a worker from outside: nothing that runs in it can lie about that.
+"""The kernel's facts about a worker, from outside: code in the worker cannot falsify them.
 
-By it, the processes that are forked before they are needed say what one is like that has run no test.
+A spare process, forked before it is needed, shows what a process looks like that has run no test.
 """
 
 from __future__ import annotations
@@ -28,27 +28,26 @@ _STATUS = re.compile(
     r".*^SigBlk:\s*(\w+)$.*^SigIgn:\s*(\w+)$.*^SigCgt:\s*(\w+)$",
     re.DOTALL | re.MULTILINE,
 )
-# By then a new process has done what the library does first.
+# Seconds after which a new process has done the library's first steps.
 SETTLED_SECONDS = 1.0
-# What the tests of so many apis leave behind is no doing of theirs: so the library is once it has begun to work.
+# If the tests of this many apis leave the same change, the change is the library's normal state and no test's fault.
 NORMAL_APIS = 3
 
 
 class Health(NamedTuple):
-    """threads, descriptors, children: how many. masks: signals blocked, ignored, caught; the file mode mask.
+    """The state of a process, as the kernel shows it."""
 
-    resident: bytes of memory that no file backs. settled: whether it is in its own directory.
-    """
-
-    threads: int
-    descriptors: int
-    children: int
-    masks: str
-    resident: int
-    settled: bool
+    threads: int  # their number
+    descriptors: int  # their number
+    children: int  # their number
+    masks: str  # signals blocked, ignored, caught; the file mode mask
+    resident: int  # bytes of memory that no file backs
+    settled: bool  # whether the process is in its own directory
 
     def changes(self, fresh: Health) -> set[str]:
-        """What a test has left in the process that a fresh one does not have: later tests would see it."""
+        """The changes that tests have left in the process and that a fresh process does not have: later tests would see
+        them.
+        """
         found = {
             "children": self.children > 0,
             "directory": not self.settled,
@@ -78,7 +77,7 @@ def health(pid: int, directory: Path) -> Health | None:
 
 
 class Recruits:
-    """One spare process per pool, and by it what a process looks like that has run no test."""
+    """A spare process per pool, which also shows what a process looks like that has run no test."""
 
     def __init__(self, zygote: Zygote, memory: int) -> None:
         self.zygote = zygote
@@ -91,7 +90,9 @@ class Recruits:
         self.blamed: dict[str, set[str]] = defaultdict(set)
 
     def keep(self) -> None:
-        """Forked while the others work: a fork and what the library does first take longer than most tests."""
+        """Fork the spare process while the workers run: the fork and the library's first steps take longer than most
+        tests.
+        """
         if self.spare is None:
             # Who needs a process at once will say what is wrong.
             with contextlib.suppress(OSError, NoSpace):

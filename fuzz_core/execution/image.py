@@ -38,7 +38,7 @@ STAGE = "sandbox"
 ADDRESSES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
 SHOWN_LINES = 5
 START_SECONDS = 60.0
-# What a worker imports first, as far as it needs libraries of the system.
+# The modules that a worker imports first and that need libraries of the system.
 NEEDED = "import ctypes, json, socket, zlib"
 
 
@@ -113,7 +113,7 @@ def build_image(client: Any, tag: str, arguments: Mapping[str, str], **options: 
 
 
 def addresses(environ: Mapping[str, str]) -> dict[str, str]:
-    """Where pip finds packages. The engine keeps build arguments, so an address with a password is not among them."""
+    """The addresses of pip's indexes. The engine keeps build arguments, so an address with a password is left out."""
     return {name: environ[name] for name in ADDRESSES if "@" not in environ.get(name, "@")}
 
 
@@ -137,7 +137,7 @@ def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:
 
 
 def _problem(python: str) -> str:
-    """The last line that it says where it fails, else nothing."""
+    """The last line of the interpreter's error; empty if it works."""
     try:
         # The working folder may hold a stranger's sources, and an old Python knows no `-P`.
         ran = subprocess.run(

@@ -22,11 +22,12 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.journal import Entry, Journal
 from fuzz_core.worker.limits import children, delayed
 
-# Beyond it nobody can say what a process has done between two looks.
+# Longest gap between two looks, in seconds, in which the state of a process counts as known. A longer gap counts
+# as compiling.
 GLANCE_SECONDS = 0.25
 # A compiler that takes longer for one operator hangs.
 MOST_SECONDS = 300.0
-# Share of its time that a process may have waited for a processor, whatever the kernel says.
+# Share of its time that a process may have waited for a processor, even if the kernel says more.
 MOST_WAITED = 0.9
 _LOCKS = Path("/proc/locks")
 _WAITING = re.compile(r"^\d+: -> \w+ +\w+ +\w+ +(\d+) ", re.MULTILINE)
@@ -37,12 +38,16 @@ MAX_LINE = 8 << 20
 T = TypeVar("T")
 
 
-class Compiling:
+class CompileClock:
     """A process compiles while it has a child (the compiler), or waits for a lock on a file (of the cache).
 
-    Looked at from outside, now and then: what lies between two looks counts as the later one says, and as compiling
-    where they lie far apart. counted: whether the library compiles at all. seconds: by process, over its life so far;
-    before: at the last look but one.
+    The class looks at processes now and then. The time between two looks counts by the later look; if they lie far
+    apart, it counts as compiling.
+
+    Attributes:
+        counted: whether the library compiles at all.
+        seconds: by process, over its life so far.
+        before: at the last look but one.
     """
 
     def __init__(self, counted: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -71,7 +76,7 @@ class Stopwatch:
     So a busy machine makes no time-outs: a process that is ready to run and has to wait loses none of its time.
     """
 
-    def __init__(self, compiling: Compiling, pid: int, began: float) -> None:
+    def __init__(self, compiling: CompileClock, pid: int, began: float) -> None:
         self.compiling = compiling
         self.pid = pid
         self.began = began
@@ -93,7 +98,7 @@ def waited(pid: int, before: float, taken: float) -> float:
 
 
 def waiting() -> set[int]:
-    """The processes that wait for a lock on a file; none where the kernel does not tell."""
+    """The processes that wait for a lock on a file; empty if the kernel does not list locks."""
     with contextlib.suppress(OSError):
         return {int(pid) for pid in _WAITING.findall(_LOCKS.read_text(encoding="ascii", errors="replace"))}
     return set()
@@ -103,8 +108,8 @@ class Output:
     """Standard output and error of one process, written at the end of the file.
 
     A process may print for gigabytes. Its supervisor calls `trim` every few hundredths of a second, which keeps the
-    last words and gives the disk back; in between, the process's limit on file sizes is the bound. Nobody ever reads
-    more than the tail.
+    last words and frees the disk. Between two calls the process's limit on file sizes is the bound. Readers get the
+    tail alone.
     """
 
     def __init__(self, path: Path) -> None:
@@ -120,7 +125,7 @@ class Output:
             os.ftruncate(self.descriptor, 0)
 
     def text(self) -> str:
-        """The last 4,000 bytes, readable whatever they are."""
+        """The last 4,000 bytes as text; broken bytes are replaced."""
         return (self.said + self._tail())[-TAIL_BYTES:].decode("utf-8", "replace")
 
     def _tail(self) -> bytes:
@@ -152,12 +157,9 @@ class Ending(NamedTuple):
 
 @dataclass(eq=False)
 class Link:
-    """A forked process: its pipes (neither end of ours blocks), its journal, what it prints, and its own directory.
+    """A forked process: its pipes (neither end of ours blocks), its journal, its output, and its own directory.
 
-    pid and pidfd (which turns readable at its death) are 0 and -1 until the zygote has told of it. generation: which of
-    the processes that took each other's place as the zygote forks it; they take their children with them.
-    reaper: gives its wait status once it has ended with all that it started. longest: bytes of a line that are kept.
-    buffer: the line that has not come to its end. closed: when its pipe came to an end.
+    pid and pidfd (which turns readable at its death) are 0 and -1 until the zygote has sent them.
     """
 
     to_child: int
@@ -165,13 +167,14 @@ class Link:
     journal: Journal
     output: Output
     directory: Path
+    # The number of the zygote process that forked it. A zygote takes its children with it when it dies.
     generation: int
-    reaper: Callable[[Link], int]
-    longest: int = MAX_LINE
+    reaper: Callable[[Link], int]  # gives the wait status after the end of the process and its descendants
+    longest: int = MAX_LINE  # bytes of a line that are kept
     pid: int = 0
     pidfd: int = -1
-    buffer: bytearray = field(default_factory=bytearray)
-    closed: float | None = None
+    buffer: bytearray = field(default_factory=bytearray)  # the line that is not complete yet
+    closed: float | None = None  # when its pipe came to an end
 
     def send(self, message: dict[str, Any], seconds: float) -> None:
         """Writes as long as the process reads (a test may have stopped it): what it misses, it does not answer.
@@ -189,7 +192,7 @@ class Link:
     def receive(self) -> list[bytes]:
         """The lines that have come to their end, without waiting; of a line that is too long, the end is dropped.
 
-        One call takes all that a pipe holds.
+        A call takes the whole content of the pipe.
         """
         if self.closed is not None:
             return []
@@ -220,15 +223,15 @@ class Link:
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
     def reap(self) -> Ending:
-        """How the process ended. One that goes on for longer than a second is killed."""
+        """How the process ended. A process that goes on for longer than a second is killed."""
         status = self.reaper(self)
-        # Only now does the journal stand still: a library that closed the pipe has told of its end too early.
+        # The journal changes until the process has ended: a library that closed the pipe may go on writing.
         ending = Ending(status, self.output.text(), self.journal.read(), self.receive())
         note_end(ending.outcome)
         return ending
 
     def close(self) -> None:
-        """Closes our ends and removes what the process left on disk. Only after `reap`."""
+        """Closes our ends and removes the process's files. Call `reap` first."""
         for descriptor in (self.to_child, self.from_child, self.pidfd):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -236,7 +239,7 @@ class Link:
         remove(self.directory)
 
     def discard(self) -> Ending:
-        """Ends the process, whatever it is at, and closes the link."""
+        """Ends the process in any state, and closes the link."""
         self.kill()
         ending = self.reap()
         self.close()
@@ -246,7 +249,7 @@ class Link:
 class Links(Generic[T]):
     """Links that are waited for together, each with its owner; `compiling` counts the seconds that they compile."""
 
-    def __init__(self, compiling: Compiling) -> None:
+    def __init__(self, compiling: CompileClock) -> None:
         self.compiling = compiling
         self.owners: dict[Link, T] = {}
         self.selector = selectors.DefaultSelector()
@@ -271,7 +274,7 @@ class Links(Generic[T]):
                 self.selector.unregister(descriptor)
 
     def wait(self, seconds: float) -> Iterator[tuple[T, list[bytes], bool]]:
-        """Yields, of each link on which something has happened: its owner, lines sent, whether its process has ended.
+        """For each link with an event, yields its owner, the lines sent, and whether its process has ended.
 
         A process that the ended one has started may hold the pipe open, and go on writing.
         """
@@ -281,7 +284,7 @@ class Links(Generic[T]):
             link.output.trim()
         for key, _ in events:
             link = key.data
-            # It may have been dropped over another's event.
+            # The event of another link may have dropped this link.
             if link not in self.owners:
                 continue
             if key.fd == link.pidfd:
@@ -289,7 +292,7 @@ class Links(Generic[T]):
                 continue
             lines = link.receive()
             if link.closed is not None:
-                # It is about to end, or a library has closed what is not its own: which, its end will tell.
+                # The process is about to end, or a library has closed the pipe. Its end decides between the two.
                 self.selector.unregister(link.from_child)
             yield self.owners[link], lines, False
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from fuzz_core.execution.health import Recruits, health
-from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
+from fuzz_core.execution.link import CompileClock, Link, Links, Stopwatch
 from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.zygote import Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
@@ -47,14 +47,7 @@ MOST_PROCESSES = 64
 
 @dataclass
 class Lease:
-    """A range of an api's tests for one worker; `log` asks for every outcome (validation).
-
-    timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
-    far, in order, each with its test in the corpus, only ever added to; a process is told each item once. shown: how
-    many items the worker knows during this lease.
-    died_in: the mode in which its worker died, if not in the first; not to be trusted. tries: how often a worker was
-    killed from outside in which test.
-    """
+    """A range of an api's tests for one worker; `log` asks for every outcome (validation)."""
 
     number: int
     api: str
@@ -62,28 +55,30 @@ class Lease:
     last: int
     until: float | None = None
     log: bool = False
-    timeout: float | None = None
+    timeout: float | None = None  # seconds per test, the pool's own where None
+    # The outcome classes that the api's tests have shown so far, in order, each with its test in the corpus. The list
+    # only grows, and a process gets each item once.
     news: Mapping[str, str | None] = field(default_factory=dict)
-    shown: int = 0
-    died_in: str = ""
-    tries: Counter[int] = field(default_factory=Counter)
+    shown: int = 0  # how many items the worker knows during this lease
+    died_in: str = ""  # the mode in which its worker died, if not in the first; untrusted
+    tries: Counter[int] = field(default_factory=Counter)  # how often a worker was killed from outside, by test
 
-    def message(self, told: int = 0) -> dict[str, Any]:
-        """What a worker is told that knows the first `told` items of the news; sets `shown`."""
+    def message(self, known: int = 0) -> dict[str, Any]:
+        """The message to a worker that knows the first `known` outcome classes; sets `shown`."""
         fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
         fresh, left = [], MAX_NEWS
-        for item in islice(self.news.items(), told, None):
+        for item in islice(self.news.items(), known, None):
             # As many as fit: a worker that does not read must not block the controller.
             left -= len(json.dumps(item)) + 2
             if left < 0:
                 break
             fresh.append(item)
-        self.shown = told + len(fresh)
+        self.shown = known + len(fresh)
         return {**fields, "until": self.until, "log": self.log, "news": fresh}
 
 
 class Listener(Protocol):
-    """What the campaign does with the pool's news. Called on the controller's only thread."""
+    """The campaign's reactions to the pool's events. Called on the controller's only thread."""
 
     def next_lease(self) -> Lease | None:
         """More work, or None when there is none (now: asked again after other workers are done)."""
@@ -97,38 +92,34 @@ class Listener(Protocol):
 
 @dataclass
 class Limits:
-    """timeout: seconds per test. memory: bytes per worker beyond the imported library. disk: bytes in its directory.
+    """The limits of a worker.
 
-    A gigabyte is far more than a test below the element cap needs, and little enough that most calls asked for gigantic
-    results fail soon: with three, time-outs took two thirds of a TensorFlow run.
+    A gigabyte is far more than a test below the element cap needs. A call that asks for a gigantic result fails soon.
+    When the limit was three gigabytes, time-outs took two thirds of a TensorFlow run.
     """
 
-    timeout: float = 3.0
-    memory: int = 1 << 30
-    disk: int = 256 << 20
+    timeout: float = 3.0  # seconds per test
+    memory: int = 1 << 30  # bytes per worker beyond the imported library
+    disk: int = 256 << 20  # bytes in its directory
 
 
 @dataclass
-class Slot:
-    """One worker's place: its process and the lease it works on.
-
-    spent: the process is not to be used again. since: when it got the lease. resident: bytes of its memory at first.
-    told: how many news of an api it knows. watch: of the test that it is in.
-    """
+class WorkerSlot:
+    """A worker's place in the pool: its process and the lease it works on."""
 
     child: Link | None = None
     lease: Lease | None = None
     tests: int = 0
-    spent: bool = False
-    since: float = 0.0
-    resident: int = 0
-    told: Counter[str] = field(default_factory=Counter)
-    watch: Stopwatch | None = None
+    spent: bool = False  # the process is not to be used again
+    since: float = 0.0  # when it got the lease
+    resident: int = 0  # bytes of its memory at first
+    known: Counter[str] = field(default_factory=Counter)  # how many outcome classes of an api it knows
+    watch: Stopwatch | None = None  # of the test that it is in
 
-    def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
-        """A time-out where the worker is in one test for longer than its limit, or silent without being in any.
+    def overtime(self, now: float, limit: float, compiling: CompileClock) -> Outcome | None:
+        """A time-out if the worker is in one test for longer than its limit, or silent between tests.
 
-        limit: seconds for tests of leases that have no limit of their own. What it compiles does not count.
+        limit: seconds for tests of leases that have no limit of their own. Time spent compiling does not count.
         """
         if self.child is None or self.lease is None:
             return None
@@ -157,9 +148,9 @@ class Pool:
         self.zygote = zygote
         self.listener: Listener
         self.limits = limits
-        self.slots = [Slot() for _ in range(workers)]
+        self.slots = [WorkerSlot() for _ in range(workers)]
         self.recruits = Recruits(zygote, limits.memory)
-        self.links = Links[Slot](Compiling(zygote.compiles))
+        self.links = Links[WorkerSlot](CompileClock(zygote.compiles))
         self.deaths = 0
         self.restarts = 0
         self.futile = 0.0
@@ -200,32 +191,32 @@ class Pool:
             self.recruits.close()
             self.links.close()
 
-    def _free(self, width: int) -> list[Slot]:
+    def _free(self, width: int) -> list[WorkerSlot]:
         """Slots for further leases, so that no more than `width` are under way."""
         free = [slot for slot in self.slots if slot.lease is None]
         return free[: max(width - (len(self.slots) - len(free)), 0)]
 
-    def _hand(self, slot: Slot, lease: Lease, rest: Lease) -> None:
-        """Gives a slot a lease, or the rest of it that a worker who was killed had not come to."""
+    def _hand(self, slot: WorkerSlot, lease: Lease, rest: Lease) -> None:
+        """Give a slot a lease, or the part of it that a killed worker had not reached."""
         slot.lease = lease
         if slot.child is not None and slot.spent:
             self.links.bury(slot.child)
             slot.child = None
         if slot.child is None:
             slot.child = child = self._fresh(slot)
-            slot.tests, slot.spent, slot.told = 0, False, Counter()
+            slot.tests, slot.spent, slot.known = 0, False, Counter()
             seen = health(child.pid, child.directory)
             slot.resident = seen.resident if seen else 0
             self.restarts += 1
             self.links.add(child, slot)
         slot.since = time.monotonic()
-        message = rest.message(slot.told[lease.api])
-        lease.shown = slot.told[lease.api] = rest.shown
-        # A worker that is gone already does not read it: its end will tell.
+        message = rest.message(slot.known[lease.api])
+        lease.shown = slot.known[lease.api] = rest.shown
+        # A worker that is already dead does not read the lease. Its end is handled below.
         with contextlib.suppress(OSError):
             slot.child.send(message, self.limits.timeout)
 
-    def _fresh(self, slot: Slot) -> Link:
+    def _fresh(self, slot: WorkerSlot) -> Link:
         """A new process; where the disk is full, workers that have filled it make room."""
         try:
             return self.recruits.take()
@@ -237,10 +228,10 @@ class Pool:
                 self._bury(each, Outcome("oom", "disk", "no space left"))
             return self.recruits.take()
 
-    def _litters(self, slot: Slot) -> bool:
+    def _litters(self, slot: WorkerSlot) -> bool:
         return slot.child is not None and usage(slot.child.directory, LITTER_BYTES) >= LITTER_BYTES
 
-    def _take(self, slot: Slot, line: bytes) -> None:
+    def _take(self, slot: WorkerSlot, line: bytes) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
         message = parse(line)
         if slot.lease is None or message is None:
@@ -255,8 +246,8 @@ class Pool:
             # A test changed the library's global state: what came after it in this process would not replay.
             slot.spent = message.get("retire") is True or slot.tests >= MOST_TESTS or changed
 
-    def _has_changed(self, slot: Slot, api: str) -> bool:
-        """Whether a lease has left something behind that the next would meet."""
+    def _has_changed(self, slot: WorkerSlot, api: str) -> bool:
+        """Whether a lease has left a change behind that the next lease would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
         if seen is None or seen.resident - slot.resident > GROWN_BYTES or self._litters(slot):
@@ -276,7 +267,7 @@ class Pool:
             if outcome is not None:
                 self._bury(slot, outcome)
             elif slot.child.closed is not None and now - slot.child.closed > CLOSED_SECONDS:
-                # While this process was busy elsewhere, it may have ended.
+                # The worker may have ended while this process did other work.
                 ended = select.select([slot.child.pidfd], [], [], 0)[0]
                 self._bury(slot, None if ended else Outcome("exit", "closed its pipe"))
 
@@ -289,12 +280,12 @@ class Pool:
             return Outcome("oom", "disk", f"more than {self.limits.disk} bytes of files")
         return None
 
-    def _bury(self, slot: Slot, outcome: Outcome | None) -> None:
-        """Takes a dead or hanging worker out, and tells in which test of the lease it was."""
+    def _bury(self, slot: WorkerSlot, outcome: Outcome | None) -> None:
+        """Take a dead or hanging worker out, and report the test of the lease that it was in."""
         child = slot.child
         assert child is not None
         ending = self.links.bury(child)
-        # What a killed worker had already sent may be a finding.
+        # A killed worker may have sent a finding before.
         for line in ending.lines:
             self._take(slot, line)
         slot.child = None
@@ -305,13 +296,13 @@ class Pool:
         index = entry.test if began else lease.first
         seen = outcome or ending.outcome
         killed = seen.name == KILLED
-        # Workers that die one after the other before their first test will never work: that is no finding. Those that
-        # were killed from outside may, once whoever does it lets them.
+        # Workers that die one after the other before their first test will never work, and their deaths are no finding.
+        # Workers that were killed from outside may work later, so they weigh less.
         self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if killed else 1.0)
         if self.futile > FUTILE_STARTS:
             raise ZygoteError(f"workers end before their first test: {seen.kind} {seen.name}\n{seen.text}")
         if outcome is None and (killed or not began):
-            # It says nothing about its test, which is run once more.
+            # A kill from outside is no result of the test, so the test runs once more.
             lease.tries[index] += 1
             if lease.tries[index] < TRIES:
                 self._hand(slot, lease, replace(lease, first=index))

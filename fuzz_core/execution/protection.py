@@ -1,4 +1,4 @@
-"""What stands between the code under test and the machine, in words, kept with the state for the report of a run."""
+"""The protection between the code under test and the machine, in words, kept with the state for the report of a run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def write_protection(state: Path, lines: Sequence[str]) -> None:
 
 
 def read_protection(state: Path) -> tuple[str, ...]:
-    """What was on in the last run on this state."""
+    """The protection during the last run on this state."""
     try:
         text = state.joinpath(FILE).read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""One given test case or program at a time: a worker that is kept until one kills it, and what that leaves behind."""
+"""A worker that runs one given test case or program at a time until one kills it, and the traces of its death."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from fuzz_core.adapters import quotes
 from fuzz_core.adapters.dialect import DOUBLE, LIBRARIES, REDZONE, Dialect, dialect_of
-from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
+from fuzz_core.execution.link import CompileClock, Link, Links, Stopwatch
 from fuzz_core.execution.zygote import MEMORY_BYTES, Zygote
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.ir.wire import Executions, PackedArray, ProgramResults, Replayed, Telling, Told, answer, decode
+from fuzz_core.ir.wire import Executions, ModeRun, ModeRuns, PackedArray, ProgramResults, Replayed, answer, decode
 from fuzz_core.modelgen.gandalf.scripts import SAID
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
@@ -48,13 +48,13 @@ POLL_SECONDS = 0.005
 MOST_STACK_BYTES = 1 << 16
 # Modes of a program.
 COMPILED, TRAINING, DOUBLED = "compiled", "training", DOUBLE
-# What has to be asked for, since it costs further executions.
+# Modes that run only on request, since they cost further executions.
 DEEP = (COMPILED, TRAINING, DOUBLED)
 ORACLES = {PROGRAM: "crash", TRAINING: "differential", DOUBLED: "nonfinite", quotes.MODE: "bounds"}
 # The first words of the assertion that ends a program which should have been refused before.
 ACCEPTED = "documentation rules this out"
-# So many times the default tolerance, or what a change of the input by a few roundings makes of the result: each layer
-# rounds in its own way when it is compiled.
+# Factor on the default tolerance, or on the effect of a few roundings of the input: each compiled layer rounds in its
+# own way.
 FURTHER = 100.0
 # Between these exponentials neither overflow nor vanish in single precision, and neither do squares.
 SMALL, LARGE = 1e-6, 40.0
@@ -65,22 +65,20 @@ _FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$
 
 @dataclass(eq=False)
 class Replayer:
-    """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes.
-
-    left: what the last process that ended had written down: in which block of a program it was, and where in Python.
-    """
+    """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes."""
 
     zygote: Zygote
     timeout: float
     memory: int = MEMORY_BYTES
     child: Link | None = None
     numbers: int = 0
+    # Notes of the last process that ended: the block of the program, and the Python stack.
     left: tuple[Entry, Stack] | None = None
 
     def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False, mode: str = "") -> Replayed:
-        """Executes a test case; `fresh` in a process that has run nothing else, `weigh` looks for a leak too.
+        """Executes a test case; `fresh` in a process that has run no other test, `weigh` looks for a leak too.
 
-        mode: of a program, what is looked at beside what it does, see `shown`; of a call, whether it is REDZONE.
+        mode: for a program, the mode to check beside its plain run, see `shown`; for a call, whether it is REDZONE.
         """
         if test.program:
             return self._whole(test, fresh, mode)
@@ -90,7 +88,7 @@ class Replayer:
 
     def _whole(self, test: TestCase, fresh: bool, mode: str) -> Replayed:
         compared, dialect = mode in DEEP, dialect_of(self.zygote.library)
-        # What is compiled together while it trains is not what is asked, and takes long.
+        # Compiling a whole training step is not the question here, and takes long.
         settled = compared and dialect.lazy
         ran = self.program(test.program, seed=test.seed, settled=settled, compared=compared, fresh=fresh)
         double = None
@@ -98,14 +96,14 @@ class Replayer:
             double = self.program(test.program, seed=test.seed, doubled=True)
         return Replayed(ran.outcome, verdicts_on(ran, dialect, double), ran.spoilt)
 
-    def tell(self, test: TestCase, modes: Sequence[str] = ("cpu",), repeats: int = 1, fresh: bool = False) -> Telling:
-        """What each mode comes to, `repeats` times with other seeds and other garbage in memory.
+    def tell(self, test: TestCase, modes: Sequence[str] = ("cpu",), repeats: int = 1, fresh: bool = False) -> ModeRuns:
+        """Execute each mode `repeats` times, with other seeds and other garbage in memory, and return the results.
 
-        A mode that does not apply has no entries; where the process dies, its death is what the first mode came to.
+        A mode that does not apply has no entries; where the process dies, its death is the result of the first mode.
         """
         request = {"test": encode_test(test), "tell": list(modes), "repeats": repeats}
         told = self._asked(request, partial(decode, Executions), fresh)
-        return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told.told
+        return {modes[0]: [ModeRun(told)]} if isinstance(told, Outcome) else told.told
 
     def results(self, source: str) -> Results | Outcome:
         """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
@@ -123,7 +121,7 @@ class Replayer:
         compared: bool = False,
         fresh: bool = False,
     ) -> Ran:
-        """What a model program comes to, see `Asked`; where its process dies, line and block are what it had noted."""
+        """Run a model program, see `Asked`. If its process dies, line and block are the last ones that it noted."""
         request = {"program": Asked(source, data, seed, settled, doubled, compared)._asdict()}
         ran = self._asked(request, _ran, fresh)
         if isinstance(ran, Ran) and ran.disturbed:
@@ -135,7 +133,7 @@ class Replayer:
             known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
             inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
             ran = Ran(ran, stack.line, inside, phase, "", stack.frames, spoilt=True)
-        # What ends too early may end in the line behind the last.
+        # A program that ends too early may end in the line behind the last.
         return ran if ran.line <= source.count("\n") + 2 else ran._replace(line=0)
 
     def _asked(self, request: dict[str, Any], read: Callable[[dict[str, Any]], T], fresh: bool) -> T | Outcome:
@@ -150,7 +148,7 @@ class Replayer:
             self.child.send({"lease": self.numbers, **request}, self.timeout)
         except OSError:
             return self._died(None)
-        child, links, over = self.child, Links[None](Compiling(self.zygote.compiles)), False
+        child, links, over = self.child, Links[None](CompileClock(self.zygote.compiles)), False
         with contextlib.closing(links.selector):
             links.add(child, None)
             watch = Stopwatch(links.compiling, child.pid, time.monotonic())
@@ -188,18 +186,18 @@ def _ran(message: dict[str, Any]) -> Ran:
     return Ran.from_json(message.get("ran"))
 
 
-class Answer(NamedTuple):
-    """Arrays by node, or how the program ended instead. spoilt: the process is not to be used again."""
+class ProgramAnswer(NamedTuple):
+    """Arrays by node, or the end of the program instead."""
 
     came: Results | Outcome
-    spoilt: bool = False
+    spoilt: bool = False  # the process is not to be used again
 
 
-def read_results(message: dict[str, Any]) -> Answer:
+def read_results(message: dict[str, Any]) -> ProgramAnswer:
     """Reads a worker's answer. Raises CodecError or ValueError where it is none."""
     told = decode(ProgramResults, message)
     came = {node: _unpacked(packed) for node, packed in list(told.results.items())[:MOST_NODES]}
-    return Answer(came if told.came.kind == "ok" else told.came, told.spoilt)
+    return ProgramAnswer(came if told.came.kind == "ok" else told.came, told.spoilt)
 
 
 def _unpacked(packed: PackedArray) -> Array:
@@ -228,7 +226,7 @@ def asked(child: Link) -> None:
 
 
 def stack_of(child: Link) -> Stack:
-    """The stack that a process has left in its folder. Raises nothing: the file is untrusted code's."""
+    """The stack that a process has left in its folder. A broken file raises no error: it comes from untrusted code."""
     frames: list[str] = []
     for file, line, name in _FRAME.findall(_written(child).decode("utf-8", "replace")):
         if file == FILE:
@@ -250,10 +248,10 @@ def _written(child: Link) -> bytes:
 
 
 def verdicts_on(ran: Ran, dialect: Dialect, double: Ran | None = None) -> tuple[tuple[Verdict, Outcome], ...]:
-    """Every verdict on a program that is not clean, with its evidence. That it has crashed is for others to see."""
+    """Every verdict on a program that is not clean, with its evidence. The caller handles a crash."""
     found = []
     for mode, seen in shown(ran, double).items():
-        # Of what a compiler refuses, internal errors are told alone: no compiler takes everything.
+        # If a compiler refuses a program, only an internal error is reported: no compiler takes every program.
         refused = mode == COMPILED and seen.kind == "exception"
         verdict = oracle_of("crash" if refused else ORACLES.get(mode, "differential")).judge({mode: seen}, dialect)
         found += [] if verdict.clean else [(verdict, seen)]
@@ -261,7 +259,7 @@ def verdicts_on(ran: Ran, dialect: Dialect, double: Ran | None = None) -> tuple[
 
 
 def shown(ran: Ran, double: Ran | None = None) -> Mapping[str, Outcome]:
-    """By mode, what a program shows there; `double` is the same in double precision."""
+    """The outcome of a program by mode; `double` is the same program in double precision."""
     if ran.unexplained:
         return {PROGRAM: ran.outcome._replace(frames=tuple(_PACKAGES.sub("", each) for each in ran.frames[:INNERMOST]))}
     found = {}
@@ -291,9 +289,9 @@ def is_lost(ran: Ran) -> bool:
 
 
 def is_overflow(ran: Ran, double: Ran) -> bool:
-    """Whether a layer alone, in single precision alone, loses numbers that there is room for.
+    """Whether a layer, in single precision alone, overflows although its result has room in the type.
 
-    Elsewhere it may be the program's own doing, and so are weights that explode.
+    An overflow in another place may be the program's own, and so may weights that explode.
     """
     kept = double.outcome.kind == "ok" and len(double.losses) >= len(ran.losses) and all(map(isfinite, double.losses))
     least, most = double.scales

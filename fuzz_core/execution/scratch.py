@@ -60,7 +60,7 @@ def scratch() -> Iterator[Path]:
 def sweep() -> int:
     """Removes the folders of controllers that were killed, and returns how many there were.
 
-    A folder is in use as long as somebody holds its lock, so that two runs at once leave each other's alone.
+    A folder is in use as long as a process holds its lock, so two runs at once leave each other's folder alone.
     """
     found = 0
     for folder in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
@@ -97,9 +97,9 @@ def remove(folder: Path) -> None:
 
 
 def _open_up(folder: Path, function: Callable[..., object], path: str, error: object) -> None:
-    """A directory that lets nobody in may be a process's joke: it is opened, and what was tried is tried again.
+    """Open a directory that a process has closed, and try the failed removal again.
 
-    What holds the folder belongs to others, so that its mode is not ours to change.
+    The folder around this directory belongs to other users, so its mode stays.
     """
     with suppress(OSError):
         for each in (Path(path).parent, Path(path)):

@@ -23,7 +23,7 @@ from platformdirs import user_cache_path
 import fuzz_core
 from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.adapters.dialect import compiled_folders, dialect_of, surroundings
-from fuzz_core.execution.link import Compiling, Ending, Link, Links, Output, Stopwatch
+from fuzz_core.execution.link import CompileClock, Ending, Link, Links, Output, Stopwatch
 from fuzz_core.execution.scratch import Scratch, explained
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.outcome import Outcome
@@ -34,7 +34,7 @@ from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import ORDERLY
 
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ", "KERAS_BACKEND")
-# Workers run beside each other, and their logs are read by nobody. A bug's script has the library's own defaults.
+# Workers run beside each other, and their logs are not read. A bug's script has the library's own defaults.
 WORKER_VARIABLES = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "1"}
 SCRIPT_VARIABLES = {"TF_CPP_MIN_LOG_LEVEL": "0"}
 START_SECONDS = 180.0
@@ -42,14 +42,14 @@ ANSWER_SECONDS = 30.0
 END_SECONDS = 10.0
 # The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
 MESSAGE_BYTES = 100_000
-# Of a process that does one job, or runs what it is given: bytes beyond the imported library.
+# Bytes beyond the imported library, for a process that does one job or runs given tests.
 MEMORY_BYTES = 4 << 30
 MAX_LINES = 200_000
 TURN_SECONDS = 0.05
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What foreign code gets to see: no tokens, no user's home, one thread, a fixed hash seed."""
+    """The environment variables of untrusted code: no tokens, no user's home, one thread, a fixed hash seed."""
     kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     outside = os.environ.get(ADAPTERS_VARIABLE, "")
     fixed = {
@@ -258,9 +258,10 @@ class Zygote:
             self.ordered.popleft().close()
 
     def reap(self, child: Link, seconds: float = 1.0) -> int:
-        """The wait status of a child that has ended or is to be ended; whatever it had started is gone then.
+        """Return the wait status of a child that has ended or is to be ended; its descendants are then gone.
 
-        With the zygote gone (a library may kill its parent) nobody knows it: the child is killed and counts as that.
+        If the zygote is gone (a library may kill its parent), the status is unknown: the child is killed, and SIGKILL
+        is its status.
         """
         request = {"reap": child.pid, "seconds": seconds}
         with self.lock:
@@ -302,7 +303,7 @@ class Zygote:
 
 @dataclass
 class Job:
-    """What a process is to do, and the seconds it may take. `tag` is the caller's."""
+    """A task for one process, with its time limit in seconds. `tag` is the caller's."""
 
     name: str
     request: dict[str, Any]
@@ -311,7 +312,7 @@ class Job:
 
 
 @dataclass
-class Result:
+class JobResult:
     """The messages a process sent, in order, and how it ended (`exit` with name 0 is the good end)."""
 
     job: Job
@@ -333,7 +334,7 @@ class Result:
             else:
                 self.garbage += 1
 
-    def end(self, ending: Ending, late: bool = False) -> Result:
+    def end(self, ending: Ending, late: bool = False) -> JobResult:
         """The whole, with what came last; `late`: it was ended for taking too long."""
         self.take(ending.lines)
         self.outcome = Outcome("timeout", f"{self.job.seconds:g} s") if late else ending.outcome
@@ -346,14 +347,16 @@ def run_jobs(
     workers: int = 1,
     memory: int = MEMORY_BYTES,
     stop: Callable[[], bool] = lambda: False,
-) -> Iterator[Result]:
-    """Runs jobs, `workers` at a time, and yields each result as its process ends. After `stop`, the rest is dropped."""
+) -> Iterator[JobResult]:
+    """Runs jobs, `workers` at a time, and yields each result as its process ends. After `stop`, the waiting jobs are
+    dropped.
+    """
     waiting = iter(jobs)
-    with Links[tuple[Link, Result, Stopwatch]](Compiling(zygote.compiles)) as links:
+    with Links[tuple[Link, JobResult, Stopwatch]](CompileClock(zygote.compiles)) as links:
         while not stop():
             while len(links.owners) < workers and (job := next(waiting, None)) is not None:
                 child = zygote.fork(job.name, memory, **job.request)
-                links.add(child, (child, Result(job), Stopwatch(links.compiling, child.pid, time.monotonic())))
+                links.add(child, (child, JobResult(job), Stopwatch(links.compiling, child.pid, time.monotonic())))
             if not links.owners:
                 return
             for (child, result, _), lines, ended in links.wait(TURN_SECONDS):

@@ -26,23 +26,18 @@ _SOME = re.compile(r"some\s+argument(?:s|\s+values)\s+are\s+deprecated:\s*`\(([^
 
 
 class Api(NamedTuple):
-    """A public callable.
-
-    kind: function, class or method (`torch.Tensor.add`: the instance is the first argument). params: names of the
-    positional parameters in order, as far as known. definition: name with signature, what FreeFuzz compares by
-    Levenshtein distance. doc: its docstring. aliases: other public names of the same object.
-    """
+    """A public callable."""
 
     name: str
-    kind: str
-    params: tuple[str, ...] = ()
-    definition: str = ""
-    doc: str = ""
-    aliases: tuple[str, ...] = ()
+    kind: str  # function, class or method (`torch.Tensor.add`: the instance is the first argument)
+    params: tuple[str, ...] = ()  # names of the positional parameters in order, as far as known
+    definition: str = ""  # name with signature; FreeFuzz compares definitions by Levenshtein distance
+    doc: str = ""  # its docstring
+    aliases: tuple[str, ...] = ()  # other public names of the same object
 
 
 def deprecated(api: Api) -> tuple[str, ...]:
-    """What the api's docstring says to be deprecated, sorted: `*` for the api itself, names of arguments."""
+    """The names that the api's docstring calls deprecated, sorted: `*` for the api itself, names of arguments."""
     if "deprecat" not in api.doc.lower():
         return ()
     doc = inspect.cleandoc(api.doc)

@@ -1,4 +1,4 @@
-"""What documentation says of an argument, as data with the words it was taken from."""
+"""The documentation's constraints on arguments, as data with the words that they were taken from."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ MAX_TEXT = 300
 
 
 class Constraint(NamedTuple):
-    """One documented bound of an argument of an api.
+    """A documented bound of an argument of an api.
 
-    kind and bounds: `dtypes` names of element types; `choices` texts; `minimum` and `maximum` one number, which is
-    allowed itself, `above` and `below` one which is not, each of whole numbers alone where it is whole; `length` the
-    least length of a list, `lengths` those that it may have; `rank` the numbers of dimensions that a tensor may have,
-    `least-rank` the least. text: the words it was taken from. source: one of SOURCES.
+    kind and bounds:
+    - `dtypes`: names of element types. `choices`: texts.
+    - `minimum` and `maximum`: one allowed number. `above` and `below`: one number that is not allowed.
+    - A whole number bounds whole numbers alone.
+    - `length`: the least length of a list. `lengths`: the allowed lengths.
+    - `rank`: the allowed numbers of dimensions of a tensor. `least-rank`: the least number.
     """
 
     api: str
     argument: str
     kind: str
     bounds: tuple[Bound, ...]
-    text: str
-    source: str
+    text: str  # the words it was taken from
+    source: str  # one of SOURCES
 
     @classmethod
     def from_json(cls, data: Any) -> Constraint:
@@ -44,7 +46,7 @@ class Constraint(NamedTuple):
         raise CodecError(f"not a constraint: {str(data)[:200]}")
 
     def holds(self, value: Value) -> bool | None:
-        """Whether a value keeps to it; None where it says nothing of such a value."""
+        """Whether a value satisfies the constraint; None if the constraint does not apply to such a value."""
         return _CHECKS[self.kind](self.bounds, value)
 
 
@@ -55,7 +57,7 @@ def _fit(kind: str, bounds: Sequence[Any]) -> bool:
 
 
 def _dtype(bounds: Sequence[Any], value: Value) -> bool | None:
-    """Of tensors of the library's own and of dtypes; what is converted (a number, an array) has no dtype yet."""
+    """Check tensors of the library's own and dtypes. A value to be converted (a number, an array) has no dtype yet."""
     if isinstance(value, Tensor):
         return None if value.container == "ndarray" else value.dtype in bounds
     return value.name in bounds if isinstance(value, Ref) and value.kind == "dtype" else None
@@ -69,7 +71,7 @@ def _choice(bounds: Sequence[Any], value: Value) -> bool | None:
 
 def _number(allowed: Callable[[Any, Any], bool]) -> Check:
     def check(bounds: Sequence[Any], value: Value) -> bool | None:
-        """Of a number, or of each of a sequence of them; NaN is on neither side of a bound."""
+        """Check a number, or each number of a sequence. NaN is on neither side of a bound."""
         whole = type(bounds[0]) is int
         numbers = [number for number in _numbers(value) if not (whole and isinstance(number, float))]
         return all(allowed(number, bounds[0]) for number in numbers) if numbers else None
@@ -88,7 +90,7 @@ def _numbers(value: Value) -> Iterator[int | float]:
 
 
 def _count(kind: type, parts: str, allowed: Callable[[int, Sequence[Any]], bool]) -> Check:
-    """Of how many items a sequence has, or dimensions a tensor."""
+    """Make a check of the number of items of a sequence, or of dimensions of a tensor."""
     return lambda bounds, value: allowed(len(getattr(value, parts)), bounds) if isinstance(value, kind) else None
 
 
@@ -114,8 +116,8 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-class Said(NamedTuple):
-    """What one constraint says of one argument of a call."""
+class ConstraintCheck(NamedTuple):
+    """A constraint applied to an argument of a call."""
 
     constraint: Constraint
     value: Value
@@ -132,11 +134,11 @@ class Documentation:
         self.params = params
 
     def __bool__(self) -> bool:
-        """Whether anything is documented."""
+        """Whether a constraint is documented."""
         return bool(self.by_api)
 
-    def said(self, invocation: Invocation) -> Iterator[Said]:
-        """Every constraint that has something to say of the call; of a class, of its construction."""
+    def said(self, invocation: Invocation) -> Iterator[ConstraintCheck]:
+        """Apply each constraint that covers an argument of the call. For a class, the call is its construction."""
         constraints = self.by_api.get(invocation.api)
         if not constraints:
             return
@@ -145,13 +147,13 @@ class Documentation:
         for constraint in constraints:
             value = given.get(constraint.argument)
             if value is not None and (holds := constraint.holds(value)) is not None:
-                yield Said(constraint, value, holds)
+                yield ConstraintCheck(constraint, value, holds)
 
-    def broken(self, invocation: Invocation) -> Said | None:
+    def broken(self, invocation: Invocation) -> ConstraintCheck | None:
         """The first constraint that the call does not keep to, if any."""
         return next((said for said in self.said(invocation) if not said.holds), None)
 
-    def legal(self, said: Said) -> list[Value]:
+    def legal(self, said: ConstraintCheck) -> list[Value]:
         """Other values for the argument, of the same type, that keep to all that is documented of it."""
         own = [c for c in self.by_api[said.constraint.api] if c.argument == said.constraint.argument]
         made = (_put(said.value, bound, said.constraint) for bound in _candidates(own))

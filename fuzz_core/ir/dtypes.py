@@ -14,17 +14,15 @@ class Tolerance(NamedTuple):
 
 
 class DType(NamedTuple):
-    """An element type: its kind, its width in bits and the numpy type that holds its values exactly.
-
-    rare: whether few libraries compute with it. Of floating-point numbers, or the parts of complex ones: the largest,
-    the least normal one, and the distance from 1 to the next.
-    """
+    """An element type: its kind, its width in bits and the numpy type that holds its values exactly."""
 
     name: str
     kind: str
     bits: int
     storage: str
+    # Whether few libraries compute with it.
     rare: bool = False
+    # Limits of floating-point numbers, or of the parts of complex ones; `epsilon` is the distance from 1 to the next.
     largest: float = 0.0
     normal: float = 0.0
     epsilon: float = 0.0

@@ -27,4 +27,4 @@ class Undescribable(NightfuzzError):  # noqa: N818 - named for what it says of t
 
 
 class Interrupted(NightfuzzError):  # noqa: N818 - an end that the user asked for
-    """The user asked to stop while something was waited for."""
+    """The user asked to stop while the program was waiting."""

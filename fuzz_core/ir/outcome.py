@@ -1,4 +1,4 @@
-"""What one execution did, what its message says of the reason, and what an oracle thinks of it."""
+"""The outcome of one execution, the reason in its message, and the verdict of an oracle."""
 
 from __future__ import annotations
 
@@ -11,26 +11,22 @@ _MARK = "compiler: "
 _MAX_LINE = 300
 _ESCAPE = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 _ERROR = re.compile(r"^(?P<file>[^\s:]+):\d+(?::\d+)?: (?:fatal )?error: (?P<said>.+)$", re.MULTILINE)
-# What a library writes before the reason of a failure, and its log before what it logs.
+# Texts that a library writes before the reason of a failure, and heads of its log lines.
 _REASON = re.compile(r"Failed reason:|\[Reason\]:|^Reason:", re.MULTILINE)
 _LOG_HEAD = re.compile(r"\[[a-z] \d{4} [\d:.]{8,20} \d+(?::[A-Z]\d+)? [\w.]+:\d+\] ?")
 KINDS = ("ok", "exception", "signal", "timeout", "oom", "exit", "skipped")
 
 
 class Outcome(NamedTuple):
-    """What one execution did; never a judgement.
+    """The result of one execution; never a judgement."""
 
-    kind: ok, exception, signal, timeout, oom, exit (the process ended by itself), skipped (the mode does not apply).
-    name: exception class, signal name or exit code; of `ok`, why a difference is no fault.
-    text: bounded message, or the tail of stderr for a signal; of `ok`, how the result differs from another mode's.
-    frames: innermost native or Python frames, outermost last. seconds: wall time of the call.
-    """
-
+    # Ok, exception, signal, timeout, oom, exit (the process ended by itself), skipped (the mode does not apply).
     kind: str
-    name: str = ""
+    name: str = ""  # exception class, signal name or exit code; for `ok`, the excuse of a difference
+    # Bounded message, or the tail of stderr for a signal; for `ok`, the difference from another mode's result.
     text: str = ""
-    frames: tuple[str, ...] = ()
-    seconds: float = 0.0
+    frames: tuple[str, ...] = ()  # innermost native or Python frames, outermost last
+    seconds: float = 0.0  # wall time of the call
 
     @classmethod
     def from_json(cls, data: Any) -> Outcome:
@@ -42,15 +38,15 @@ class Outcome(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """An oracle's judgement. kind: clean, or one of `oracles.kinds`; detail: `MODE: what was seen`."""
+    """An oracle's judgement."""
 
     oracle: str
-    kind: str
-    detail: str = ""
+    kind: str  # clean, or one of `oracles.kinds`
+    detail: str = ""  # `MODE: what was seen`
 
     @property
     def clean(self) -> bool:
-        """True where there is nothing to report."""
+        """Whether there is no fault to report."""
         return self.kind == "clean"
 
     @property
@@ -75,5 +71,8 @@ def complaint_in(text: str) -> str:
 
 
 def reason_of(text: str) -> str:
-    """What a compiler complains of; else what follows the words that announce a reason, or all, without log heads."""
+    """Extract the reason from a message, without log heads.
+
+    The reason is the compiler's complaint, or the text after the words that announce a reason, or the whole message.
+    """
     return complaint_in(text) or _LOG_HEAD.sub("", _ESCAPE.sub("", _REASON.split(text)[-1]))

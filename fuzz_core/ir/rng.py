@@ -49,11 +49,11 @@ class Rng:
         return self.random() < probability
 
     def choice(self, items: Sequence[T]) -> T:
-        """One item; raises IndexError when there is none."""
+        """Draw an item; raises IndexError if there is none."""
         return items[int(self.random() * len(items))]
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
-        """One item, with probability proportional to its weight (all weights positive)."""
+        """Draw an item, with probability proportional to its weight (all weights positive)."""
         mark = self.random() * sum(weights)
         for item, weight in zip(items, weights, strict=True):
             mark -= weight

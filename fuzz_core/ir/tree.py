@@ -1,4 +1,4 @@
-"""Values as trees: what is inside a value, in one order, the value with something else inside, types and names."""
+"""Values as trees: the parts of a value in one order, the value with other parts, types and names."""
 
 from __future__ import annotations
 
@@ -139,9 +139,10 @@ def argument_names(invocation: Invocation, params: Params) -> list[str]:
 
 
 def argument_slots(invocation: Invocation) -> list[tuple[str, int]]:
-    """Where in its call each value of `ir.tree.children` stands, in its order.
+    """The place in its call of each value of `ir.tree.children`, in the same order.
 
-    The first position is `("", 1)`, a keyword `("dim", 0)`; what an instance is called with has its method's name.
+    The first position is `("", 1)`, a keyword `("dim", 0)`; an argument of a call on the instance has the method's
+    name.
     """
     slots = [("", place + 1) for place in range(len(invocation.args))] + [(name, 0) for name, _ in invocation.kwargs]
     if (then := invocation.then) is not None:
@@ -152,9 +153,9 @@ def argument_slots(invocation: Invocation) -> list[tuple[str, int]]:
 def slot_name(api: str, word: str, place: int, params: Params) -> str:
     """The name of the argument in a slot of a call of this api.
 
-    params: names of the positional parameters by api. A keyword names itself; a position takes its parameter's name,
-    else `arg0`, `arg1`, … What an instance is called with takes the parameters of `api.forward`, `api.call` or
-    `api.method`, whichever is known, else `input0`, `input1`, …
+    params: names of the positional parameters by api. A keyword names itself. A position takes its parameter's name, or
+    `arg0`, `arg1`, … if the parameter is unknown. An argument of a call on an instance takes the parameters of
+    `api.forward`, `api.call` or `api.method`. If none of them is known, its name is `input0`, `input1`, …
     """
     if not place:
         return word

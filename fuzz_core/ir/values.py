@@ -13,7 +13,7 @@ Scalar: TypeAlias = bool | int | float | complex | str | bytes | None
 
 
 class Prim(NamedTuple):
-    """A scalar; `type` tells 1, 1.0 and True apart, which compare equal in Python.
+    """A scalar. The field `type` separates 1, 1.0 and True, which compare equal in Python.
 
     Types: none, bool, int, float, complex, str, bytes, ellipsis (value None).
     """
@@ -44,18 +44,18 @@ class Slice(NamedTuple):
 
 
 class Ref(NamedTuple):
-    """Something known by name: kind `dtype` or `device` (library-neutral), or `name` (a public attribute path)."""
+    """A reference by name: kind `dtype` or `device` (library-neutral), or `name` (a public attribute path)."""
 
     kind: str
     name: str
 
 
 class Fill(NamedTuple):
-    """How a tensor's elements are made.
+    """The recipe of a tensor's elements.
 
-    `uniform`: drawn from [low, high] with the stream `key`; `constant`: all equal `low`; `values`: `data` holds them
-    little-endian, row-major, in the dtype's storage type (UTF-8 joined by NUL for strings).
-    `special`, where set, overwrites every third element (a NaN among numbers).
+    `uniform`: drawn from [low, high] with the stream `key`. `constant`: all equal `low`. `values`: `data` holds the
+    elements little-endian, row-major, in the dtype's storage type (UTF-8 joined by NUL for strings). `special`, where
+    set, overwrites every third element (a NaN among numbers).
     """
 
     kind: str = "uniform"
@@ -86,7 +86,7 @@ class Tensor(NamedTuple):
 
 
 class Then(NamedTuple):
-    """What is done with the instance that an invocation of a class made: `method` is `__call__`, `step`, …"""
+    """A call on the instance that an invocation of a class made: `method` is `__call__`, `step`, …"""
 
     method: str
     args: tuple[Value, ...] = ()
@@ -94,7 +94,7 @@ class Then(NamedTuple):
 
 
 class Invocation(NamedTuple):
-    """One call of an api; as an argument of another, an object described by its construction."""
+    """A call of an api; as an argument of another call, an object described by its construction."""
 
     api: str
     args: tuple[Value, ...] = ()
@@ -115,12 +115,12 @@ def prim(value: Scalar) -> Prim:
 class TestCase(NamedTuple):
     """An invocation after mutation plus the seed of its random streams: it replays bit for bit.
 
-    `origin` is the id of the traced invocation, `rules` the names of the mutators that were applied. program: the whole
-    text that is executed, where the invocation shows nothing by itself: it is the call that the program is about.
+    `origin` is the id of the traced invocation, `rules` the names of the mutators that were applied.
     """
 
     invocation: Invocation
     seed: int
     origin: int = 0
     rules: tuple[str, ...] = ()
+    # The whole text that is executed. If the case is a program, the invocation is the call that the program is about.
     program: str = ""

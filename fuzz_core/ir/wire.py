@@ -1,8 +1,9 @@
-"""Messages between processes, and what a worker answers: JSON lines, read strictly by the annotations of records.
+"""Messages between processes, and the answers of a worker: JSON lines, read strictly by the annotations of records.
 
-Untrusted code runs in the process that sends them: what does not fit is refused, and nothing is ever called by name.
-A record is a NamedTuple: a JSON list of its fields, or an object with all of them. A record in it that has `from_json`
-reads itself. A mapping is a JSON object. `Annotated` adds a check, which raises ValueError or returns what to keep.
+Untrusted code runs in the process that sends the messages. So a message that does not fit is refused, and no function
+is ever called by name. A record is a NamedTuple: a JSON list of its fields, or an object with all of them. A record in
+it that has `from_json` reads itself. A mapping is a JSON object. `Annotated` adds a check, which raises ValueError or
+returns the value to keep.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def among(words: Sequence[str]) -> Callable[[str], str]:
 
 
 def parse(line: bytes) -> dict[str, Any] | None:
-    """The message that a line is; None for anything else: garbage on a pipe is the doing of the library under test."""
+    """Parse a line as a message; None if it is no message. The library under test can write garbage into the pipe."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -73,7 +74,7 @@ def parse(line: bytes) -> dict[str, Any] | None:
 
 
 def answer(line: bytes, number: int, read: Callable[[dict[str, Any]], T]) -> T | None:
-    """The answer to request `number`, as `read` reads it; None for anything else on the pipe, and what `read` refuses.
+    """The answer to request `number`, as `read` reads it; None for another line on the pipe, and if `read` refuses.
 
     `read` raises CodecError or ValueError to refuse.
     """
@@ -123,7 +124,7 @@ def _read(hint: Any, data: Any) -> Any:
     if hasattr(hint, "_fields"):
         return _record(hint, data)
     if hint is bool:
-        # Whatever else it is, is no yes.
+        # Any other value counts as no.
         return data is True
     return float(data) if hint is float and type(data) is int else _exact(hint, data)
 
@@ -153,24 +154,23 @@ def _key(hint: Any, text: str) -> str | int:
 
 
 class Replayed(NamedTuple):
-    """What the first mode did, and every verdict with its evidence; a death has no verdicts (its judge is outside).
-
-    spoilt: the process is not as it was before.
+    """The outcome of the first mode, and every verdict with its evidence. A death has no verdicts (the controller
+    judges it).
     """
 
     outcome: Outcome
     verdicts: tuple[tuple[Verdict, Outcome], ...] = ()
-    spoilt: bool = False
+    spoilt: bool = False  # the process is not as it was before
 
 
-class Told(NamedTuple):
-    """One execution: its outcome, and the description of its result where there is one."""
+class ModeRun(NamedTuple):
+    """An execution: its outcome, and the description of its result if there is one."""
 
     outcome: Outcome
     value: Value | None = None
 
     @classmethod
-    def from_json(cls, data: Any) -> Told:
+    def from_json(cls, data: Any) -> ModeRun:
         """Reads an outcome and an encoded value. Raises CodecError."""
         match data:
             case [outcome, value]:
@@ -179,13 +179,13 @@ class Told(NamedTuple):
         raise CodecError("no outcome with a value")
 
 
-Telling = Mapping[str, Sequence[Told]]
+ModeRuns = Mapping[str, Sequence[ModeRun]]
 
 
 class Executions(NamedTuple):
-    """By mode, what each execution of a test case came to."""
+    """The executions of a test case by mode."""
 
-    told: Mapping[str, tuple[Told, ...]]
+    told: Mapping[str, tuple[ModeRun, ...]]
 
 
 class PackedArray(NamedTuple):
@@ -197,11 +197,8 @@ class PackedArray(NamedTuple):
 
 
 class ProgramResults(NamedTuple):
-    """How a program ended, and the arrays that it left, by the number of their node.
-
-    spoilt: the process is not to be used again.
-    """
+    """The end of a program, and the arrays that it left, by the number of their node."""
 
     came: Outcome
     results: Mapping[Annotated[int, below(_INT64)], PackedArray]
-    spoilt: bool
+    spoilt: bool  # the process is not to be used again

@@ -12,10 +12,11 @@ from fuzz_core.mutation.contract import Context, ValueSource
 from fuzz_core.mutation.registry import Choices, RuleBook, try_rules
 from fuzz_core.mutation.space import ArgumentSpace
 
-# Every further mutation halves a mutant's chance to be valid, so few are drawn often; the rest are uniform.
+# Every further mutation halves a mutant's chance to be valid. So most mutants get few mutations; this share gets a
+# uniform number.
 UNIFORM_SHARE = 0.1
 CONTINUE_SHARE = 0.4
-# What an invocation has to give with few mutations runs out: later mutants of it get more, also of one argument.
+# An invocation soon has no new mutants with few mutations. So later mutants of it get more, also of one argument.
 LATER_CONTINUE_SHARE = 0.85
 LATER_EXTRA = 3
 EARLY_PER_SLOT = 10
@@ -32,34 +33,35 @@ CALL_SHARE = 0.2  # cases that end with a rule for the whole call
 REDRAW = "Redrawn Contents"
 
 
-class Slot(NamedTuple):
-    """One argument that can be mutated: where its value stands in the row, its name, and its rules."""
+class ArgumentSlot(NamedTuple):
+    """An argument that can be mutated: where its value stands in the row, its name, and its rules."""
 
     place: int
     name: str
     choices: Choices
 
 
-class Plan(NamedTuple):
-    """What every case of one invocation shares.
-
-    drawn: the slots that hold tensors whose elements can be redrawn. tensors: whether there are any, nested ones too.
-    """
+class MutationPlan(NamedTuple):
+    """The facts that every case of one invocation shares."""
 
     invocation: Invocation
     values: tuple[Value, ...]
-    slots: tuple[Slot, ...]
-    drawn: tuple[Slot, ...]
-    tensors: bool
+    slots: tuple[ArgumentSlot, ...]
+    drawn: tuple[ArgumentSlot, ...]  # the slots that hold tensors whose elements can be redrawn
+    tensors: bool  # whether there are any, nested ones too
 
 
 class Algorithm1:
     """Makes test cases: `case` is a function of its arguments and of the seed alone.
 
-    params: names of the positional parameters by api. space: the argument value space. off: names of rules, or kinds
-    (`type`, `random`, `database`: the paper's ablations; `beyond`), that are switched off; without `database` no rule
-    sees the space. few: whether few arguments are mutated most of the time; otherwise the number is uniform, as in line
-    5. Raises UserError for an unknown name in `off`.
+    Args:
+        params: names of the positional parameters by api.
+        space: the argument value space.
+        off: names or kinds of rules that are switched off. The kinds are `type`, `random`, `database` (the paper's
+            ablations) and `beyond`. If `database` is off, no rule sees the space.
+        few: whether few arguments are mutated most of the time. Otherwise the number is uniform, as in line 5.
+
+    Raises UserError for an unknown name in `off`.
     """
 
     def __init__(self, params: Params, space: ValueSource, off: Collection[str] = (), few: bool = True) -> None:
@@ -67,7 +69,7 @@ class Algorithm1:
         self._few = few
         self._space = ArgumentSpace({}, (), {}, {}) if "database" in off else space
         self._book = RuleBook(params, off)
-        self._plans: dict[int, Plan] = {}
+        self._plans: dict[int, MutationPlan] = {}
 
     def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0) -> TestCase:
         """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off.
@@ -95,24 +97,24 @@ class Algorithm1:
                 made = self._mutate_arguments(plan, rng, applied, 0, age)
         return TestCase(made, seed, origin, tuple(applied))
 
-    def _compile(self, invocation: Invocation) -> Plan:
+    def _compile(self, invocation: Invocation) -> MutationPlan:
         values = children(invocation)
         names = argument_names(invocation, self._params)
-        slots = [Slot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
+        slots = [ArgumentSlot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
         redraw = self._book.rules.get(REDRAW)
         drawn = [slot for slot in slots if redraw is not None and redraw.domain.applies(values[slot.place])]
         mutable = [slot for slot in slots if any(slot.choices.values())]
         tensors = next(tensors_of(invocation), None) is not None
-        return Plan(invocation, values, tuple(mutable), tuple(drawn), tensors)
+        return MutationPlan(invocation, values, tuple(mutable), tuple(drawn), tensors)
 
-    def _mutate_arguments(self, plan: Plan, rng: Rng, applied: list[str], elsewhere: int, age: float) -> Invocation:
-        """numMutation arguments mutated, less those done elsewhere (lines 4 to 18)."""
+    def _mutate_arguments(self, plan: MutationPlan, rng: Rng, applied: list[str], done: int, age: float) -> Invocation:
+        """Mutate numMutation arguments (lines 4 to 18). done: mutations that the whole call already has."""
         slots = plan.slots
-        wanted = self._count(len(slots), rng, age) - elsewhere if slots else 0
+        wanted = self._count(len(slots), rng, age) - done if slots else 0
         if wanted <= 0:
             return plan.invocation
         values = list(plan.values)
-        # A rule may find nothing: as many tries again keep a mutant from being the original.
+        # A rule may find no value. As many further tries keep a mutant from being the original.
         for _ in range(2 * wanted + 2):
             slot = slots[int(rng.random() * len(slots))]
             changed = self._mutate_slot(plan, slot, values[slot.place], rng, applied)
@@ -125,8 +127,8 @@ class Algorithm1:
             self._redraw(plan, values, rng, applied)
         return with_children(plan.invocation, values) if applied else plan.invocation
 
-    def _redraw(self, plan: Plan, values: list[Value], rng: Rng, applied: list[str]) -> None:
-        """One tensor whose elements no rule has touched gets new ones: the cheapest way not to repeat a test."""
+    def _redraw(self, plan: MutationPlan, values: list[Value], rng: Rng, applied: list[str]) -> None:
+        """Give new elements to a tensor that no rule has touched: the cheapest way not to repeat a test."""
         slot = plan.drawn[int(rng.random() * len(plan.drawn))]
         value, before = values[slot.place], plan.values[slot.place]
         if isinstance(value, Tensor) and isinstance(before, Tensor) and value.fill is before.fill:
@@ -145,7 +147,9 @@ class Algorithm1:
             count += 1
         return count
 
-    def _mutate_slot(self, plan: Plan, slot: Slot, value: Value, rng: Rng, applied: list[str]) -> Value | None:
+    def _mutate_slot(
+        self, plan: MutationPlan, slot: ArgumentSlot, value: Value, rng: Rng, applied: list[str]
+    ) -> Value | None:
         """Lines 8 to 17 for one argument: its new value, or None where no rule changed it."""
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
         ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)

@@ -38,7 +38,7 @@ _SEQUENCES = (
 
 T = TypeVar("T")
 # `strided`: arguments of libraries whose tensors have strides and requires_grad. `call`: the call under test as a
-# whole, which is no argument of anything.
+# whole, which is not itself an argument.
 Scope = Literal["argument", "strided", "call"]
 
 
@@ -56,7 +56,9 @@ class ValueSource(Protocol):
 
 
 class Context(NamedTuple):
-    """What a mutator may use: its random stream, where the value stands, the argument value space, the other rules."""
+    """The inputs of a mutator besides the value: its random stream, the value's place, the argument value space,
+    further rules.
+    """
 
     rng: Rng
     api: str
@@ -74,11 +76,11 @@ class Domain(NamedTuple, Generic[T]):
 
 
 class Mutator(NamedTuple):
-    """One mutation rule.
+    """A mutation rule.
 
-    `mutate` takes a value of the domain and returns another one, or None where the rule finds none. It is pure: all
-    randomness comes from `ctx.rng`. It makes no tensor of more than MAX_ELEMENTS. It may return an equal value: a
-    wrapper drops those.
+    `mutate` takes a value of the domain and returns another one, or None where the rule finds none. The function is
+    pure: all randomness comes from `ctx.rng`. The result holds no tensor of more than MAX_ELEMENTS. If the result
+    equals the value, a wrapper drops it.
     """
 
     name: str  # the paper's, where the paper has the rule; users switch rules off by it
@@ -120,7 +122,7 @@ def scalars(*types: str) -> Domain[Prim]:
 
 
 def sequences(*kinds: str, may_be_empty: bool = False) -> Domain[Seq]:
-    """Sequences of these kinds (default: all) that hold something."""
+    """Sequences of these kinds (default: all) that are not empty."""
 
     def applies(value: Value) -> bool:
         return isinstance(value, Seq) and (not kinds or value.kind in kinds) and (may_be_empty or bool(value.items))
@@ -129,5 +131,5 @@ def sequences(*kinds: str, may_be_empty: bool = False) -> Domain[Seq]:
 
 
 def invocations(scope: Scope = "argument") -> Domain[Invocation]:
-    """Objects described by their construction, or the call under test: a FuzzType tells nothing of its arguments."""
+    """Objects described by their construction, or the call under test: a FuzzType does not describe its arguments."""
     return make_domain(lambda value: isinstance(value, Invocation), CALLS, scope)

@@ -1,4 +1,4 @@
-"""All mutators, those that are switched on, and which of them apply to a value."""
+"""The mutators, the subset that is switched on, and the choice of those that apply to a value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALL = {
 }
 MUTATORS = {name: made for name, made in _ALL.items() if made.domain.scope != "call"}
 CALL_MUTATORS = {name: made for name, made in _ALL.items() if made.domain.scope == "call"}
-# What has no meaning for a library whose tensors know neither strides nor requires_grad.
+# Rules that have no meaning for a library whose tensors have neither strides nor requires_grad.
 STRIDED_ONLY = tuple(name for name, made in _ALL.items() if made.domain.scope == "strided")
 
 
@@ -71,7 +71,8 @@ def _holds_nan(value: Value) -> bool:
 
 
 def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: list[str]) -> Value | None:
-    """The value after a rule at random, or after one of the two behind it where it finds nothing; None after neither.
+    """The value after a rule at random. If the rule finds no value, up to two further rules are tried; None if they
+    fail too.
 
     The rule's name is appended to `applied`.
     """
@@ -90,10 +91,13 @@ def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: lis
 
 
 class RuleBook:
-    """All rules that are on.
+    """The rules that are switched on.
 
-    off: names or kinds of rules to leave out; raises UserError for an unknown one. params: see `argument_names`.
-    rules: those for arguments, by name. calls: those for the whole call.
+    Attributes:
+        off: names or kinds of rules to leave out; raises UserError for an unknown one.
+        params: see `argument_names`.
+        rules: for arguments, by name.
+        calls: for the whole call.
     """
 
     def __init__(self, params: Params, off: Collection[str] = ()) -> None:

@@ -19,7 +19,7 @@ from fuzz_core.ir.values import Value
 FULL_SIMILARITY = 65535
 
 
-class Pool:
+class ValuePool:
     """Encoded values, each decoded when it is first picked. Raises CodecError for one that is no value."""
 
     __slots__ = ("_encoded", "_values")
@@ -29,7 +29,7 @@ class Pool:
         self._values: list[Value | None] = [None] * len(encoded)
 
     def pick(self, rng: Rng) -> Value:
-        """One of the values, all equally likely."""
+        """Draw one of the values, all equally likely."""
         at = rng.below(len(self._values))
         value = self._values[at]
         if value is None:
@@ -37,12 +37,14 @@ class Pool:
         return value
 
 
-class Entry(NamedTuple):
-    """What one api can draw for one argument and FuzzType: apis, their cumulative probabilities, their values."""
+class DrawEntry(NamedTuple):
+    """The values that an api can draw for one argument and FuzzType: apis, their cumulative probabilities, their
+    values.
+    """
 
     apis: tuple[str, ...]
     cumulative: tuple[float, ...]
-    pools: tuple[Pool, ...]
+    pools: tuple[ValuePool, ...]
 
     def pick(self, rng: Rng) -> Value:
         """A value of an api sampled by its probability."""
@@ -56,9 +58,12 @@ _Raw = Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]]
 class ArgumentSpace:
     """Values by argument name, FuzzType and api; tensors by rank and dtype; similarities between apis.
 
-    values: {argument: {FuzzType: {api: [encoded value]}}}. apis: the columns of the similarity rows, sorted.
-    similarity: {api: base64 of little-endian uint16, 65535 for equal definitions}; an api without a row finds all
-    others equally similar. tensors: {"rank,dtype": [encoded tensor]}.
+    Args:
+        values: {argument: {FuzzType: {api: [encoded value]}}}.
+        apis: the columns of the similarity rows, sorted.
+        similarity: {api: base64 of little-endian uint16, 65535 for equal definitions}; for an api without a row, all
+            apis are equally similar.
+        tensors: {"rank,dtype": [encoded tensor]}.
     """
 
     def __init__(
@@ -67,9 +72,9 @@ class ArgumentSpace:
         self._raw = values
         self._columns = {name: column for column, name in enumerate(apis)}
         self._similarity = similarity
-        self._tensors = {key: Pool(encoded) for key, encoded in tensors.items() if encoded}
-        self._pools: dict[tuple[str, str], dict[str, Pool]] = {}
-        self._entries: dict[tuple[str, str, str], Entry | None] = {}
+        self._tensors = {key: ValuePool(encoded) for key, encoded in tensors.items() if encoded}
+        self._pools: dict[tuple[str, str], dict[str, ValuePool]] = {}
+        self._entries: dict[tuple[str, str, str], DrawEntry | None] = {}
         self._types = {argument: sorted(by_type) for argument, by_type in values.items()}
         self._arguments: dict[str, list[str]] = {}
 
@@ -107,22 +112,24 @@ class ArgumentSpace:
             self._arguments[fuzz_type] = found
         return found
 
-    def entry(self, api: str, argument: str, fuzz_type: str) -> Entry | None:
+    def entry(self, api: str, argument: str, fuzz_type: str) -> DrawEntry | None:
         """Softmax over the similarities of the apis that share the argument (lines 21 to 23); None where none does."""
         pools = self._pools.get((argument, fuzz_type))
         if pools is None:
             raw = self._raw.get(argument, {}).get(fuzz_type, {})
-            pools = self._pools[argument, fuzz_type] = {name: Pool(encoded) for name, encoded in raw.items() if encoded}
+            pools = self._pools[argument, fuzz_type] = {
+                name: ValuePool(encoded) for name, encoded in raw.items() if encoded
+            }
         if not pools:
             return None
         apis = tuple(sorted(pools))
         weights = [exp(number) for number in self._similarities(api, apis)]
         total = sum(weights)
         cumulative = tuple(accumulate(weight / total for weight in weights))
-        return Entry(apis, cumulative, tuple(pools[name] for name in apis))
+        return DrawEntry(apis, cumulative, tuple(pools[name] for name in apis))
 
     def _similarities(self, api: str, others: Sequence[str]) -> list[float]:
-        """Between 0 and 1, one for each of the others."""
+        """The similarities between 0 and 1, one for each api in `others`."""
         text = self._similarity.get(api)
         if text is None:
             return [0.0] * len(others)

@@ -1,6 +1,7 @@
-"""One SQLite file: targets, seeds, value spaces, runs, findings, bugs. No SQL outside this package."""
+"""The state of the bot in a SQLite file: targets, seeds, value spaces, runs, findings, bugs. No SQL outside this
+package.
+"""
 
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import (
     BugRow,
     Coverage,
@@ -11,6 +12,7 @@ from fuzz_core.store.records import (
     SeedRecord,
     TargetRecord,
 )
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 __all__ = [

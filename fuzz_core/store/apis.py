@@ -64,11 +64,11 @@ class ApiTables(Base):
         raise UserError(f"no target {key!r} in {self.path}", f"`nightfuzz pull` makes one; there is: {known}")
 
     def targets(self) -> list[TargetRecord]:
-        """All targets, the oldest first."""
+        """List the targets, the oldest first."""
         return self._records(TargetRecord, "SELECT * FROM targets ORDER BY made_at, key")
 
     def save_apis(self, target: str, apis: Iterable[Api]) -> None:
-        """Replaces the target's apis. Of docstrings, digests are kept and what they say to be deprecated."""
+        """Replaces the target's apis. A docstring is kept as its digest and the names that it says are deprecated."""
         rows = [_api_row(target, api) for api in apis]
         with self._transaction():
             self._db.execute("DELETE FROM apis WHERE target = ?", (target,))
@@ -79,7 +79,9 @@ class ApiTables(Base):
         return self._records(Api, _APIS, target)
 
     def deprecated(self, target: str) -> dict[str, frozenset[str]]:
-        """By api, what its docstring says to be deprecated, see `ir.catalogue`; not of those saved earlier."""
+        """The deprecated names in each api's docstring, see `ir.catalogue`. Apis that an older nightfuzz saved are left
+        out.
+        """
         rows = self._rows("SELECT name, doc FROM apis WHERE target = ? AND doc LIKE '%:%'", target)
         return {row["name"]: frozenset(row["doc"].partition(":")[2].split()) for row in rows}
 
@@ -97,7 +99,7 @@ class ApiTables(Base):
         return self._records(Constraint, sql, target)
 
     def coverage(self, target: str) -> list[Coverage]:
-        """One record per api of the target, and per api that only a seed knew (kind `unlisted`), by name."""
+        """A record per api of the target, and per api that only a seed knew (kind `unlisted`), by name."""
         return self._records(Coverage, _COVERAGE, target)
 
 

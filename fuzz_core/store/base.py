@@ -66,7 +66,9 @@ class Base:
         self._check_still_there()
 
     def _check_still_there(self) -> None:
-        """SQLite writes on into a file that was deleted, and nobody would ever see what. Raises UserError."""
+        """Raise UserError if the file was deleted: SQLite would go on writing into the deleted file, and its rows would
+        be lost.
+        """
         if not self._rescued and place_of(self.path) != self._inode:
             self._rescued = True
             raise gone(self.path, rescue(self.path, self._db))
@@ -158,7 +160,7 @@ _READERS: dict[Any, Callable[[Any], Any]] = {
 def _readers(kind: type[Any]) -> list[tuple[str, Callable[[Any], Any]]]:
     """The fields of a record, and how they are read: as their types say, or as they are."""
     hints = get_type_hints(kind).items()
-    # Of an optional field, the type that it has else.
+    # An optional field stands for the type in its union.
     plain = [(name, get_args(hint)[0] if get_origin(hint) is UnionType else hint) for name, hint in hints]
     return [(name, _READERS.get(get_origin(hint) or hint, lambda cell: cell)) for name, hint in plain]
 
@@ -220,7 +222,7 @@ def not_writable(path: Path, error: BaseException) -> UserError:
 
 
 def place_of(path: Path) -> tuple[int, int] | None:
-    """What tells one file from another of the same name; None where there is none."""
+    """Identify a file on disk, also among files of the same name; None if there is no file."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""What becomes of bugs: on other builds, in bisections, in the registry of known ones; and changes between builds."""
+"""Tables about bugs on other builds, bisections and the registry of known bugs, and about changes between builds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ FROM targets ORDER BY made_at, key
 
 
 class NewCheck(NamedTuple):
-    """What a bug's script did on a target: shown, changed, flaky, clean or unrunnable; it showed it in hits of runs."""
+    """The result of a bug's script on a target: shown, changed, flaky, clean or unrunnable. The script showed the bug
+    in `hits` of `runs`.
+    """
 
     target: str
     status: str
@@ -65,40 +67,37 @@ class NewCheck(NamedTuple):
 
 
 class CheckRow(NamedTuple):
-    """A check on record. found: the target that the bug was found on; checked_at: ISO 8601, UTC."""
+    """A check on record."""
 
     id: int
     bug: int
-    found: str
+    found: str  # the target that the bug was found on
     target: str
     status: str
     hits: int
     runs: int
     outcome: Outcome
-    checked_at: str
+    checked_at: str  # ISO 8601, UTC
 
 
 class BuildRow(NamedTuple):
-    """A build and what was done with it. seconds: wall time spent fuzzing; opened: bugs that it was the first to show.
-
-    made_at: when it became a target, ISO 8601, UTC.
-    """
+    """A build and what was done with it."""
 
     target: str
     library: str
     version: str
-    made_at: str
+    made_at: str  # when it became a target, ISO 8601, UTC
     apis: int
     runs: int
-    seconds: float
+    seconds: float  # wall time spent fuzzing
     tests: int
     findings: int
-    opened: int
+    opened: int  # bugs that it was the first to show
     checks: int
 
 
 class KnownCount(NamedTuple):
-    """What an entry has matched: bugs, their findings, and when last (ISO 8601, UTC)."""
+    """Counts of an entry's matches: bugs, their findings, and the latest time (ISO 8601, UTC)."""
 
     entry: str
     bugs: int
@@ -107,40 +106,35 @@ class KnownCount(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A bug tried on a build. status: good, bad, or broken where the build cannot tell; it was shown in hits of runs.
+    """A bug tried on a build."""
 
-    build: the spec that names it. info: JSON-able. probed_at: ISO 8601, UTC, set by the store.
-    """
-
-    build: str
-    status: str
+    build: str  # the spec that names it
+    status: str  # good, bad, or broken if the build cannot decide; the bug was shown in hits of runs
     hits: int
     runs: int
-    info: dict[str, Any]
-    probed_at: str = ""
+    info: dict[str, Any]  # JSON-able
+    probed_at: str = ""  # ISO 8601, UTC, set by the store
 
 
 class Judgement(NamedTuple):
-    """The judgement of a person about a bug. verdict: one of JUDGEMENTS; judged_at: ISO 8601, UTC."""
+    """The judgement of a person about a bug."""
 
     bug: int
-    verdict: str
+    verdict: str  # one of JUDGEMENTS
     reason: str
-    judged_at: str
+    judged_at: str  # ISO 8601, UTC
 
 
 class Change(NamedTuple):
-    """A test case that comes to something else, with a script that prints it.
-
-    kind: one of CHANGES. signature: `API: FAULT`. before, after: outcomes on the baseline and the target; the text of
-    an `ok` one is what the script prints. hits of runs: in how many fresh processes of both they differed.
-    """
+    """A test case with another outcome on the target than on the baseline, with a script that prints the outcome."""
 
     api: str
-    kind: str
-    signature: str
+    kind: str  # one of CHANGES
+    signature: str  # `API: FAULT`
     test: TestCase
     script: str
+    # before, after: outcomes on the baseline and the target; the text of an `ok` one is the script's output. hits of
+    # runs: in how many fresh processes of both they differed.
     before: Outcome
     after: Outcome
     hits: int
@@ -157,7 +151,7 @@ class CheckTables(Base):
                 self._insert("checks", bug=bug, **check._asdict(), checked_at=self._now())
 
     def checks(self, bug: int | None = None) -> list[CheckRow]:
-        """All checks (of one bug), the oldest first."""
+        """List the checks, of one bug if it is named, the oldest first."""
         return self._records(CheckRow, _CHECKS, bug)
 
     def set_standing(self, bug: int, status: str) -> None:
@@ -170,7 +164,7 @@ class CheckTables(Base):
         return {row["id"]: row["first"] for row in self._rows(_LATER)}
 
     def builds(self) -> list[BuildRow]:
-        """All targets with their figures, in the order in which they were made."""
+        """List the targets with their figures, in the order in which they were made."""
         return self._records(BuildRow, _BUILDS)
 
     def count_known(self, entry: str, bug: int, findings: int) -> None:
@@ -189,7 +183,7 @@ class CheckTables(Base):
         return frozenset(row["mode"] for row in self._rows(_MODES, bug))
 
     def known_counts(self) -> dict[str, KnownCount]:
-        """What each entry has matched so far, by its name; those that matched nothing are not there."""
+        """Count the matches of each entry so far, by its name. Entries without a match are left out."""
         return {count.entry: count for count in self._records(KnownCount, _COUNTS)}
 
     def save_judgements(self, bugs: Iterable[int], verdict: str, reason: str) -> None:
@@ -211,7 +205,7 @@ class CheckTables(Base):
             self._insert("probes", verb="INSERT OR REPLACE", bug=bug, **cells)
 
     def probes(self, bug: int) -> dict[str, Probe]:
-        """What is known of a bug's builds, by build, in the order in which they were tried."""
+        """The probes of a bug by build, in the order in which they were tried."""
         sql = "SELECT * FROM probes WHERE bug = ? ORDER BY probed_at, build"
         return {probe.build: probe for probe in self._records(Probe, sql, bug)}
 
@@ -224,11 +218,11 @@ class CheckTables(Base):
             )
 
     def changes(self, target: str, baseline: str) -> list[Change]:
-        """What a target does otherwise than a baseline, worst first, then by api."""
+        """List the changes of a target against a baseline, worst first, then by api."""
         sql = "SELECT * FROM changes WHERE target = ? AND baseline = ? ORDER BY api, signature"
         return sorted(self._records(Change, sql, target, baseline), key=lambda change: CHANGES.index(change.kind))
 
     def compared(self) -> list[tuple[str, str]]:
-        """(target, baseline) of every comparison that found something, the latest last."""
+        """(target, baseline) of every comparison that found a change, the latest last."""
         rows = self._rows("SELECT target, baseline FROM changes GROUP BY target, baseline ORDER BY MAX(id)")
         return [(row["target"], row["baseline"]) for row in rows]

@@ -1,7 +1,7 @@
-"""One description of the tables: what two state files have in common, which of two rows stays, and what is private.
+"""The description of the tables: the rows that two state files share, the row that stays of two, and the private rows.
 
 Numbers of runs and bugs differ from file to file. So rows of two files are compared with the key of a row in the place
-of its number. The number of an invocation follows from what it says.
+of its number. The number of an invocation follows from its content.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 # Columns that hold the number of a row of another table.
 _NUMBERS = {"run": "runs", "bug": "bugs"}
-# What others refer to.
+# Tables that rows of other tables refer to.
 PARENTS = {"targets", "invocations", "arguments", *_NUMBERS.values()}
 
 
-# Of two rows, what died is private in the one that stays.
+# If two rows merge and one of them died, the row that stays is private.
 _DIED = "outcome_kind = 'signal'"
 _DIED_FIRST = f"{_DIED} DESC"
 _OF_BUG = "bug IN temp.apart_bugs"
@@ -29,44 +29,35 @@ _NEWS = f"""{_DIED} OR json_extract(test, '$[0]') IN (
 
 
 class Reference(NamedTuple):
-    """A column that holds the number of a row of another table. key: what identifies that row."""
+    """A column that holds the number of a row of another table."""
 
     column: str
     parent: str
-    key: tuple[str, ...]
+    key: tuple[str, ...]  # the columns that identify that row
 
     def join(self, said: str) -> str:
-        """Beside a row, the one that it refers to. said: the condition. A finding may have no bug."""
+        """Return the SQL that joins the row that this row refers to. said: the condition. A finding may have no bug."""
         return f"{'LEFT JOIN' if self.column == 'bug' else 'JOIN'} {{db}}.{self.parent} AS of_{self.column} ON {said}"
 
 
 class Table(NamedTuple):
-    """A table whose rows are found by what they say.
-
-    key: the columns that identify a row, `rest`: its other columns, both divided by spaces.
-    prefer: which of two rows with one key stays, as terms of ORDER BY; where these are equal, `rest` decides.
-    fold: what is put together out of all rows with one key, by column.
-    shown: what a row says in a column, where that is not what the column holds.
-    counted: columns that only count rows of this file, with the SQL for a row that is merged.
-    numbered: rows have an `id`.
-    private: the condition, on rows of the database `other`, for rows that not everybody may see.
-    masked: what everybody sees in a private row, by column; without it the row is left out.
-    """
+    """A table whose rows are found by their content."""
 
     name: str
-    key: str
+    key: str  # the columns that identify a row, `rest`: its other columns, both divided by spaces
     rest: str = ""
+    # The order of two rows with one key, as terms of ORDER BY; if these are equal, `rest` decides.
     prefer: tuple[str, ...] = ()
-    fold: Mapping[str, str] = {}
-    shown: Mapping[str, str] = {}
-    counted: Mapping[str, str] = {}
-    numbered: bool = False
-    private: str = "false"
-    masked: Mapping[str, str] = {}
+    fold: Mapping[str, str] = {}  # columns that are combined from all rows with one key, with their SQL
+    shown: Mapping[str, str] = {}  # the SQL of columns whose shared content differs from the stored one
+    counted: Mapping[str, str] = {}  # columns that only count rows of this file, with the SQL for a row that is merged
+    numbered: bool = False  # rows have an `id`
+    private: str = "false"  # the condition, on rows of the database `other`, for rows that not everybody may see
+    masked: Mapping[str, str] = {}  # the public value of columns in a private row; if it is empty, the row is left out
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """All columns of the table but those that `counted` names, and the number."""
+        """The columns of the table except the number and those that `counted` names."""
         return (*self.key.split(), *self.rest.split())
 
     @property
@@ -80,12 +71,12 @@ class Table(NamedTuple):
 
     @property
     def identity(self) -> list[str]:
-        """What identifies a row in any file."""
+        """The columns that identify a row in any file."""
         return list(self._said(self.key))
 
     @property
     def columns(self) -> list[str]:
-        """What a row says: its columns, with keys in the place of numbers."""
+        """The content of a row: its columns, with keys in the place of numbers."""
         return [*self.identity, *self._said(self.rest)]
 
     def _said(self, columns: str) -> Iterator[str]:
@@ -109,14 +100,14 @@ class Table(NamedTuple):
 
     @property
     def written(self) -> dict[str, str]:
-        """By column, the value that the row `best` gives it."""
+        """The value that the row `best` gives each column."""
         values = {name: f"best.{name}" for name in self.stored}
         values.update((each.column, f"of_{each.column}.id") for each in self.references)
         return {**({"id": "best.own"} if self.numbered else {}), **values, **self.counted}
 
     @property
     def joins(self) -> str:
-        """What `written` needs: the rows of the store that keys in `best` stand for."""
+        """The joins that `written` needs: the rows of the store that keys in `best` stand for."""
         return " ".join(
             each.join(" AND ".join(f"of_{each.column}.{part} = best.{each.column}_{part}" for part in each.key))
             for each in self.references
@@ -233,7 +224,7 @@ TABLES = (
     ),
 )
 
-# What no build has any more.
+# Deletions of rows that no build uses any more.
 ORPHANS = tuple(
     f"DELETE FROM {table} WHERE {column} NOT IN (SELECT {used})"
     for table, column, used in (

@@ -1,4 +1,4 @@
-"""What fuzzing leaves. A finding is committed as it is added, and settled once, together with its bug."""
+"""The results of fuzzing. A finding is committed as it is added, and settled once, together with its bug."""
 
 from __future__ import annotations
 
@@ -27,18 +27,15 @@ WHERE id = ?1
 
 
 class News(NamedTuple):
-    """An outcome class that an api has shown, and the kind of the outcomes in it.
-
-    test: JSON text of the case that joined the corpus for it, or None.
-    """
+    """An outcome class that an api has shown, and the kind of the outcomes in it."""
 
     api: str
     outcome_class: str
     outcome_kind: str
-    test: str | None
+    test: str | None  # JSON text of the case that joined the corpus for it, or None
 
 
-class Operator(NamedTuple):
+class OperatorRow(NamedTuple):
     """An operator that was dispatched to, with the dtype of its first tensor (`-`: none) and the first api to do so."""
 
     name: str
@@ -75,7 +72,7 @@ class FindingTables(Base):
             self._db.execute("UPDATE runs SET status = 'interrupted' WHERE status = 'running'")
 
     def run(self, number: int) -> RunRow:
-        """One run. Raises UserError where there is none."""
+        """Return a run. Raises UserError if there is none of this number."""
         return self._numbered(RunRow, "run", number, "SELECT * FROM runs WHERE id = ?")
 
     def runs(self, target: str | None = None) -> list[RunRow]:
@@ -139,10 +136,14 @@ class FindingTables(Base):
     ) -> int | None:
         """Gives a pending finding its result, in one transaction with its bug; a settled one stays as it is.
 
-        status: confirmed, flaky, rejected, duplicate. bug: the id of one on record, or a new one; where the signature
-        of a new one is known already, the finding joins that bug as a duplicate, and a minimised test takes the place
-        of one that is not; one without an origin gets the finding's. A new one that another target of the library has
-        shown before is a check of that bug too. Returns the bug's id. Raises UserError where there is no such finding.
+        Args:
+            status: confirmed, flaky, rejected, duplicate.
+            bug: the id of a bug on record, or a new bug. If the signature of a new bug is on record, the finding joins
+                that bug as a duplicate. A minimised test then replaces one that is not minimised, and a bug without an
+                origin gets the finding's. If another target of the library has shown a new bug before, the finding
+                becomes a check of that bug too.
+
+        Returns the bug's id. Raises UserError where there is no such finding.
         """
         with self._transaction():
             row = self._numbered(FindingRow, "finding", finding, "SELECT * FROM findings WHERE id = ?")
@@ -192,7 +193,7 @@ class FindingTables(Base):
         return self._records(BugRow, "SELECT * FROM bugs WHERE ?1 IS NULL OR target = ?1 ORDER BY id", target)
 
     def bug(self, number: int) -> BugRow:
-        """One bug. Raises UserError that says which there are."""
+        """Return a bug. If there is none of this number, the UserError names the bugs that there are."""
         for bug in self._records(BugRow, "SELECT * FROM bugs WHERE id = ?", number):
             return bug
         known = ", ".join(str(row["id"]) for row in self._rows("SELECT id FROM bugs ORDER BY id LIMIT 20"))
@@ -203,7 +204,7 @@ class FindingTables(Base):
         rows = self._rows("SELECT bug, MAX(found_at) AS at FROM findings WHERE bug IS NOT NULL GROUP BY bug")
         return {row["bug"]: row["at"] for row in rows}
 
-    def save_news(self, target: str, news: Iterable[News], operators: Iterable[Operator]) -> None:
+    def save_news(self, target: str, news: Iterable[News], operators: Iterable[OperatorRow]) -> None:
         """Adds what is new, in one transaction; what is known stays as it is."""
         with self._transaction():
             told = ((new.api, new.outcome_class, new.test, new.outcome_kind) for new in news)
@@ -211,14 +212,14 @@ class FindingTables(Base):
             self._insert_all("operators", ((target, *operator) for operator in operators))
 
     def news(self, target: str) -> list[News]:
-        """All outcome classes of a target's apis, in the order in which they were first shown."""
+        """List the outcome classes of a target's apis, in the order in which they were first shown."""
         rows = self._rows("SELECT api, class, outcome_kind, test FROM news WHERE target = ? ORDER BY id", target)
         return [News(*row.values()) for row in rows]
 
-    def operators(self, target: str) -> list[Operator]:
-        """All operators that a target's apis have dispatched to, by name and dtype."""
+    def operators(self, target: str) -> list[OperatorRow]:
+        """List the operators that a target's apis have dispatched to, by name and dtype."""
         sql = "SELECT name, dtype, api FROM operators WHERE target = ? ORDER BY name, dtype"
-        return self._records(Operator, sql, target)
+        return self._records(OperatorRow, sql, target)
 
 
 def finding_key(test: TestCase, oracle: str) -> str:

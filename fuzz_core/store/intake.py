@@ -1,7 +1,7 @@
 """State files from jobs that ran untrusted code: checked as data, and copied row by row into a fresh file.
 
-Nothing opens the file in earnest: it is read once, by a connection that trusts nothing in it, within bounds of size and
-time. What goes on from there is a file that this program has made.
+The file is read once, by a connection that does not trust its content, within bounds of size and time. Later steps open
+only the copy, which this program has made.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.content import PARENTS, TABLES, by_name
-from fuzz_core.store.opening import NewerError, open_store
+from fuzz_core.store.rowchecks import RefusedRow, cell, check_row, need
 from fuzz_core.store.schema import APPLICATION_ID, KINDS_OF_TEXTS, NEWEST, migrate
-from fuzz_core.store.vetting import Refused, cell, check_row, need
+from fuzz_core.store.statefile import NewerError, open_store
 
 MAGIC = b"SQLite format 3\0"
 MAX_BYTES = 2 << 30
@@ -29,7 +29,7 @@ MAX_VALUE = 16 << 20
 # Steps of SQLite's machine by byte of the file: reading every row takes less than one.
 STEPS, EVERY = 20, 100_000
 BATCH = 1000
-# What grows with the square of their number (likenesses of bugs) must not grow without end.
+# Upper bounds for tables whose cost grows with the square of their rows, such as the likenesses of bugs.
 MOST = {"targets": 500, "bugs": 5_000, "changes": 10_000, "runs": 50_000, "probes": 50_000, "checks": 200_000}
 REMEDY = "it has to be a state file that nightfuzz of this version exported; run the fuzz job again"
 
@@ -42,19 +42,19 @@ class Taken(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """kind: its type in the schema."""
+    """A column of a table of the schema."""
 
     name: str
-    kind: str
+    kind: str  # its type in the schema
     required: bool
 
 
 def take_in(path: Path, clean: Path, known: Path | None = None, max_bytes: int = MAX_BYTES) -> Taken:
-    """Copies what is sound of an untrusted state file into `clean`, a new state file.
+    """Copies the sound rows of an untrusted state file into `clean`, a new state file.
 
-    known: a state file of our own of the newest schema that nobody has open: what it says is sound. Rows that it has
-    word for word are left out, but for those that others refer to, so `clean` is to be merged into it. Raises UserError
-    for a file that is none of ours as a whole: a link, too large, damaged, of another program, or with any table,
+    known: a state file of our own of the newest schema that no process has open: its rows are sound. Rows that it has
+    word for word are left out, except rows that further rows refer to, so `clean` is to be merged into it. Raises
+    UserError for a whole file that is not ours: a link, too large, damaged, of another program, or with any table,
     column, index, trigger or view that the schema does not have. Rows that no store would have written are left out and
     counted.
     """
@@ -150,7 +150,7 @@ def _check_schema(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _refuse_newer(connection: sqlite3.Connection, path: Path, found: list[tuple[str, str, str]]) -> None:
-    """What a later schema is like, nobody here can know; that it has had more migrations, its own record tells."""
+    """Refuse a file with more migrations than this program knows: a later schema cannot be checked."""
     if _versions()[0][0] not in found:
         return
     (applied,) = connection.execute("SELECT COUNT(DISTINCT name) FROM _sqlite_migrations").fetchone()
@@ -189,18 +189,20 @@ class _Copy:
         self.dropped: Counter[str] = Counter()
 
     def _same_numbers(self, table: str) -> bool:
-        """Whether a number stands for the same in both files, as where one began as a copy of the other."""
+        """Whether a number means the same row in both files, as it does if one file began as a copy of the second."""
         other = " OR ".join(f"theirs.{name} <> ours.{name}" for name in by_name(table).identity)
         sql = f"SELECT 1 FROM main.{table} AS theirs JOIN known.{table} AS ours USING (id) WHERE {other} LIMIT 1"
         return self.connection.execute(sql).fetchone() is None
 
     def into(self, clean: Path, version: int) -> Taken:
-        """What an older file holds goes into one of its own schema, which is then brought up to date."""
+        """Copies the rows of an older file into a new file of its own schema, which is then migrated to the newest
+        schema.
+        """
         db = Database(clean)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         migrate(db, version)
         with db.atomic():
-            # Only people judge, and none of them does so in a job that runs untrusted code.
+            # Judgements come from people alone, and people do not judge in a job that runs untrusted code.
             for table in (table for table in TABLES if table.name != "judgements"):
                 if columns := _columns(db.conn, table.name):
                     self._table(db.conn, table.name, columns)
@@ -230,7 +232,9 @@ class _Copy:
             self.dropped[reason] += rows
 
     def _judge(self, into: sqlite3.Connection, table: str, columns: list[_Column]) -> Callable[[tuple[Any, ...]], bool]:
-        """Whether a row is fit for its table. What is sound has been checked."""
+        """Return the function that decides whether a row is fit for its table. The rows of the known state are sound
+        already.
+        """
         cells = {column.name: cell(table, *column) for column in columns}
         names = list(cells)
         parents = [
@@ -244,7 +248,7 @@ class _Copy:
                     need(row[place] in there, f"{names[place]}: refers to nothing")
                 if not row[-1]:
                     check_row(table, cells, dict(zip(names, row, strict=False)))
-            except Refused as reason:
+            except RefusedRow as reason:
                 self._drop(f"{table}: {reason}")
                 return False
             return True
@@ -260,6 +264,6 @@ def _columns(into: sqlite3.Connection, table: str) -> list[_Column]:
 
 
 def _said(table: str, columns: list[_Column]) -> str:
-    """SQL that tells whether the known state has a row as well."""
+    """SQL that is true if the known state has the row as well."""
     same = [f"ours.{name} {'=' if required else 'IS'} theirs.{name}" for name, _, required in columns]
     return f"EXISTS (SELECT 1 FROM known.{table} AS ours WHERE {' AND '.join(same)})"

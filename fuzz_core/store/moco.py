@@ -1,4 +1,4 @@
-"""What MoCo knows of apis, and its derivation trees: one row for each node, so that a tree goes on where it ended."""
+"""MoCo's knowledge of apis, and its derivation trees: one row for each node, so that a later run continues a tree."""
 
 from __future__ import annotations
 
@@ -21,20 +21,16 @@ FROM moco_trees LEFT JOIN moco_nodes ON tree = id WHERE {where} GROUP BY id ORDE
 
 
 class TreeRow(NamedTuple):
-    """A tree: the seed program that it grows from, by name and digest of its text, and the seed of its random stream.
-
-    options: JSON-able. nodes, pending: how many there are, and how many of them have not been run yet. begun: ISO 8601,
-    UTC.
-    """
+    """A derivation tree: its seed program, by name and digest of its text, and the seed of its random stream."""
 
     id: int
     target: str
     program: str
     digest: str
     seed: int
-    options: dict[str, Any]
-    begun: str
-    nodes: int
+    options: dict[str, Any]  # JSON-able
+    begun: str  # ISO 8601, UTC
+    nodes: int  # how many there are; `pending` of them have not been run yet
     pending: int
 
 
@@ -56,9 +52,9 @@ class MocoTables(Base):
             self._insert_all("facts", rows)
 
     def knowledge(self, target: str) -> Knowledge | None:
-        """What is on record of a target, None where nothing is that this program reads.
+        """Return the knowledge of a target; None if there is none that this program reads.
 
-        It may come from anywhere: see `modelgen.moco.knowledge.portable`.
+        The knowledge may come from an untrusted file: see `modelgen.moco.knowledge.portable`.
         """
         sql = """SELECT api, body, embedding, unfinished, library FROM facts JOIN targets ON target = key
             WHERE target = ? AND facts.version = ? ORDER BY api"""
@@ -74,7 +70,7 @@ class MocoTables(Base):
         )
 
     def builds_known(self) -> set[str]:
-        """The keys of the targets that anything is on record of."""
+        """The keys of the targets that have knowledge on record."""
         rows = self._rows("SELECT DISTINCT target FROM facts WHERE version = ?", VERSION)
         return {row["target"] for row in rows}
 
@@ -99,7 +95,7 @@ class MocoTables(Base):
         return self._records(TreeRow, _TREES.format(where="?1 IS NULL OR target = ?1"), target)
 
     def tree(self, number: int) -> TreeRow:
-        """One tree. Raises UserError where there is none."""
+        """Return a tree. Raises UserError if there is none of this number."""
         return self._numbered(TreeRow, "tree", number, _TREES.format(where="id = ?"), "see `nightfuzz moco tree`")
 
     def tree_nodes(self, tree: int) -> list[Node]:

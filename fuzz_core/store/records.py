@@ -1,4 +1,4 @@
-"""What the store takes and gives: plain immutable records."""
+"""The records of the store: plain and immutable."""
 
 from __future__ import annotations
 
@@ -10,49 +10,42 @@ from fuzz_core.ir.values import Invocation, TestCase
 
 
 class TargetRecord(NamedTuple):
-    """An installed build. key: text such as `torch-2.13.0+cpu-cp311`; info: JSON-able; made_at: set by the store."""
+    """An installed build."""
 
-    key: str
+    key: str  # text such as `torch-2.13.0+cpu-cp311`
     spec: str
     library: str
     version: str
     python: str
-    info: Mapping[str, Any] = {}
-    made_at: str = ""
+    info: Mapping[str, Any] = {}  # JSON-able
+    made_at: str = ""  # set by the store
 
 
 class SeedRecord(NamedTuple):
-    """How tracing one seed went. status: ok, partly, failed, timeout, crashed; seconds: wall time of its process.
-
-    outcome_kind: what ended it, one of the kinds of an outcome; empty where it came to its end.
-    """
+    """How tracing one seed went."""
 
     digest: str
     source: str
     name: str
-    status: str
+    status: str  # ok, partly, failed, timeout, crashed
     reason: str = ""
-    seconds: float = 0.0
+    seconds: float = 0.0  # wall time of its process
     statements: int = 0
     statements_failed: int = 0
-    outcome_kind: str = ""
+    outcome_kind: str = ""  # the kind of outcome that ended it early; empty if it ran to its end
 
 
 class InvocationRow(NamedTuple):
-    """An entry of the API value space. id: the same in every state file; place: when it came to the target.
+    """An entry of the API value space."""
 
-    expected: `ok`, or `exception` for an error input of the developers. valid: whether it re-ran unmutated without an
-    exception; None before it was tried.
-    """
-
-    id: int
+    id: int  # the same in every state file
     api: str
     digest: str
     invocation: Invocation
-    expected: str
-    valid: bool | None
+    expected: str  # `ok`, or `exception` for an error input of the developers
+    valid: bool | None  # whether it re-ran unmutated without an exception; None before it was tried
     reason: str
-    place: int
+    place: int  # when it came to the target
 
 
 class Body(NamedTuple):
@@ -66,7 +59,7 @@ class Body(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """What is known of one api. gap: empty where it has a valid invocation (or one not yet re-run), else why not."""
+    """The facts about an api. gap: empty if it has a valid invocation (or one not yet re-run), otherwise the reason."""
 
     api: str
     kind: str
@@ -79,7 +72,7 @@ class Coverage(NamedTuple):
 
     @property
     def gap(self) -> str:
-        """Why there is nothing to fuzz: not traced, argument not describable, dropped, no valid seed."""
+        """The reason why the api cannot be fuzzed: not traced, argument not describable, dropped, no valid seed."""
         if self.valid or self.unchecked:
             return ""
         if self.invocations:
@@ -90,7 +83,7 @@ class Coverage(NamedTuple):
 
 
 class RunRow(NamedTuple):
-    """One fuzzing run. status: running, killed, or what `finish_run` was told; seconds: wall time spent fuzzing."""
+    """A fuzzing run."""
 
     id: int
     target: str
@@ -99,16 +92,13 @@ class RunRow(NamedTuple):
     seed: int
     options: dict[str, Any]
     tests: int
-    seconds: float
-    status: str
+    seconds: float  # wall time spent fuzzing
+    status: str  # running, killed, or the status that `finish_run` got
     summary: dict[str, Any]
 
 
 class FindingRow(NamedTuple):
-    """A test case with a verdict that is not clean. hits of runs: how often it reproduced.
-
-    origin: where in which model program it was made, and what was changed there; empty for a test case of an api.
-    """
+    """A test case with a verdict that is not clean. hits of runs: how often it reproduced."""
 
     id: int
     target: str
@@ -123,14 +113,12 @@ class FindingRow(NamedTuple):
     runs: int
     bug: int | None
     found_at: str
+    # The model program, the place and the change that made it; empty for a test case of an api.
     origin: str = ""
 
 
 class NewBug(NamedTuple):
-    """A confirmed bug on its way into the store; `signature` is the text whose digest identifies the class.
-
-    suspicion: why the bug is private, where the outcome of the minimal script does not say so; empty otherwise.
-    """
+    """A confirmed bug on its way into the store; `signature` is the text whose digest identifies the class."""
 
     signature: str
     api: str
@@ -142,14 +130,12 @@ class NewBug(NamedTuple):
     hits: int
     runs: int
     minimised: bool = False
+    # Why the bug is private, where the outcome of the minimal script does not say so; empty otherwise.
     suspicion: str = ""
 
 
 class BugRow(NamedTuple):
-    """A class of findings with one signature. findings: how many; first_found: ISO 8601, UTC.
-
-    origin: that of the first finding that has one. suspicion: see `NewBug`.
-    """
+    """A class of findings with one signature."""
 
     id: int
     target: str
@@ -163,9 +149,9 @@ class BugRow(NamedTuple):
     outcome: Outcome
     hits: int
     runs: int
-    findings: int
-    first_found: str
+    findings: int  # how many
+    first_found: str  # ISO 8601, UTC
     minimised: bool
     status: str
-    origin: str = ""
-    suspicion: str = ""
+    origin: str = ""  # that of the first finding that has one
+    suspicion: str = ""  # see `NewBug`

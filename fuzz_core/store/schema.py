@@ -168,7 +168,9 @@ WHERE {word} = 'signal' OR outcome_kind = '' AND {where} AND {word} IN ('ok', 'e
 
 
 def _kinds_of_texts(calls: str) -> tuple[str, ...]:
-    """Where the words say that a process died, it did. calls: the table that says how invocations re-ran."""
+    """Return the statements that mark a row as died if its text says so. calls: the table that says how invocations
+    re-ran.
+    """
     words = (("seeds", "reason", "status = 'crashed'"), (calls, "reason", "valid = 0"), ("news", "class", "true"))
     return (
         *(
@@ -180,7 +182,7 @@ def _kinds_of_texts(calls: str) -> tuple[str, ...]:
     )
 
 
-# For what nobody trusts.
+# For rows of an untrusted file.
 KINDS_OF_TEXTS = _kinds_of_texts("validity")
 
 _CONTENT = """
@@ -245,7 +247,7 @@ CREATE TABLE judgements (
 """
 
 
-# What the later ones change besides is in functions of their own.
+# Further steps of the later migrations are in functions of their own.
 SCRIPTS = {
     "m0001_value_spaces": _VALUE_SPACES,
     "m0002_results": _RESULTS,
@@ -271,7 +273,7 @@ for _name in SCRIPTS:
 
 @MIGRATIONS()
 def m0010_outcome_kind(db: Database) -> None:
-    """How seeds, invocations and the tests of news ended, which decides what is private."""
+    """Store how seeds, invocations and the tests of outcome classes ended, which decides what is private."""
     db.executescript(_OUTCOME_KIND)
     for sql in _kinds_of_texts("invocations"):
         db.execute(sql)
@@ -296,7 +298,7 @@ def m0012_judgements(db: Database) -> None:
 
 
 NEWEST = 12
-# What fuzzing leaves, children first; everything else is what tracing has left.
+# The tables that fuzzing fills, children first; tracing fills all further tables.
 RESULT_TABLES = (
     *("judgements", "known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators"),
     *("moco_nodes", "moco_trees"),

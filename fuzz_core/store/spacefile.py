@@ -9,19 +9,19 @@ from pathlib import Path
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.base import to_json
 from fuzz_core.store.content import ORPHANS, by_name
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 # A space file of torch 2.13.0 has 5 MB, and 40 MB unpacked.
 MAX_PACKED, MAX_UNPACKED = 256 << 20, 1 << 30
-# What unpacking may take of the machine's memory.
+# Memory that unpacking may take, in bytes.
 MAX_MEMORY = 128 << 20
 REMEDY = "it has to be a file that `nightfuzz pack` wrote; get it again"
 _CHUNK = 1 << 20
 _EPOCH = "1970-01-01T00:00:00+00:00"
 _OF_SEEDS = "target = :target AND seed IN (SELECT digest FROM main.seeds)"
 _OF_CALLS = "invocation IN (SELECT id FROM main.invocations)"
-# By table, parents first: which rows of the database `other` a space file has.
+# The rows of the database `other` that a space file has, by table, parents first.
 _ROWS = {
     "targets": "key = :target",
     "apis": "target = :target",
@@ -40,7 +40,7 @@ _ROWS = {
     "dropped": _OF_SEEDS,
     "constraints": "target = :target",
 }
-# What differs from machine to machine, or tells of one, is not in the file.
+# Columns that differ from machine to machine, or describe one, get fixed values in the file.
 _SHOWN = {
     "targets": {"spec": "library || '==' || version", "python": "''", "info": "'{}'", "made_at": f"'{_EPOCH}'"},
     "seeds": {"reason": "''", "seconds": "0", "traced_at": f"'{_EPOCH}'"},
@@ -51,7 +51,7 @@ def pack(store: Store, target: str, seeds: Collection[str], file: Path) -> int:
     """Write the value space of a target to a space file: equal value spaces give equal bytes.
 
     The file holds apis, seeds, the calls that were valid or raised an exception when they were re-run, their arguments
-    and constraints. The file holds no bug, no finding and nothing of a user's own seeds.
+    and constraints. The file holds no bug, no finding and no part of a user's own seeds.
 
     Args:
         seeds: digests of the seeds that everybody has who has the build.
@@ -73,7 +73,7 @@ def pack(store: Store, target: str, seeds: Collection[str], file: Path) -> int:
 def take(store: Store, plain: Path) -> int:
     """Add the rows of an unpacked space file that the store does not have; returns how many calls are new to a build.
 
-    Of a row that the store has, the store's own stays.
+    If the store has a row already, the store's row stays.
     """
     connection = store._db.conn
     connection.execute("ATTACH ? AS other", (str(plain),))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fuzz_core.store.apis import ApiTables
-from fuzz_core.store.carrying import CarryTables
 from fuzz_core.store.checks import CheckTables
 from fuzz_core.store.findings import FindingTables
 from fuzz_core.store.moco import MocoTables
+from fuzz_core.store.transfer import CarryTables
 
 
 class Store(
@@ -16,4 +16,4 @@ class Store(
     CheckTables,
     MocoTables,
 ):
-    """One open state file; a context manager. Made by `open_store`; used by one thread."""
+    """An open state file; a context manager. Made by `open_store`; used by one thread."""

@@ -30,7 +30,7 @@ SELECT id, api, body FROM invocations JOIN (
     FROM calls WHERE {_WORKING} AND api IN (SELECT value FROM json_each(?))
 ) ON chosen = id WHERE nth <= ? ORDER BY api, nth
 """
-# Of a value that several invocations bring, the elements that came first.
+# If several invocations bring a value, the elements that came first are used.
 _ARGUMENTS = """
 SELECT slot_name(api, word, argument_values.place) AS argument, type, api, digest, value, MIN(validity.id)
 FROM validity JOIN argument_values USING (invocation) JOIN arguments ON arguments.id = argument_values.argument
@@ -54,16 +54,19 @@ ON CONFLICT (invocation, target) DO UPDATE SET expected = 'ok', valid = excluded
     outcome_kind = excluded.outcome_kind WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
 _NEW_VALIDITY = SAVE_VALIDITY.format(values="VALUES (?, ?, ?, NULL, '', '')")
-# What every reader of JSON takes for the same number.
+# Bits of an integer that every reader of JSON reads exactly.
 _BITS = 53
 
 
 class TraceTables(Base):
-    """What tracing has left: `seeds`, `undescribed`, `dropped` and `validity` by target, and for all builds
-    `invocations`, `provenance`, `arguments` and `argument_values`."""
+    """The results of tracing.
+
+    The tables `seeds`, `undescribed`, `dropped` and `validity` are by target. The tables `invocations`, `provenance`,
+    `arguments` and `argument_values` are for all builds.
+    """
 
     def traced(self, target: str) -> set[str]:
-        """Digests of the seeds that were traced, whatever came of it."""
+        """Digests of the seeds that were traced, with or without success."""
         return {row["digest"] for row in self._rows("SELECT digest FROM seeds WHERE target = ?", target)}
 
     def seeds(self, target: str) -> list[SeedRecord]:
@@ -80,11 +83,14 @@ class TraceTables(Base):
         dropped: Counts,
         parts: Mapping[Invocation, str] = {},
     ) -> int:
-        """Saves all that one seed brought, or nothing; saving it again replaces its counts and changes nothing else.
+        """Save the whole trace of a seed in one transaction; saving it again replaces its counts alone.
 
-        invocations: with what is expected of them, `ok` or `exception`. undescribed and dropped: counts by
-        (api, type) and (api, reason). parts: the test of the seed that an invocation comes from. Error inputs add
-        nothing to the argument value space.
+        Args:
+            invocations: with the expected outcome, `ok` or `exception`.
+            undescribed, dropped: counts by (api, type) and (api, reason).
+            parts: the test of the seed that an invocation comes from. Error inputs do not enter the argument value
+                space.
+
         Returns how many invocations were new to the target.
         """
         with self._transaction():
@@ -118,7 +124,10 @@ class TraceTables(Base):
     ) -> Iterator[InvocationRow]:
         """Entries of the API value space in the order they came; other methods may be called in between.
 
-        api: of this one only. valid: only those that re-ran so. unchecked: only those not re-run yet.
+        Args:
+            api: of this one only.
+            valid: only those that re-ran so.
+            unchecked: only those not re-run yet.
         """
         last = 0
         while rows := self._records(InvocationRow, _INVOCATIONS, target, last, api, valid, unchecked):
@@ -136,9 +145,9 @@ class TraceTables(Base):
         return {row["api"] for row in self._rows(sql, target, part)}
 
     def samples(self, target: str, apis: Iterable[str], part: str, most: int) -> Iterator[tuple[int, str, str]]:
-        """(id, api, JSON text) of valid invocations of these apis, by api; of each the first `most`.
+        """(id, api, JSON text) of valid invocations of these apis, by api; the first `most` of each api.
 
-        Those whose text has the part come before others, else in the order they came.
+        Invocations whose text has the part come first, then the order in which they were saved.
         """
         for row in self._each(_SAMPLES, part, target, to_json(sorted(apis)), most):
             yield row["id"], row["api"], row["body"]

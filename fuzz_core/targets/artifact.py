@@ -1,4 +1,4 @@
-"""One file of a package index: what the index says of it, and what its name and version tell."""
+"""One file of a package index, with the facts that the index, its name and its version give."""
 
 from __future__ import annotations
 
@@ -23,22 +23,18 @@ _DATED = re.compile(r"(\d{8})\d{0,6}")
 
 @dataclass(frozen=True)
 class Artifact:
-    """A wheel, or the source archive of a version, as its index lists it. Records keep its addresses without secrets.
+    """A wheel, or the source archive of a version, as its index lists it. Records hide secrets in its addresses."""
 
-    index: URL of the index. sha256: None where the index gives none. size: bytes, if known. uploaded: ISO 8601, or
-    empty. yanked: the reason, which may be empty; None for a file that is not yanked.
-    """
-
-    index: str
+    index: str  # URL of the index
     distribution: str
     version: str
     filename: str
     url: str
-    sha256: str | None = None
-    size: StrictInt | None = None
+    sha256: str | None = None  # None where the index gives none
+    size: StrictInt | None = None  # bytes, if known
     requires_python: str = ""
-    uploaded: str = ""
-    yanked: str | None = None
+    uploaded: str = ""  # ISO 8601, or empty
+    yanked: str | None = None  # the reason, which may be empty; None for a file that is not yanked
 
     @property
     def key(self) -> str:
@@ -61,7 +57,7 @@ class Artifact:
         return parse_wheel_filename(self.filename)[2] if self.is_wheel else ()
 
     def dated(self) -> tuple[date | None, DatedBy]:
-        """The day of the build and what tells it: the version (`.dev20260424`), else the time of the upload."""
+        """The day of the build and its source: the version (`.dev20260424`), or the time of the upload."""
         if (day := day_of(Version(self.version))) is not None:
             return day, "version"
         try:

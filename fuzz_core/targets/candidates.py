@@ -25,22 +25,22 @@ from fuzz_core.targets.spec import Flavour, TargetSpec, parse_spec
 
 @dataclass(frozen=True)
 class Candidate:
-    """A build that can be tried. spec: means it alone. day: ISO date, or empty. wheel: the key of its file."""
+    """A build that can be tried."""
 
-    spec: str
+    spec: str  # means it alone
     version: str
-    day: str = ""
-    wheel: str = ""
+    day: str = ""  # ISO date, or empty
+    wheel: str = ""  # the key of its file
 
     @property
     def age(self) -> tuple[date, Version]:
-        """By which builds are ordered: the day in the version, where one is, then the version."""
+        """The sort key of builds: the day in the version, if there is one, then the version."""
         release = release_of(self.version)
         return day_of(release) or date.min, release
 
 
 def release_of(version: str) -> Version:
-    """A version without the label that tells flavours apart."""
+    """A version without the label that names its flavour."""
     return Version(Version(version).public)
 
 
@@ -79,10 +79,10 @@ def version_of(spec: str, library: str, index: str | None) -> str:
 
 
 def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Candidate]:
-    """What an index lists of a package and fits here, one per version, the oldest first; without a network, what is
-    kept of it, where that is allowed.
+    """List the builds in an index that fit this machine, one per version, the oldest first.
 
-    Releases, or all dated builds of a nightly package. Raises as targets.resolve.builds does.
+    The builds are releases, or all dated builds of a nightly package. If there is no network and the access allows
+    cached wheels, the list holds the cached builds. Raises the errors of targets.resolve.builds.
     """
     # The flavour of a release is found, perhaps in another index, when it is made; here only its versions count.
     flavour = flavour if package.nightly or package.index else "auto"
@@ -120,9 +120,9 @@ class Environments:
         self.flavour = flavour
         self.access = access
         self.library = library
-        # Targets that candidates are tried on, by spec, whatever else they are.
+        # Targets that candidates are tried on, by spec. A caller may give a target for any candidate.
         self.given: dict[str, Target] = {}
-        # Told now: where nothing can be written, every build would seem to be broken.
+        # Check this folder now: if it cannot be written to, every build would seem to be broken.
         lock_of(root, "environments")
         whole = {target.key for target in self.made()}
         for folder in root.iterdir():
@@ -173,7 +173,7 @@ class Environments:
         return ensure(parse_spec(candidate.spec, self.library), self.flavour, self.root, self.access), True
 
     def is_ours(self, error: UserError, candidate: Candidate) -> bool:
-        """Whether an error says nothing of the build itself: the network, or no room on this machine."""
+        """Whether an error comes from the network or from this machine's lack of room, and not from the build."""
         needed = library_of(self.library).space.get(self._wanted(candidate), 0)
         return isinstance(error, IndexUnreachable) or shutil.disk_usage(self.root).free < needed
 

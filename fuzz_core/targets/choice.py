@@ -17,20 +17,15 @@ from fuzz_core.targets.artifact import Artifact, day_of
 
 @dataclass(frozen=True)
 class Wish:
-    """A wish for a build. version: exactly that one. nightly: dated builds. label: the part behind the `+`.
+    """A wish for a build."""
 
-    accelerated: whether a build for CUDA is wanted, None where a package has one build for all. strict: whether no
-    other flavour will do. driver: the newest CUDA version that this machine runs, as (major, minor). plain_is_cpu:
-    whether a build without label is a CPU one.
-    """
-
-    version: str | None = None
-    nightly: bool = False
-    label: str | None = None
-    accelerated: bool | None = None
-    strict: bool = False
-    driver: tuple[int, int] | None = None
-    plain_is_cpu: bool = False
+    version: str | None = None  # exactly that one
+    nightly: bool = False  # dated builds
+    label: str | None = None  # the part behind the `+`
+    accelerated: bool | None = None  # whether a build for CUDA is wanted, None where a package has one build for all
+    strict: bool = False  # whether no second flavour will do
+    driver: tuple[int, int] | None = None  # the newest CUDA version that this machine runs, as (major, minor)
+    plain_is_cpu: bool = False  # whether a build without label is a CPU one
 
 
 @dataclass(frozen=True)
@@ -52,8 +47,8 @@ def newest(artifacts: Iterable[Artifact], wish: Wish, machine: Machine) -> list[
     if wish.label is not None:
         labels = {wish.label, None} if wish.label == "cpu" and wish.plain_is_cpu else {wish.label}
         found = [each for each in found if Version(each.version).local in labels]
-    # Of nightlies, one flavour may be missing tonight: its build of yesterday is better than another flavour. Where
-    # nothing is of the flavour, all are given: the caller says what is wrong with them.
+    # One flavour of a nightly may be missing tonight: its build of yesterday is better than a build of another flavour.
+    # If no build has the flavour, all are given, and the caller says what is wrong with them.
     if wish.nightly or wish.strict:
         found = [each for each in found if flavour_fits(each, wish)] or found
     return sorted(found, key=lambda each: _order(each, wish, ranks), reverse=True)
@@ -88,7 +83,7 @@ def _unpinned(fitting: list[Artifact], wish: Wish) -> list[Artifact]:
 
 
 def _order(artifact: Artifact, wish: Wish, ranks: Mapping[Tag, int]) -> Any:
-    """By day, then version; then what fits best, as pip ranks it: the tag before the build's number."""
+    """The sort key: the day, the version, and then the best fit as pip ranks it (the tag before the build's number)."""
     version = Version(artifact.version)
     tag = max((ranks[tag] for tag in artifact.tags if tag in ranks), default=-len(ranks))
     flavour = (flavour_fits(artifact, wish), _toolkit(version.local, wish))

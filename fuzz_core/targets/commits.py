@@ -27,17 +27,17 @@ _HASH = re.compile(r"(?:^|-g|[+.]g?)([0-9a-f]{7,40})$")
 
 
 class Commit(NamedTuple):
-    """A source commit in hexadecimal digits, empty where it is unknown, and what told it, in words."""
+    """A source commit in hexadecimal digits, empty if it is unknown, and its source in words."""
 
     text: str
     by: str
 
 
 class NightlyRelease(NamedTuple):
-    """A commit of PyTorch's branch `nightly`. own: its hash. day and source: of its subject; source is of `main`."""
+    """A commit of PyTorch's branch `nightly`."""
 
-    own: str
-    day: date
+    own: str  # its hash
+    day: date  # day, source: of its subject; source is of `main`
     source: str
 
 
@@ -63,8 +63,8 @@ def said_by_library(said: str | None, called: str = "its own version file") -> C
 def of_torch_nightly(day: date, git_version: str | None, session: requests.Session) -> Commit:
     """The commit of PyTorch's `main` that the nightly build of a day was made from.
 
-    `git_version` is what the build says: the commit of the branch `nightly`, which stands in where GitHub does not know
-    better, and is called a fallback then. NIGHTFUZZ_GITHUB_API names another server of its API.
+    `git_version` is the commit of the branch `nightly` that the build names. If GitHub does not know the commit of
+    `main`, `git_version` stands in and is called a fallback. NIGHTFUZZ_GITHUB_API names another server of its API.
     """
     try:
         releases = nightly_releases(day, session)
@@ -89,7 +89,7 @@ def nightly_releases(day: date, session: requests.Session) -> list[NightlyReleas
 
 
 def _release(entry: Any) -> NightlyRelease | None:
-    """The release of a commit as GitHub's API tells it; None for another commit."""
+    """The release in a commit of GitHub's API; None if the commit is not a release."""
     try:
         found = _SUBJECT.fullmatch(entry["commit"]["message"].split("\n")[0].strip())
         return NightlyRelease(str(entry["sha"]), date.fromisoformat(found[1]), found[2]) if found else None
@@ -99,7 +99,7 @@ def _release(entry: Any) -> NightlyRelease | None:
 
 def _chosen(releases: Sequence[NightlyRelease], day: date, git_version: str | None) -> Commit:
     own = {release.source for release in releases if release.own == git_version}
-    # The build's own commit tells two releases of one day apart.
+    # The build's own commit separates two releases of one day.
     sources = own or {release.source for release in releases if release.day == day}
     if len(sources) == 1:
         return Commit(sources.pop(), "the nightly release's subject")

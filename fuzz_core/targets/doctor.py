@@ -22,7 +22,7 @@ _ASKED_OF_INDEX = "expecttest"
 
 
 class DoctorCheck(NamedTuple):
-    """One thing that was looked at. `remedy` is empty where it is `ok`; without a `required` one nothing runs."""
+    """The result of one check of this machine. `remedy` is empty if it is `ok`. Every run needs a `required` one."""
 
     name: str
     ok: bool
@@ -77,7 +77,7 @@ def _needs() -> Iterator[DoctorCheck]:
     yield DoctorCheck("disk", free >= ENOUGH_BYTES, f"{free / 1e9:.1f} GB free for targets", remedy)
     remedy = "check the network and pip's settings; without an index, use a wheel file or python:/path/to/bin/python"
     try:
-        # One listing of a small package that every torch target needs; no download.
+        # List a small package that every torch target needs, without a download.
         found = index.listed(index.sources(), _ASKED_OF_INDEX, hasty=True)
         yield DoctorCheck("package index", bool(found), "reachable" if found else "it answers with nothing", remedy)
     except UserError as error:
@@ -100,7 +100,7 @@ def _tools() -> Iterator[DoctorCheck]:
 
 
 def _compilers(configured: str | None) -> Iterator[DoctorCheck]:
-    """A compiler and Python's headers, where a library is used that compiles itself; else nothing is looked at."""
+    """Check the compiler and Python's headers if a library in use compiles itself; otherwise yield no check."""
     libraries = {target.library for target in list_targets()}
     with contextlib.suppress(UserError):
         libraries |= {parse_spec(configured).library or ""} - {""} if configured else set()
@@ -120,7 +120,7 @@ def _terminal() -> DoctorCheck:
 
 
 def _output(command: Sequence[str]) -> str | None:
-    """What a tool of the system says, in the user's whole environment (DOCKER_HOST counts); None where it fails."""
+    """The output of a system tool in the user's whole environment (DOCKER_HOST counts); None if the tool fails."""
     try:
         done = process.run(command, _TOOL_TIMEOUT_S, os.environ)
     except (OSError, subprocess.TimeoutExpired):

@@ -34,7 +34,7 @@ from fuzz_core.targets.resolve import (
 )
 from fuzz_core.targets.spec import Flavour, TargetSpec
 
-# What an extension says that was built for numpy 1.
+# The message of an extension that was built for numpy 1.
 _NUMPY_ABI = re.compile(
     r"_ARRAY_API not found|Numpy is not available|numpy\.(?:_?core\.)?\w+ failed to import|numpy\.\w+ size changed"
     r"|compiled using NumPy 1|compiled against (?:ABI|API) version|removed in the NumPy 2"
@@ -44,7 +44,7 @@ _OLD_NUMPY = "numpy<2"
 # CUDA builds of PyTorch take up to 5 GB.
 UNPACKED_BYTES = 20_000_000_000
 COMPILER, _HEADER = "g++", "Python.h"
-# Operators that such a library compiles lie in such a folder, whatever is above it.
+# Such a library compiles operators into a folder of this name, at any depth.
 _OPERATORS = "**/jit/*"
 
 
@@ -74,18 +74,17 @@ def ensure(
     access: Access = DEFAULT_ACCESS,
     lock: BuildLock | None = None,
 ) -> Target:
-    """The target that the spec means, made if it isn't there yet (a download, half a minute or more).
+    """Return the target that the spec means. Make it if it isn't there yet (a download, half a minute or more).
 
-    A pin that has been made is found again without a network; the newest is looked up every time. Of a lock one of its
-    files is taken, and no index is asked which. Raises UserError,
-    of its kind installer.IndexUnreachable where the package index does not answer; nothing is left behind then but
-    downloaded wheels.
+    A pin that has been made is found again without a network; the newest is looked up every time. If there is a lock,
+    one of its files is taken, and no index is asked. Raises UserError, and its kind installer.IndexUnreachable if the
+    package index does not answer. After an error only downloaded wheels stay on disk.
     """
     home = targets_root(root)
     if spec.kind == "python":
         return _existing(spec, home)
     order = _Order(spec, flavour, home, access)
-    access.told(f"looking for {spec.text}")
+    access.announce(f"looking for {spec.text}")
     if lock is not None:
         build = locked_builds(spec, flavour, lock)[0]
         return _first(order, [replace(build, artifact=same_file(spec, flavour, build.artifact))], ())
@@ -103,12 +102,14 @@ def _newest(order: _Order) -> Target:
         if order.spec.version is None and not (unreachable and order.access.allow_cached):
             hint = ", or allow what is kept here: --allow-cached" if unreachable else ""
             raise type(error)(error.problem, error.remedy + hint) from error
-        # Of what is kept as a wheel alone, the dependencies may be out of reach; an older build may be installed.
+        # The dependencies of a build that is kept only as a wheel may be out of reach. An older build may be installed.
         return _first(order, _kept(order, error), (wheels.MissingFileError, installer.IndexUnreachable))
 
 
 def _kept(order: _Order, error: UserError) -> list[InstallPlan]:
-    """What is here of an index that does not give it, newest first, with a note. Raises `error` if that is nothing."""
+    """The builds that are here although the index does not answer, newest first, with a note. Raises `error` if there
+    are none.
+    """
     try:
         found = kept_builds(order.spec, order.flavour, order.home)
     except NoBuildError:
@@ -128,7 +129,7 @@ def _first(order: _Order, listed: list[InstallPlan], passing: tuple[type[UserErr
             with lock_of(order.home, build.key):
                 # Looked at again under the lock: another run may have made it while this one waited.
                 target = read_record(order.home, build.key)
-                # What is to be known of it may be another thing each time: the index may have been out of reach.
+                # The notes can differ each time: the index may have been out of reach.
                 notes = build.notes + gone
                 return replace(target, notes=notes) if target else _make(order, replace(build, notes=notes))
         except passing as error:
@@ -157,7 +158,7 @@ def _made(order: _Order) -> Target | None:
     if order.spec.version is None or order.spec.kind == "wheel":
         return None
     for target in list_targets(order.home):
-        # A TensorFlow of either flavour says that it was built for CUDA: there the wish is what tells them apart.
+        # A TensorFlow of either flavour says that it was built for CUDA, so the wish decides its flavour.
         installed = target.info.flavour if library_of(target.library).own_index else target.wanted
         same = target.spec == order.spec.text and target.wanted == order.wanted
         if same and order.flavour in ("auto", installed):
@@ -176,22 +177,22 @@ def _make(order: _Order, build: InstallPlan) -> Target:
         )
     lacking = missing_compiler() if compiles(library) else {}
     if lacking:
-        # Told at once, not after minutes.
+        # Refuse at once, not after minutes.
         raise UserError(f"{library} compiles itself: {', '.join(lacking)}", "; ".join(lacking.values()))
     try:
         (home / build.key).mkdir()
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
         folder = Path(tempfile.mkdtemp(prefix="env-", dir=home / build.key))
         python = installer.make_environment(folder)
-        told, size = order.access.told, build.artifact.size
-        told(f"downloading {build.artifact.filename}{f', {size / 1e6:.0f} MB' if size else ''}")
+        announce, size = order.access.announce, build.artifact.size
+        announce(f"downloading {build.artifact.filename}{f', {size / 1e6:.0f} MB' if size else ''}")
         with wheels.held(build.artifact, order.access.cache_bytes) as file:
             _refuse_bomb(file, home)
             requirement = f"{build.requirement} @ {file.as_uri()}"
             wanted = [requirement, *library_of(library).companions]
-            told(f"installing {library} {build.version} and what it needs")
+            announce(f"installing {library} {build.version} and what it needs")
             installer.install(python, wanted, build.options, runs_code=file.suffix != ".whl")
-        told(f"importing {library}" + (", which compiles its core: up to 20 minutes" if compiles(library) else ""))
+        announce(f"importing {library}" + (", which compiles its core: up to 20 minutes" if compiles(library) else ""))
         target = _working(order, build, python)
         write_record(home, target)
     except OSError as error:
@@ -258,8 +259,8 @@ def _refuse_other_version(build: InstallPlan, info: TargetInfo) -> None:
 def _is_called(build: Version, said: Version) -> bool:
     """Whether a library that says it is this version may be that build.
 
-    A plain build may add a label of its own once it is imported (2.13.0 says 2.13.0+cu130), never lose one; a
-    post-release is packed anew, and its code need not know (TensorFlow 2.15.0.post1 says 2.15.0).
+    A plain build may add a label of its own once it is imported (2.13.0 says 2.13.0+cu130), never lose one. A
+    post-release is packed anew, and its code may keep the old version (TensorFlow 2.15.0.post1 says 2.15.0).
     """
     if build.is_postrelease and not said.is_postrelease:
         build = Version(str(build).replace(f".post{build.post}", ""))

@@ -1,8 +1,8 @@
-"""Facts about a target, gathered by its own interpreter: what it is (`probe`), and its versions (`collect_env`).
+"""Facts about a target, gathered by its own interpreter: its build (`probe`), and its versions (`collect_env`).
 
-One script does both. The controller imports nothing of the library. The profile of a library may define three functions
-for the script: `describe(module)` returns `commit`, `cuda` and `devices`; `versions(module)` returns further facts for
-the "Versions" of an issue; `form()` returns the text that an issue form asks for.
+One script does both. The controller does not import the library. The profile of a library may define three functions
+for the script. `describe(module)` returns `commit`, `cuda` and `devices`. `versions(module)` returns further facts for
+the "Versions" of an issue. `form()` returns the text that an issue form asks for.
 """
 
 from __future__ import annotations
@@ -161,12 +161,13 @@ def _cut_facts(facts: dict[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Environment:
-    """The versions of a target. text: as an issue form wants them, cut to `MAX_TEXT`. facts: single ones by the names
-    of `_TITLES`. problem: why there are none."""
+    """The versions of a target."""
 
+    # The versions as an issue form wants them, cut to `MAX_TEXT`.
     text: Annotated[str, AfterValidator(lambda text: text[:MAX_TEXT])] = ""
+    # Single versions by the names of `_TITLES`.
     facts: Annotated[dict[str, str], AfterValidator(_cut_facts)] = field(default_factory=dict)
-    problem: str = ""
+    problem: str = ""  # the reason why there are none
 
 
 def compiles(library: str | None) -> bool:
@@ -191,7 +192,7 @@ def probe(python: Path, library: str | None = None, timeout: float | None = None
         raise UserError(what, "try the import by hand") from error
     except OSError as error:
         raise UserError(f"{python} can't be run: {error.strerror}", "name a Python interpreter") from error
-    # Only another program complains about its arguments.
+    # Another program complains about its arguments; a Python does not.
     if _MARK in done.stderr or (answer is None and not done.returncode):
         raise UserError(f"{python} is no Python interpreter: it did not run a script", "name a Python interpreter")
     if done.returncode:
@@ -211,7 +212,7 @@ def probe(python: Path, library: str | None = None, timeout: float | None = None
 
 
 def collect_env(python: str, library: str, timeout: float = VERSIONS_S) -> Environment:
-    """Gathers the versions of a target. Never raises for what is wrong with it: then `problem` says what."""
+    """Gather the versions of a target. A broken target raises no error: `problem` names the fault."""
     try:
         done, answer = _run(Path(python), library, timeout, versions=True)
     except subprocess.TimeoutExpired:
@@ -238,7 +239,7 @@ def info_from_json(data: object) -> TargetInfo:
 
 
 def environment_from_json(data: object) -> Environment | None:
-    """Reads a kept Environment, or what a target answered; None for anything else."""
+    """Reads a kept Environment, or a target's answer; None if the data is not an Environment."""
     if not isinstance(data, dict) or not data.keys() >= {"text", "facts"}:
         return None
     try:
@@ -277,8 +278,9 @@ def _launched(
     command: Sequence[str], writable: Sequence[Path], timeout: float, env: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """Run an interpreter in its confinement on this machine."""
-    # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win. It is
-    # the home too: a library may keep there what it was told, and the user's own would go by it.
+    # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win. The
+    # directory is the home too: a library may keep settings in its home, and the user's own settings would change the
+    # facts.
     with tempfile.TemporaryDirectory(prefix="nightfuzz-facts-") as empty:
         own = {**process.scrubbed(os.environ), **env, "HOME": empty, "TMPDIR": empty}
         done = process.run(confined(command, [empty, *writable]), timeout, own, Path(empty))
@@ -301,7 +303,7 @@ def launched_by(launch: Launch) -> Iterator[None]:
 
 
 def _writable(python: Path, library: str | None) -> list[Path]:
-    """Where a library may write what it compiles; the environment itself where the library is yet to be found out."""
+    """The folders that a library may compile into; the environment itself if the library is not known yet."""
     if library is None:
         return [python.absolute().parent.parent]
     return compiled_folders(dialect_of(library), python) if compiles(library) else []

@@ -35,7 +35,8 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer
 from fuzz_core.targets.artifact import Artifact, sha256_of, without_secrets
 
-# Seconds until the answer begins, and how often a request is repeated. Where others can be asked, one try is enough.
+# Seconds until the answer begins, and how often a request is repeated. If several indexes can be asked, one try is
+# enough.
 TIMEOUT_S, HASTY_S = 30.0, 10.0
 RETRIES = 3
 _LOG = logging.getLogger(__name__)
@@ -43,14 +44,14 @@ _CHECK = "check the network and the address of the index"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _YES = ("1", "true", "yes", "on", "t", "y")
 _MAX_REASON = 200
-# A build tag may hold anything else.
+# A build tag may hold any other character.
 _SUSPECT = re.compile(r"[^A-Za-z0-9_.+!-]")
 
 
 def session() -> requests.Session:
     """Open an HTTP session with the proxies, certificates and passwords of the user's environment and of pip."""
     made, settings = requests.Session(), installer.pip_settings()
-    # A compressed answer to a part of a file could not be joined to the rest.
+    # A compressed answer to a part of a file could not be joined to the part that is here.
     made.headers["Accept-Encoding"] = "identity"
     made.verify = settings.get("cert") or True
     made.proxies = dict.fromkeys(("http", "https"), settings["proxy"]) if settings.get("proxy") else {}
@@ -58,10 +59,10 @@ def session() -> requests.Session:
 
 
 class PackageSource(NamedTuple):
-    """A source of packages. flat: a folder or page with files of many packages, no index."""
+    """A source of packages."""
 
     address: str
-    flat: bool = False
+    flat: bool = False  # a folder or page with files of many packages, no index
 
 
 def sources() -> list[PackageSource]:
@@ -82,8 +83,8 @@ def sources() -> list[PackageSource]:
 def listed(places: Iterable[PackageSource], distribution: str, hasty: bool = False) -> list[Artifact]:
     """The files of a package in all sources, as `listing` gives them.
 
-    Raises as `listing` does, but only if no source has a file. Else a source that does not answer is told of by a log
-    record, which Python prints on standard error.
+    Raises the errors of `listing`, but only if no source has a file. If one source has files, a source that does not
+    answer becomes a log record, which Python prints on standard error.
     """
     found, errors = [], []
     for address, flat in places:
@@ -164,7 +165,9 @@ def reason(error: requests.RequestException) -> str:
 
 
 def _artifact(shown: str, distribution: str, package: DistributionPackage) -> Artifact | None:
-    """None for files of other kinds and packages, and for names that say nothing: some predate every rule."""
+    """Read one file of an index. None for files of other kinds and packages, and for file names that follow no rule:
+    some names are older than the rules.
+    """
     name, version = _named(package.filename)
     if name != canonicalize_name(distribution) or _SUSPECT.search(package.filename):
         return None
@@ -184,7 +187,7 @@ def _artifact(shown: str, distribution: str, package: DistributionPackage) -> Ar
 
 
 def _plain(text: str) -> str:
-    """One line of what anyone may have written, without what steers a terminal."""
+    """Remove control characters from a line of untrusted text, so that it cannot steer a terminal."""
     return "".join(each if each.isprintable() else " " for each in text)[:_MAX_REASON].strip()
 
 

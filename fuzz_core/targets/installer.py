@@ -31,7 +31,7 @@ _SOURCES = {"index-url", "extra-index-url", "find-links", "no-index"}
 
 
 class IndexUnreachable(UserError):  # noqa: N818 - says what happened, as UserError does
-    """The package index did not answer: nothing is known of what it holds."""
+    """The package index did not answer, so its content is unknown."""
 
 
 def pip_command() -> list[str]:
@@ -75,10 +75,10 @@ def make_environment(folder: Path) -> Path:
 def install(python: Path, requirements: Sequence[str], options: Sequence[str] = (), runs_code: bool = False) -> None:
     """Installs in one resolution, so that no companion can move the version of the library.
 
-    runs_code: whether code of packages runs meanwhile, because a source archive is built or the environment holds
-    packages already; it also does where a dependency has no wheel. The installer can change nothing but the environment
-    then, and has no cache, which that code could spoil for others. Raises IndexUnreachable or UserError with the
-    installer's last lines.
+    runs_code: whether code of packages runs meanwhile. That is so if a source archive is built, if the environment
+    holds packages already, or if a dependency has no wheel. The installer can then change only the environment, and has
+    no cache, which that code could spoil for later targets. Raises IndexUnreachable or UserError with the installer's
+    last lines.
     """
     if not runs_code:
         try:
@@ -110,14 +110,17 @@ def _install(python: Path, requirements: Sequence[str], command: Sequence[str], 
 
 
 def uses_uv() -> bool:
-    """Whether uv installs. It doesn't read pip's configuration: where that names indexes or folders of wheels, uv
-    would look elsewhere and find other builds, so pip does it then."""
+    """Whether uv installs.
+
+    The program uv does not read pip's configuration. If that names indexes or folders of wheels, uv would find other
+    builds, so pip installs then.
+    """
     return shutil.which("uv") is not None and not _SOURCES & pip_settings().keys()
 
 
 def _installer(python: Path) -> list[str]:
     if uses_uv():
-        # All indexes are looked at, as pip does: by default uv stops at the first that knows the name.
+        # All indexes are asked, as pip does: by default uv stops at the first index that knows the name.
         return ["uv", "pip", "install", "--python", str(python), "--index-strategy", "unsafe-best-match"]
     quiet = ["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar", "off"]
     return [*pip_command(), "--python", str(python), "install", *quiet]

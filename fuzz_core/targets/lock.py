@@ -1,6 +1,6 @@
 """A lock: the files of one version of a package, as an index listed them at one moment, or one wheel file.
 
-Whoever makes a target from a lock takes one of its files, whatever the index lists by then.
+A target that is made from a lock takes one of its files, even if the index lists newer ones by then.
 """
 
 from __future__ import annotations
@@ -30,20 +30,18 @@ _Name = Annotated[str, Field(max_length=200)]
 
 @dataclass(frozen=True)
 class BuildLock:
-    """The files that one spec means: of one version, for several Pythons, platforms or flavours.
-
-    python: `3.12` where only files for that Python are in it; empty for files of all. notes: what a user should know.
-    """
+    """The files that one spec means: of one version, for several Pythons, platforms or flavours."""
 
     library: _Name
     distribution: _Name
     version: _Name
     artifacts: tuple[Artifact, ...]
+    # `3.12` where only files for that Python are in it; empty for files of all.
     python: Annotated[str, Field(pattern=r"^(3\.\d{1,2})?$")] = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # notes for the user
 
     def artifact_of(self, key: str) -> Artifact | None:
-        """Return the file that the target with this key was made of; None for a target of anything else."""
+        """Return the file that the target with this key was made of; None if the lock has no such file."""
         python = f"cp{self.python.replace('.', '')}" if self.python else _PYTHON
         for each in self.artifacts:
             name = rf"{re.escape(each.distribution)}(-cuda)?-{re.escape(each.version)}"
@@ -57,7 +55,7 @@ class BuildLock:
         return frozenset(filter(None, (_flavour(self.library, each) for each in self.artifacts)))
 
     def summary(self) -> str:
-        """One line: the version, and for which flavours and Pythons there are files."""
+        """Describe the lock in one line: the version, and the flavours and Pythons that it has files for."""
         flavours = f", {' and '.join(sorted(self.flavours))}" if self.flavours else ""
         pythons = f"Python {self.python}" if self.python else "the Python of each runner"
         return f"{self.distribution} {self.version}{flavours}, {len(self.artifacts)} files, for {pythons}"
@@ -66,9 +64,9 @@ class BuildLock:
 def lock_build(spec: TargetSpec, flavour: Flavour, python: str = "") -> BuildLock | None:
     """Look up the newest build that a spec means here, and lock its files; None for an interpreter, which has none.
 
-    Files of every flavour that `flavour` and the spec allow are locked, all of the newest version that all of these
-    flavours have. python: lock files for that Python alone, `3.12`; empty to choose the version for this one, and to
-    lock its files for all. Raises as `resolve.resolve` does.
+    The lock holds files of every flavour that `flavour` and the spec allow, all of the newest version that all these
+    flavours have. python: the one Python to lock files for, `3.12`. If `python` is empty, the version is chosen for
+    this Python, and its files are locked for all Pythons. Raises the errors of `resolve.resolve`.
     """
     name, library = str(spec.distribution), str(spec.library)
     if spec.kind == "python":
@@ -121,9 +119,10 @@ def locked_builds(spec: TargetSpec, flavour: Flavour, lock: BuildLock) -> list[r
 
 
 def same_file(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> Artifact:
-    """The same file as an index lists it that this machine is set up with; `artifact` itself where none does.
+    """Find a locked file in this machine's index. Return the index's record of it, or `artifact` if the index has none.
 
-    The machine that locked it may reach another index, and a lock has no passwords. Only the content counts.
+    The machine that locked the file may reach another index, and a lock has no passwords. Two files are the same if
+    their content is.
     """
     if spec.kind == "wheel" or artifact.sha256 is None:
         return artifact
@@ -150,14 +149,14 @@ def aligned(locks: Sequence[BuildLock]) -> list[BuildLock]:
 
 
 def _flavour(library: str, artifact: Artifact) -> str:
-    """What a file was built for; empty where the library has one build for both."""
+    """The flavour that a file was built for; empty if the library has one build for both."""
     if not library_of(library).own_index:
         return ""
     return "cpu" if Version(artifact.version).local == "cpu" else "cuda"
 
 
 def _flavours(spec: TargetSpec, flavour: Flavour) -> list[Flavour]:
-    """The flavours that the fuzz job's machine may want, whatever machine this is."""
+    """The flavours that the fuzz job's machine may want. This machine does not matter."""
     named = resolve.named_flavour(spec)
     wanted = named if flavour == "auto" else flavour
     return [each for each in get_args(Flavour) if each != "auto" and wanted in ("", each)]

@@ -16,7 +16,7 @@ _KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_", "ROCR_", "HIP_", "DYLD_")
 _INSTALLER = {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NETRC"}
 _INSTALLER_PREFIXES = ("PIP_", "UV_", "XDG_")
 _PROXIES = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
-# These redirect an install away from the environment that it is meant for.
+# These variables redirect an install away from the environment that it is meant for.
 _MISLEADING = {
     "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV", "PIP_DRY_RUN",
     "UV_PYTHON", "UV_TARGET", "UV_PREFIX", "UV_SYSTEM_PYTHON", "UV_PROJECT_ENVIRONMENT",
@@ -31,7 +31,7 @@ def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
 def for_installer(environ: Mapping[str, str]) -> dict[str, str]:
     """The scrubbed environment with the settings of pip, uv, proxies and certificates.
 
-    Not the rest: a package that is built from source runs its own code with this environment.
+    Further variables are left out: a package that is built from source runs its own code with this environment.
     """
     kept = {
         name: value
@@ -78,5 +78,5 @@ def _end_group(child: subprocess.Popen[str]) -> None:
 
 
 def last_lines(text: str, count: int = 1) -> str:
-    """The last lines that say something."""
+    """The last lines that are not empty."""
     return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-count:])

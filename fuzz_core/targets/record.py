@@ -26,20 +26,22 @@ _RECORD = "target.json"
 
 @dataclass(frozen=True)
 class BuildOrigin:
-    """Where a build from an index comes from. day: ISO date or empty, told by `dated_by`. commit: hexadecimal digits of
-    the source commit or empty, told by `commit_by` in words."""
+    """The source of a build from an index."""
 
     artifact: Artifact
-    day: str
+    day: str  # ISO date or empty; `dated_by` names its source
     dated_by: str
-    commit: str
+    commit: str  # hexadecimal digits of the source commit or empty; `commit_by` names its source in words
     commit_by: str
 
 
 @dataclass(frozen=True)
 class Target:
-    """One installed build. `wanted` is the flavour that was asked for, `info.flavour` the one that is installed;
-    `notes` say in words what a user should know of the difference. `origin`: for builds chosen from an index."""
+    """An installed build.
+
+    `wanted` is the flavour that was asked for, `info.flavour` the flavour that is installed. `notes` describe the
+    difference for the user.
+    """
 
     key: str
     spec: str
@@ -49,10 +51,10 @@ class Target:
     wanted: str
     info: TargetInfo
     notes: tuple[str, ...] = ()
-    origin: BuildOrigin | None = None
+    origin: BuildOrigin | None = None  # for builds chosen from an index
 
     def summary(self) -> str:
-        """One line: what exactly is installed."""
+        """Describe the installed build in one line."""
         info = self.info
         commit = f" (commit {info.commit})" if info.commit else ""
         if (origin := self.origin) is not None:
@@ -70,7 +72,7 @@ class Target:
         )
 
     def facts(self) -> dict[str, Any]:
-        """What the store keeps of it beside names: JSON-able."""
+        """The facts that the store keeps of the target beside its names: JSON-able."""
         said = {"summary": self.summary(), "notes": list(self.notes), "devices": list(self.info.devices)}
         return said | {"origin": to_json(self)["origin"], "commit": self.info.commit, "flavour": self.info.flavour}
 
@@ -140,7 +142,7 @@ def list_targets(root: Path | None = None) -> list[Target]:
 def remove(key: str, root: Path | None = None) -> None:
     """Removes a target and its environment (never an interpreter of the user's). Raises UserError if there is none."""
     home = targets_root(root)
-    # Nothing but a plain name of a folder there: an empty one, or `..`, would take more than a target away.
+    # A key must be the plain name of a folder there: an empty key, or `..`, would delete more than a target.
     if not key or key.startswith(".") or Path(key).name != key or not (home / key).is_dir():
         best = nearest.extractOne(key, [target.key for target in list_targets(home)])
         raise UserError(f"no target {key!r}", f"did you mean {best[0]}?" if best else f"there is none under {home}")
@@ -151,7 +153,7 @@ def remove(key: str, root: Path | None = None) -> None:
 def clear(root: Path, key: str) -> None:
     """Removes what is there of a target; the caller holds its lock."""
     folder = root / key
-    # The record goes first: killed half-way, what is left counts as unfinished.
+    # The record goes first: if the process is killed half-way, the folder counts as unfinished.
     (folder / _RECORD).unlink(missing_ok=True)
     # An installer that outlived its killed parent may still write there; a leftover of that is swept the next time.
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,10 +1,9 @@
 """From a spec to exact builds, newest first: version, flavour and the file to install.
 
-The indexes that pip is set up with are asked, or the one that the spec names. PyTorch is special: on Linux its plain
-build is the CUDA one. If a CPU build is wanted and missing there, PyTorch's own index is asked once, with a short
-timeout. If that gives nothing either, the flavour `auto` takes the plain build (it runs without a GPU) and says so,
-and `cpu` refuses before anything is downloaded. TensorFlow has one build for both flavours; `cuda` adds the CUDA
-libraries as its extra.
+The spec names the index, or the indexes of pip's configuration are asked. PyTorch is special: on Linux its plain build
+is the CUDA one. If a CPU build is wanted and missing there, PyTorch's own index is asked once, with a short timeout. If
+that index has none either, the flavour `auto` takes the plain build (it runs without a GPU) and says so, and `cpu`
+refuses before any download. TensorFlow has one build for both flavours; `cuda` adds the CUDA libraries as its extra.
 """
 
 from __future__ import annotations
@@ -49,12 +48,12 @@ def _today() -> date:
 
 @dataclass(frozen=True)
 class Access:
-    """How what is outside is reached. allow_cached: without a network, the newest build that is here will do.
-    cache_bytes: how much the kept wheels may take. told: is called with what begins, as a user reads it."""
+    """Settings for network and cache."""
 
-    allow_cached: bool = False
-    cache_bytes: int = wheels.BOUND_BYTES
-    told: Callable[[str], object] = lambda text: None
+    allow_cached: bool = False  # if there is no network, take the newest build that is here
+    cache_bytes: int = wheels.BOUND_BYTES  # room for the kept wheels
+    # Called with the name of each step that begins, as a user reads it.
+    announce: Callable[[str], object] = lambda text: None
 
 
 DEFAULT_ACCESS = Access()
@@ -62,15 +61,14 @@ DEFAULT_ACCESS = Access()
 
 @dataclass(frozen=True)
 class InstallPlan:
-    """A build to install. requirement: its name, with extras. options: for the installer. notes: what the
-    user should know. artifact: its file."""
+    """A build to install."""
 
     key: str
     version: Version
-    requirement: str
-    artifact: Artifact
-    options: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    requirement: str  # its name, with extras
+    artifact: Artifact  # its file
+    options: tuple[str, ...] = ()  # for the installer
+    notes: tuple[str, ...] = ()  # what the user should know
 
 
 def torch_index() -> str:
@@ -104,8 +102,8 @@ def wanted_flavour(spec: TargetSpec, flavour: Flavour) -> str:
 def resolve(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
     """The builds that a spec can mean here, newest first.
 
-    Raises IndexUnreachable where the index does not answer, NoBuildError where nothing there fits, and UserError for a
-    flavour that doesn't exist and for a wheel of another Python.
+    Raises IndexUnreachable if the index does not answer, and NoBuildError if no build there fits. Raises UserError for
+    a flavour that doesn't exist and for a wheel of another Python.
     """
     if spec.kind == "wheel":
         return [_wheel_build(spec)]
@@ -114,9 +112,9 @@ def resolve(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
 
 
 def search(spec: TargetSpec, flavour: Flavour, machine: choice.Machine) -> tuple[list[Artifact], list[Artifact]]:
-    """What the indexes list of a package; and of that, builds of a flavour that only the library's own index has.
+    """List the files of a package in the indexes, and its builds of a flavour that only the library's own index has.
 
-    Raises as `resolve` does where no index answers.
+    Raises the errors of `resolve` if no index answers.
     """
     listed, wish = index.listed(sources_of(spec, flavour), str(spec.distribution)), wish_of(spec, flavour)
     newest = choice.newest(listed, replace(wish, strict=False), machine)
@@ -146,7 +144,9 @@ def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[InstallP
 
 
 def key_of(*parts: str) -> str:
-    """A file name of parts: `torch-2.13.0+cpu-cp311`. What a library says of itself may hold anything."""
+    """Join parts to a file name: `torch-2.13.0+cpu-cp311`. A library's version text is untrusted and may hold any
+    character.
+    """
     return re.sub(r"[^A-Za-z0-9.+_-]", "_", "-".join(parts))
 
 
@@ -156,7 +156,7 @@ def _python_tag() -> str:
 
 
 def machine_of(python: str = "") -> choice.Machine:
-    """This machine with this Python, or with the newest patch of another one, given as `3.12`."""
+    """Describe this machine with this Python, or with the newest patch of another Python, given as `3.12`."""
     if python in ("", own_python()):
         return choice.Machine(list(sys_tags()), ".".join(map(str, sys.version_info[:3])))
     version = [int(part) for part in python.split(".")]
@@ -176,7 +176,7 @@ def sources_of(spec: TargetSpec, flavour: Flavour) -> list[index.PackageSource]:
     library = library_of(spec.library)
     if not (spec.nightly and library.own_index and spec.distribution in library.distributions):
         return index.sources()
-    # One folder per flavour; the folder above lists them all.
+    # PyTorch's index has a folder per flavour; the folder above lists them all.
     label = spec.label or ("cpu" if wanted_flavour(spec, flavour) == "cpu" else None)
     return [index.PackageSource(f"{torch_index()}/nightly" + (f"/{label}" if label else ""))]
 
@@ -229,7 +229,7 @@ def builds_among(
 
 
 def wish_of(spec: TargetSpec, flavour: Flavour) -> choice.Wish:
-    """What is looked for in an index for a spec."""
+    """Turn a spec into a wish for a build from an index."""
     wanted = wanted_flavour(spec, flavour)
     if not library_of(spec.library).own_index:
         return choice.Wish(spec.version, spec.nightly, spec.label)
@@ -250,7 +250,7 @@ def _driver() -> tuple[int, int] | None:
 def _build(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> InstallPlan:
     version, wanted = Version(artifact.version), wanted_flavour(spec, flavour)
     library, name = library_of(spec.library), artifact.distribution
-    # One build for CPU and GPU uses a GPU with the CUDA libraries, which come as an extra.
+    # A build for CPU and GPU uses a GPU with the CUDA libraries, which come as an extra.
     extra = name in library.dual and wanted == "cuda" and sys.platform == "linux"
     # Dependencies of PyTorch's own builds are in the same index, some in no other.
     own = library.own_index and (spec.nightly or artifact.index.startswith(torch_index()))

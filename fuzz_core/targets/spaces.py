@@ -20,13 +20,13 @@ INDEX = Path(__file__).with_name("spaces.toml")
 
 @dataclass(frozen=True)
 class OfferedSpace:
-    """A space file of a release. key: of its build. sha256, size: of the file."""
+    """A space file of a release."""
 
-    key: str
+    key: str  # of its build
     library: str
     version: str
     url: str
-    sha256: str
+    sha256: str  # sha256, size: of the file
     size: int
 
     @property

@@ -32,11 +32,7 @@ _ALIKE = 60  # of 100: below that a guess is noise
 
 @dataclass(frozen=True)
 class TargetSpec:
-    """A target as asked for. `library` is None only where the interpreter is to say which one it holds.
-
-    index: address of the package index of an `index` spec, None for the one that is configured. nightly: its newest
-    dated build is meant, not its newest release. label: the flavour of a nightly build, `cu130`.
-    """
+    """A target as asked for. `library` is None only if the interpreter is to say which library it holds."""
 
     text: str
     kind: Literal["index", "wheel", "python"]
@@ -44,9 +40,9 @@ class TargetSpec:
     distribution: str | None = None
     version: str | None = None
     path: Path | None = None
-    index: str | None = None
-    nightly: bool = False
-    label: str | None = None
+    index: str | None = None  # address of the package index of an `index` spec, None for the configured one
+    nightly: bool = False  # whether the spec means the newest dated build, not the newest release
+    label: str | None = None  # the flavour of a nightly build, `cu130`
 
 
 def distributions() -> dict[str, str]:
@@ -99,7 +95,7 @@ def _parse_python(text: str, library: str | None) -> TargetSpec:
 
 
 def _look_at(text: str) -> tuple[Path, bool]:
-    """The absolute path, and whether something is there."""
+    """The absolute path, and whether it exists."""
     try:
         path = Path(text).expanduser().absolute()
         return path, path.exists()

@@ -1,7 +1,8 @@
-"""Downloaded wheels: fetched over HTTP (a cut download goes on where it stopped), verified, kept in a folder of bounded
-size, shared between environments.
+"""Downloaded wheels: fetched over HTTP (a cut download is resumed), verified, kept in a folder of bounded size, shared
+between environments.
 
-`ROOT/KEY/FILE` is the file, `ROOT/KEY/wheel.json` what the index said of it, written last: without it there is nothing.
+`ROOT/KEY/FILE` is the file. `ROOT/KEY/wheel.json` holds the index's facts about it and is written last: a folder
+without it does not count.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ _META = "wheel.json"
 _FOLDERS = "[!.]*"
 TIMEOUT_S = 60.0
 TRIES = 5
-# What a cut connection loses of the download, at most.
+# Bytes of a download that a cut connection loses, at most.
 _CHUNK = 1 << 16
-# Some stores of files answer 403 for what is not there, so that nobody learns what is.
+# Some file stores answer 403 for a missing file, so that a client cannot learn which files exist.
 _GONE = (403, 404, 410)
 
 
@@ -51,10 +52,10 @@ def wheels_root() -> Path:
 
 @dataclass(frozen=True)
 class _Kept:
-    """artifact: what the index said. content: the SHA-256 of the file that came, which is checked at every use."""
+    """A wheel in the cache folder."""
 
-    artifact: Artifact
-    content: str
+    artifact: Artifact  # the record of the index
+    content: str  # the SHA-256 of the downloaded file, which is checked at every use
 
 
 @contextmanager
@@ -99,7 +100,7 @@ def _read(folder: Path) -> _Kept | None:
 
 
 def _verified(root: Path, artifact: Artifact) -> Path | None:
-    """The file that is here, if it still is what was downloaded; else nothing is left of it."""
+    """The file that is here if its content is still the downloaded one. A changed file is removed."""
     folder = root / artifact.key
     if (known := _read(folder)) is None:
         return None
@@ -174,10 +175,10 @@ def _last_use(folder: Path) -> float:
 
 
 def fetch(artifact: Artifact, path: Path) -> str:
-    """Downloads a file, going on with `path` + `.part` where an earlier try left one; returns its SHA-256.
+    """Download a file and return its SHA-256. If an earlier try left `path` + `.part`, resume it.
 
-    Raises MissingFileError where it is gone, IndexUnreachable where the network fails, UserError where the content is
-    not what the index says (nothing is kept of it then).
+    Raises MissingFileError if the file is gone, and IndexUnreachable if the network fails. Raises UserError if the
+    content is not the one that the index names; the download is then removed.
     """
     part = path.with_name(f"{path.name}.part")
     resumed = part.exists()
@@ -185,7 +186,7 @@ def fetch(artifact: Artifact, path: Path) -> str:
     if problem := _mismatch(artifact, part, digest):
         part.unlink()
         if resumed:
-            # What an earlier try left may be of a file that has been replaced since: once from the start.
+            # The part of an earlier try may be of a file that has been replaced since: start again once.
             return fetch(artifact, path)
         raise UserError(f"{artifact.filename} is damaged: {problem}", "try again later, or choose another build")
     part.replace(path)
@@ -220,7 +221,9 @@ def _whole(artifact: Artifact, part: Path) -> str:
 
 
 def _more(artifact: Artifact, part: Path, session: requests.Session) -> None:
-    """One request: for the rest where a part is there whose whole a hash can tell, else for all."""
+    """Send one request: for the missing part if a part is here and a hash can verify the whole, otherwise for the whole
+    file.
+    """
     have = part.stat().st_size if artifact.sha256 and part.exists() else 0
     headers = {"Range": f"bytes={have}-"} if have else {}
     with session.get(artifact.url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
@@ -229,7 +232,7 @@ def _more(artifact: Artifact, part: Path, session: requests.Session) -> None:
                 f"{artifact.filename} is listed, but gone (HTTP {answer.status_code})", "choose another build"
             )
         if answer.status_code == 416:
-            # Nothing is left to send: the part is the file, or its hash will tell that it is not.
+            # The part is the whole file, or its hash will show that it is not.
             return
         answer.raise_for_status()
         with part.open("ab" if answer.status_code == 206 else "wb") as file:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.adapters.compare import Comparer, Parts, units
-from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, DType
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Tensor, Value
 

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import children
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Tensor, Value, prim
 

@@ -12,8 +12,8 @@ from math import inf
 
 import numpy as np
 
-from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import rewritten, tensors_of
 from fuzz_core.ir.values import Fill, Tensor, TestCase, Value
 from fuzz_core.worker.evidence import Difference

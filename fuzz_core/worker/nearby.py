@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, double_of, integer_bounds
+from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import numbers_of, rewritten, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, Prim, Tensor, TestCase, Value, prim
 

@@ -32,7 +32,7 @@ import numpy as np
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.codec import decode_test, encode
-from fuzz_core.ir.drawing import unit_pool
+from fuzz_core.ir.elements import unit_pool
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Map, Prim, Seq, Value

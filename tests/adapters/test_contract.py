@@ -20,8 +20,8 @@ from fuzz_core.adapters.base import ADAPTERS, adapter_of
 from fuzz_core.adapters.dialect import DIALECTS, dialect_of, surroundings
 from fuzz_core.execution.zygote import environment
 from fuzz_core.ir.codec import encode
-from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
+from fuzz_core.ir.elements import pack
 from fuzz_core.ir.values import Fill, Tensor
 
 COMMON = Path(__file__).parents[1] / "common"

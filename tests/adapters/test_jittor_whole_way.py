@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fuzz_core.cli.app import app
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 TEST = "import jittor\n\ndef test_inverse():\n    jittor.erfinv(jittor.array([0.1, 0.5])).sync()\n"
 

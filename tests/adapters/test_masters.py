@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from fuzz_core.adapters.arrays import masters
-from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Tensor
 

@@ -32,7 +32,7 @@ import json
 import numpy as np
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.ir.codec import decode, encode
-from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Ref, Tensor
 from fuzz_core.tracing.describe import Describer

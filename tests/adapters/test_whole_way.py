@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.cli.app import app
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 LINES = 40
 

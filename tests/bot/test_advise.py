@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.main import app
 
 

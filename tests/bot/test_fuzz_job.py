@@ -16,8 +16,8 @@ import fakenights
 import pytest
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.jobs.fuzz import FuzzJob, error_of, exact_spec, fuzz_job
 from nightfuzz.bot.jobs.note import PlannedBuild
 from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands

@@ -19,8 +19,8 @@ from fuzz_core.cli.settings import load
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
+from fuzz_core.store.statefile import open_store
 from fuzz_core.triage.known import read_entries
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.redaction import Secret

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 # What takes long to load, by what needs it.
 WORKING = {"libcst", "docker", "github", "requests", "jinja2", "bs4", "tokenizers", "safetensors", "bson", "pyrage"}

@@ -10,8 +10,8 @@ from actioninputs import inputs
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.jobs.patterns import check_patterns
 from nightfuzz.bot.state.place import STATE, pack
 

@@ -20,7 +20,7 @@ from actioninputs import inputs
 from sites import served
 
 from fuzz_core.execution.docker import Engine
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.jobs.export import export_job
 from nightfuzz.bot.jobs.fuzz import fuzz_job
 from nightfuzz.bot.jobs.note import PlannedBuild

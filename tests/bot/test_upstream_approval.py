@@ -15,7 +15,7 @@ from issueworld import reportable
 
 from fuzz_core.adapters.library import Disclosure
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
 from nightfuzz.bot.issues.filings import DraftRecord, Filings
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT

@@ -10,7 +10,7 @@ from fakebuilds import BROKEN, NONE, OTHER, RIGHT, Builds, found
 from fuzz_core.campaign.history import standings
 from fuzz_core.campaign.recheck import FIXED, NEW_API, PRESENT, REGRESSION, REMOVED, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 OPTIONS = RecheckOptions(runs=2)
 

@@ -20,8 +20,8 @@ from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.store.checks import Probe
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, NewBug, TargetRecord
+from fuzz_core.store.statefile import open_store
 from fuzz_core.targets.candidates import Candidate, Environments, candidates
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable

@@ -15,8 +15,8 @@ import pytest
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 KEY = "fakelib-1"
 ROOT = Path(__file__).parent.parent.parent
@@ -31,7 +31,7 @@ from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzz import FuzzOptions
 from fuzz_core.campaign.fuzz import fuzz
 from fuzz_core.campaign.session import Session
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 state, first = Path(sys.argv[1]), int(sys.argv[2])

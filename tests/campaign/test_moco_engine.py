@@ -22,7 +22,7 @@ from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, prim
-from fuzz_core.ir.wire import Replayed, Telling, Told
+from fuzz_core.ir.wire import ModeRun, ModeRuns, Replayed
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.nodes import Node
 from fuzz_core.modelgen.moco.program import Call
@@ -125,8 +125,8 @@ class Backwards:
     def run(self, test: TestCase) -> Replayed:
         return Replayed(Outcome("ok"))
 
-    def tell(self, test: TestCase, modes: Sequence[str]) -> Telling:
-        return {mode: [Told(Outcome("signal", "SIGSEGV"))] for mode in modes}
+    def tell(self, test: TestCase, modes: Sequence[str]) -> ModeRuns:
+        return {mode: [ModeRun(Outcome("signal", "SIGSEGV"))] for mode in modes}
 
     def close(self) -> None:
         """Nothing to end."""

@@ -17,8 +17,8 @@ from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import COMPILED, DEEP, DOUBLED, TRAINING
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 pytestmark = pytest.mark.real
 TORCH = '''import torch

@@ -17,7 +17,7 @@ from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor
-from fuzz_core.ir.wire import Told
+from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence
 from fuzz_core.modelgen.moco.knowledge.file import write
@@ -48,8 +48,8 @@ class Clock:
         return self.now
 
 
-def works(call: Invocation) -> Told:
-    return Told(Outcome("ok"), Tensor("float32", (4, 4)))
+def works(call: Invocation) -> ModeRun:
+    return ModeRun(Outcome("ok"), Tensor("float32", (4, 4)))
 
 
 def kept(session: Session, build: str, *apis: Api, unfinished: Sequence[str] = ()) -> None:
@@ -99,7 +99,7 @@ def test_what_the_time_leaves_out_is_unfinished_and_the_rest_is_whole(fakelib_se
 def test_impatient_experiments_look_for_calls_of_all_apis_first(fakelib_session: Session) -> None:
     asked: list[str] = []
 
-    def run(call: Invocation) -> Told:
+    def run(call: Invocation) -> ModeRun:
         asked.append(call.api)
         return works(call)
 

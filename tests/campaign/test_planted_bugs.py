@@ -24,8 +24,8 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 from fuzz_core.triage.cost import cost
 from fuzz_core.worker.plan import Plan
 

@@ -24,8 +24,8 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 from fuzz_core.triage.process import DEFAULT_MEMORY, Processes
 from fuzz_core.triage.recheck import summed
 from fuzz_core.triage.script import RAISED, render_comparison

@@ -17,8 +17,8 @@ from fuzz_core.campaign.spaces import SpaceFile
 from fuzz_core.campaign.trace import TraceOptions, shipped_seeds, trace, tracer
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, prim
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.spacefile import pack, unpack
+from fuzz_core.store.statefile import open_store
 
 DOCS = ["docs"]
 

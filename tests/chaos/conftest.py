@@ -14,8 +14,8 @@ import pytest
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 from fuzz_core.worker.limits import children
 
 KEY = "hostilelib-1"

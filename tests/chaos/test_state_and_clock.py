@@ -12,7 +12,7 @@ import pytest
 from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session, Silent, steady
 from fuzz_core.cli.errors import USER_ERROR, guarded
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 OPTIONS = FuzzOptions(seconds=None, tests=400, patterns=("fakelib.scale", "fakelib.outer"), seed=1, timeout=30.0)
 

@@ -26,7 +26,7 @@ from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.cli.errors import USER_ERROR, guarded
 from fuzz_core.execution.scratch import sweep
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.worker.limits import children
 
 ROOT = Path(__file__).parent.parent.parent
@@ -107,7 +107,7 @@ from pathlib import Path
 
 from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 state, seed = Path(sys.argv[1]), int(sys.argv[2])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from commands import Cli, run
 
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from bad_cases import CASES, COMMAND_LINE, ENVIRONMENTS, BadCase
 
 from fuzz_core.cli.errors import guarded
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 NIGHTFUZZ = f"{sys.executable} -c 'from nightfuzz.bot.main import main; main()'"
 # With this variable, what each case prints is written to that file: docs/lab has it as a table.

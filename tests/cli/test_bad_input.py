@@ -12,7 +12,7 @@ import pytest
 
 from fuzz_core.cli.settings import Settings, load, seconds
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 Cli = Callable[..., Any]
 

@@ -8,7 +8,7 @@ import pytest
 from commands import Cli
 from fakeedits import edited
 
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 # The older build does not die of an empty dimension and adds one more; the newer one is fakelib as it is.
 OLD = {"VERSION": "1.9.0", "    if 0 in x.shape:": "    if False:", "    return a + b": "    return a + b + 1"}

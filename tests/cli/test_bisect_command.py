@@ -16,8 +16,8 @@ from fuzz_core.cli.commands.bisect import describe
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.store.checks import Probe
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
+from fuzz_core.store.statefile import open_store
 
 Cli = Callable[..., Any]
 FAILS = "INTERNAL ASSERT FAILED: a factor of zero"

@@ -13,8 +13,8 @@ from fuzz_core.cli.output import CommandOutput, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase, prim
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 from fuzz_core.triage.signature import signature
 

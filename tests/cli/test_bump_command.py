@@ -11,7 +11,7 @@ from commands import Cli
 from fakeedits import edited
 
 from fuzz_core.campaign.document import Ran, result_of
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 PROJECT = Path(__file__).parents[1] / "fixtures" / "tinyfake"
 # Sums of rows lose a dimension; an empty row is fatal; what is drawn, rounded, or of equals was never promised.

@@ -15,8 +15,8 @@ from fuzz_core.cli.commands.fuzz import check_tests
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 SCALED = "import fakelib\nimport numpy as np\n\ndef test_scale():\n    fakelib.scale(np.ones((2, 5)), 7)\n"
 ROLLED = "import torch\n\ndef test_roll():\n    assert torch.roll(torch.arange(4), 1).tolist() == [3, 0, 1, 2]\n"

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 Cli = Callable[..., Any]
 

@@ -23,9 +23,9 @@ from fuzz_core.cli.settings import Settings, load
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.findings import Operator
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.findings import OperatorRow
 from fuzz_core.store.records import NewBug
+from fuzz_core.store.statefile import open_store
 
 Cli = Callable[..., Any]
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -133,9 +133,9 @@ def test_tables_for_a_person(cli: Cli, state: Path) -> None:
 
 
 def test_coverage_lists_operators_with_their_dtypes(cli: Cli, traced: Path) -> None:
-    reached = [Operator("add", "float32", "fakelib.add"), Operator("add", "int8", "fakelib.add")]
+    reached = [OperatorRow("add", "float32", "fakelib.add"), OperatorRow("add", "int8", "fakelib.add")]
     with open_store(traced / "state.db") as store:
-        store.save_news("fakelib-1", [], [*reached, Operator("mul", "-", "fakelib.scale")])
+        store.save_news("fakelib-1", [], [*reached, OperatorRow("mul", "-", "fakelib.scale")])
     listing = cli("apis", "--coverage", "--state", traced).out
     assert "2 operators, 3 with their dtypes" in listing
     assert "float32 int8" in listing

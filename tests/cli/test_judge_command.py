@@ -12,7 +12,7 @@ from commands import Cli
 from fuzz_core.cli.commands.judge import judge
 from fuzz_core.cli.output import CommandOutput
 from fuzz_core.cli.settings import Settings
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.issues.clusters import cluster_reports
 
 REAL = ("--as", "real", "--reason", "the documentation allows it")

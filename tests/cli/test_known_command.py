@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 Cli = Callable[..., Any]
 FILE = Path("nightfuzz-known.toml")

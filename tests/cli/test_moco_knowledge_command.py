@@ -14,8 +14,8 @@ from fakelib.nn import Window
 from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.knowledge import llm
 from fuzz_core.modelgen.moco.knowledge.file import read
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 WINDOW = "fakelib.nn.Window"
 TYPED = [

@@ -19,7 +19,7 @@ from fuzz_core.cli.commands.run import models_share
 from fuzz_core.cli.settings import Settings
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.knowledge.file import write
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 RUN = ("run", "--target", "fakelib-1", "--source", "docs", "--seed", 3, "--models", "mine")
 

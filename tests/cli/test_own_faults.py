@@ -11,8 +11,8 @@ from commands import Done, run
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 # Of 40 tests in a process one fails in code that belongs to nightfuzz, and none in a process of a library that has
 # changed its switches.

@@ -11,7 +11,7 @@ from fuzz_core.campaign.papers import FREEFUZZ, GANDALF, MOCO
 from fuzz_core.cli.engines import calls_options, graphs_options, trees_options
 from fuzz_core.cli.settings import Settings
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 PAPER = ("fuzz", "--engine", "freefuzz", "--paper", "--seed", 1)
 

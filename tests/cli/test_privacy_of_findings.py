@@ -8,7 +8,7 @@ import pytest
 from commands import Cli
 
 from fuzz_core.campaign import privacy
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 
 def test_a_confirmed_bug_is_as_private_as_its_inputs_make_it(

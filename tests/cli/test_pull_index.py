@@ -10,7 +10,7 @@ import pytest
 from fakeindex import Faults, faulty_index
 from fakewheels import write_nightlies
 
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.targets.record import list_targets
 
 

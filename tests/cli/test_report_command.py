@@ -14,7 +14,7 @@ import nightfuzz_fakelib
 import pytest
 
 from fuzz_core.ir.codec import decode_test, encode_test
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.targets.facts import environment_from_json
 from nightfuzz.reports.issues import missing_parts
 

@@ -14,7 +14,7 @@ from fuzz_core.campaign.engine import Round, rounds
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.knowledge.file import write
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 HOUR = 3600.0
 

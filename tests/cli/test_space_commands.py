@@ -13,7 +13,7 @@ from commands import Cli
 from sites import served
 
 from fuzz_core.cli import session
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.targets.spaces import OfferedSpace
 
 KEY = "fakelib-1"

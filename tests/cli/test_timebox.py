@@ -24,7 +24,7 @@ from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.cli.commands.fuzz import check_tests
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 Phase = tuple[str, float, float | None]
 Box = Callable[..., tuple[CallEngine, list[Phase]]]

@@ -13,7 +13,7 @@ from commands import Cli
 from fakebuilds import BROKEN, IMPORTS, NONE, RIGHT, SCALE, Builds, found
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 
 ROOT = Path(__file__).parent.parent.parent
 

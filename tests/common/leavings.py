@@ -8,8 +8,8 @@ from typing import Any
 from fuzz_core.campaign.document import Ran, result_of
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Prim, TestCase
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 from nightfuzz.bot.jobs.workspace import RESULTS
 from nightfuzz.bot.state.place import pack

@@ -25,7 +25,7 @@ from clocks import FakeTime
 from githubserver import Repository
 from leavings import leave
 
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.marker import parsed
 from nightfuzz.bot.issues.filings import Filings

@@ -9,7 +9,7 @@ from typing import Any
 from actioninputs import inputs
 from leavings import leave
 
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.targets.artifact import Artifact
 from fuzz_core.targets.lock import BuildLock
 from nightfuzz.bot.jobs.collection import CollectedRun, collect

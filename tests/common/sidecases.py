@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.gandalf.table import Library
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 
 @contextmanager

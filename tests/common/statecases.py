@@ -21,7 +21,7 @@ from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store import NewBug, SeedRecord, Store, TargetRecord, open_store
 from fuzz_core.store.checks import Change, NewCheck, Probe
 from fuzz_core.store.content import TABLES
-from fuzz_core.store.findings import News, Operator
+from fuzz_core.store.findings import News, OperatorRow
 from fuzz_core.store.schema import APPLICATION_ID, migrate
 
 OLD, NEW = "lib-1", "lib-2"
@@ -213,7 +213,7 @@ def run(store: Store, key: str, one: int, other: int) -> None:
 
 def learn(store: Store, key: str, one: int, other: int) -> None:
     store.save_target(target(key, f"note {one}"))
-    store.save_news(key, [], [Operator(f"op{one}", "float32", f"lib.f{other}")])
+    store.save_news(key, [], [OperatorRow(f"op{one}", "float32", f"lib.f{other}")])
 
 
 def know(store: Store, key: str, one: int, other: int) -> None:

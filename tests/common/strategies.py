@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.elements import pack
 from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value, prim
 
 texts = st.text(max_size=8) | st.sampled_from(["T", "I", "S", "M", "R", "f", ":", "torch.add", "a|b`c\n"])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.execution.link import GLANCE_SECONDS, MOST_SECONDS, Compiling, Stopwatch, waiting
+from fuzz_core.execution.link import GLANCE_SECONDS, MOST_SECONDS, CompileClock, Stopwatch, waiting
 
 CHILD = (
     "import subprocess, sys; cat = subprocess.Popen('cat', stdin=subprocess.PIPE)\nprint(flush=True); sys.stdin.read()"
@@ -46,7 +46,7 @@ class Ticks:
         return self.now
 
 
-def looks(compiling: Compiling, ticks: Ticks, seconds: float, *pids: int, step: float = 0.125) -> None:
+def looks(compiling: CompileClock, ticks: Ticks, seconds: float, *pids: int, step: float = 0.125) -> None:
     """Looks at the processes again and again."""
     for _ in range(int(seconds / step)):
         ticks.now += step
@@ -55,7 +55,7 @@ def looks(compiling: Compiling, ticks: Ticks, seconds: float, *pids: int, step: 
 
 def test_time_with_a_child_is_excused_and_other_time_is_not() -> None:
     ticks = Ticks()
-    compiling = Compiling(True, ticks)
+    compiling = CompileClock(True, ticks)
     with process(CHILD) as busy, process(IDLE) as idle:
         watches = [Stopwatch(compiling, each.pid, 0.0) for each in (busy, idle)]
         looks(compiling, ticks, 3.0, busy.pid, idle.pid)
@@ -64,7 +64,7 @@ def test_time_with_a_child_is_excused_and_other_time_is_not() -> None:
 
 def test_what_nobody_has_looked_at_is_excused() -> None:
     ticks = Ticks()
-    compiling = Compiling(True, ticks)
+    compiling = CompileClock(True, ticks)
     with process(IDLE) as idle:
         looks(compiling, ticks, 1.0, idle.pid)
         ticks.now += 5.0
@@ -82,7 +82,7 @@ def test_waiting_for_somebody_elses_lock_is_excused(tmp_path: Path) -> None:
             while blocked.pid not in waiting():
                 pass
             ticks = Ticks()
-            compiling = Compiling(True, ticks)
+            compiling = CompileClock(True, ticks)
             watch = Stopwatch(compiling, blocked.pid, 0.0)
             ticks.now = 5.0
             compiling.look([blocked.pid])
@@ -96,7 +96,7 @@ def test_waiting_for_somebody_elses_lock_is_excused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("counted", "seconds"), [(True, MOST_SECONDS), (False, 0.0)])
 def test_a_compiler_that_hangs_is_not_excused_for_ever(counted: bool, seconds: float) -> None:
     ticks = Ticks()
-    compiling = Compiling(counted, ticks)
+    compiling = CompileClock(counted, ticks)
     with process(CHILD) as busy:
         watch = Stopwatch(compiling, busy.pid, 0.0)
         ticks.now = 10 * MOST_SECONDS

@@ -27,10 +27,10 @@ from fuzz_core.cli.sandbox import fit, look, sandbox_of, user_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.docker import LABEL, Engine, Sandbox, owner
 from fuzz_core.execution.image import ROOT
-from fuzz_core.execution.mounting import lent
+from fuzz_core.execution.mounts import lent
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 pytestmark = pytest.mark.timeout(300)
 TOKEN = f"ghs_{secrets.token_hex(16)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.execution.link import CHUNK_BYTES, Compiling, Ending, Link, Links, Output
+from fuzz_core.execution.link import CHUNK_BYTES, CompileClock, Ending, Link, Links, Output
 from fuzz_core.worker.journal import Entry, Journal, make
 
 
@@ -71,7 +71,7 @@ def test_one_call_takes_all_that_a_pipe_holds(other: Other) -> None:
 
 
 def test_the_end_of_a_pipe_is_noticed_once(other: Other) -> None:
-    with Links[str](Compiling(False)) as links:
+    with Links[str](CompileClock(False)) as links:
         links.add(other.link, "it")
         os.write(other.answers, b"last\nhalf")
         os.close(other.answers)
@@ -86,7 +86,7 @@ def test_the_end_of_a_pipe_is_noticed_once(other: Other) -> None:
 
 
 def test_what_was_dropped_over_another_event_is_not_told(other: Other) -> None:
-    with Links[str](Compiling(False)) as links:
+    with Links[str](CompileClock(False)) as links:
         links.add(other.link, "it")
         os.write(other.answers, b"last\n")
         other.link.kill()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fuzz_core.execution.replay import Answer, read_results
+from fuzz_core.execution.replay import ProgramAnswer, read_results
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.wire import answer
 from fuzz_core.worker.zygote import _told
@@ -31,7 +31,7 @@ def test_arrays_arrive_as_they_were(array: np.ndarray) -> None:
 
 def test_how_a_program_ended_is_told_instead() -> None:
     outcome = Outcome("exception", "ValueError", "no")
-    assert answer(line({}, came=outcome), 3, read_results) == Answer(outcome, True)
+    assert answer(line({}, came=outcome), 3, read_results) == ProgramAnswer(outcome, True)
 
 
 @pytest.mark.parametrize(

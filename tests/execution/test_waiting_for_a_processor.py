@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from fuzz_core.execution.link import MOST_WAITED, Compiling, Stopwatch
+from fuzz_core.execution.link import MOST_WAITED, CompileClock, Stopwatch
 from fuzz_core.triage import process
 from fuzz_core.worker.limits import delayed
 
@@ -44,7 +44,7 @@ def test_the_kernel_says_how_long_a_process_and_its_children_have_waited(crowd: 
 def test_a_watch_does_not_count_seconds_without_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     waited = iter([5.0, 7.0, 7.0, 500.0, 1.0])
     monkeypatch.setattr("fuzz_core.execution.link.delayed", lambda _: next(waited))
-    watch = Stopwatch(Compiling(False), 1, began=10.0)
+    watch = Stopwatch(CompileClock(False), 1, began=10.0)
     assert watch.seconds(10.1) == pytest.approx(0.1)
     assert watch.seconds(13.0) == 1.0
     assert watch.seconds(20.0) == 8.0

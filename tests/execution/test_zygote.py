@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from fakelib_plans import call, plan_of
 
-from fuzz_core.execution.zygote import Job, Result, Zygote, ZygoteError, environment, run_jobs
+from fuzz_core.execution.zygote import Job, JobResult, Zygote, ZygoteError, environment, run_jobs
 from fuzz_core.ir.errors import Interrupted
 from fuzz_core.worker.limits import children
 
@@ -30,7 +30,7 @@ def tracer() -> Iterator[Zygote]:
         del os.environ["GITHUB_TOKEN"]
 
 
-def snippet(zygote: Zygote, code: str) -> Result:
+def snippet(zygote: Zygote, code: str) -> JobResult:
     (result,) = run_jobs(zygote, [Job("seed", {"seed": {"kind": "snippet", "code": code}}, 10.0)], 1, GIGABYTE)
     return result
 

@@ -13,8 +13,8 @@ from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 # One of each kind of fault; hangs, slow calls and leaks are told by the clock, which no two runs share.
 FAKELIB = [f"fakelib.{name}" for name in ("add", "concat", "outer", "resize", "row_sum", "scale", "nn.Window")]

@@ -10,7 +10,7 @@ from golden_file import FOLDER, check_golden
 from record import bugs, findings, steady
 
 from fuzz_core.campaign.document import Ran, result_of, standings_now
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.triage.assess import severity, withheld
 from nightfuzz.reports.comment import comment
 from nightfuzz.reports.results import read_result

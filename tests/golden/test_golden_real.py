@@ -10,8 +10,8 @@ from record import streams, traced
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 # The libraries' own examples draw tensors at random; these tests hold the same elements in every trace.
 TESTS = {

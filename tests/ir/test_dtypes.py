@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import fuzz_core
-from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.dtypes import DTYPES, DType, double_of
+from fuzz_core.ir.elements import pack
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.mutation.rules.values import COMMON_DTYPES, RARE_DTYPES
 from fuzz_core.triage.difference import difference

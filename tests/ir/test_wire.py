@@ -17,7 +17,7 @@ from fuzz_core.ir.codec import encode
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import prim
-from fuzz_core.ir.wire import MOST_ITEMS, Executions, Replayed, Told, among, answer, below, cut, decode, most, parse
+from fuzz_core.ir.wire import MOST_ITEMS, Executions, ModeRun, Replayed, among, answer, below, cut, decode, most, parse
 
 OK = ["ok", "", "", [], 0.0]
 DEEP = b"[" * 100_000
@@ -133,7 +133,7 @@ class DescribeAnswers:
         raised = ["exception", "E", "", [], 0.0]
         message = {"told": {"cpu": [[OK, encode(prim(2))], [raised, ["garbage"]]]}}
         told = decode(Executions, message).told
-        assert told == {"cpu": (Told(Outcome("ok"), prim(2)), Told(Outcome("exception", "E")))}
+        assert told == {"cpu": (ModeRun(Outcome("ok"), prim(2)), ModeRun(Outcome("exception", "E")))}
 
     @pytest.mark.parametrize(
         "fields",

@@ -12,7 +12,7 @@ from fuzz_core.campaign.moco.knowing_subject import Subject
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, Then, Value, prim
-from fuzz_core.ir.wire import Told
+from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence
 
@@ -70,16 +70,16 @@ def plain(value: Value) -> Any:
     raise AssertionError(value)
 
 
-def in_process(layer: Callable[..., Shape]) -> Callable[[Invocation], Told]:
-    def run(call: Invocation) -> Told:
+def in_process(layer: Callable[..., Shape]) -> Callable[[Invocation], ModeRun]:
+    def run(call: Invocation) -> ModeRun:
         then = call.then or Then("", call.args)
         arguments = {name: plain(value) for name, value in call.kwargs}
         try:
             shape = layer(*map(plain, then.args), **arguments)
         except (RefusalError, TypeError) as error:
-            return Told(Outcome("exception", type(error).__name__, str(error)))
+            return ModeRun(Outcome("exception", type(error).__name__, str(error)))
         assert prod(shape) >= 0
-        return Told(Outcome("ok"), Tensor("float32", shape))
+        return ModeRun(Outcome("ok"), Tensor("float32", shape))
 
     return run
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.adapters.arrays import span
 from fuzz_core.ir.codec import dumps, loads
-from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.tree import fuzz_type, tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, Value, prim

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fuzz_core.ir.drawing import elements, pack
+from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.worker.domains import confined, distributed, intervals, is_no_distribution

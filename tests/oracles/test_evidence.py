@@ -12,7 +12,7 @@ from nightfuzz_fakelib.dialect import Dialect
 
 from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Mode
-from fuzz_core.ir.drawing import pack
+from fuzz_core.ir.elements import pack
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, TestCase
 from fuzz_core.oracles.kinds import RESIZED

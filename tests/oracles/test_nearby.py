@@ -8,7 +8,7 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.ir.drawing import elements, pack
+from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, prim
 from fuzz_core.worker.nearby import (

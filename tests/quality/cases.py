@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.elements import pack
 from fuzz_core.ir.values import Fill, Invocation, Ref, Seq, Tensor, Then, Value, prim
 
 

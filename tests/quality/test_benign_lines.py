@@ -12,7 +12,7 @@ from cases import Case
 
 from fuzz_core.campaign.benign import add_case, case_line
 from fuzz_core.ir.codec import dumps
-from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.tree import with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Slice, Tensor, TestCase

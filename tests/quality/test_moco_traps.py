@@ -30,8 +30,8 @@ from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, OK, ORIGINAL, REFUSE
 from fuzz_core.modelgen.moco.program import Block, Call, Program
 from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.oracles.contract import ORACLES
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 REAL = ("torch", "tensorflow", "jittor")
 PROGRAMS = Path(__file__).parent / "traps"

@@ -18,7 +18,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store import SeedRecord, intake, open_store
 from fuzz_core.store.findings import News
 from fuzz_core.store.intake import take_in
-from fuzz_core.store.merging import merge
+from fuzz_core.store.merge import merge
 from fuzz_core.triage.cost import cost
 
 Damage = Callable[[sqlite3.Connection], object]
@@ -287,9 +287,9 @@ class DescribeRows:
             ("UPDATE targets SET key = NULL", "targets: key: missing"),
             ("UPDATE targets SET info = '[]'", "targets: info: no object"),
             (f"UPDATE targets SET info = '{{\"a\":{'[' * 30}{']' * 30}}}'", "targets: info: too deep"),
-            ("UPDATE targets SET info = '{\"devices\":7}'", "targets: info: not what is told"),
-            ("UPDATE targets SET info = '{\"devices\":[7]}'", "targets: info: not what is told"),
-            ('UPDATE probes SET info = \'{"version":"1"}\'', "probes: info: not what is told"),
+            ("UPDATE targets SET info = '{\"devices\":7}'", "targets: info: not the facts"),
+            ("UPDATE targets SET info = '{\"devices\":[7]}'", "targets: info: not the facts"),
+            ('UPDATE probes SET info = \'{"version":"1"}\'', "probes: info: not the facts"),
             ("UPDATE apis SET params = '{}'", "apis: params: no list of names"),
             ("UPDATE runs SET seed = '1; DROP TABLE bugs'", "runs: seed: no number"),
             ("UPDATE runs SET tests = 1e300", "runs: tests: no count"),

@@ -9,8 +9,8 @@ from store_values import KEY
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.nodes import Arrival, Node
 from fuzz_core.store import Store, open_store
-from fuzz_core.store.merging import merge
-from fuzz_core.store.parting import Apart, part
+from fuzz_core.store.merge import merge
+from fuzz_core.store.parts import Apart, part
 
 ROOT = Node(0, None, 0, None, "", "", "root", equivalence="root", state="ok", kept=True)
 arrivals = st.dictionaries(st.integers(0, 9), st.builds(Arrival, st.lists(st.integers(0, 99)).map(tuple), st.text()))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.values import Invocation, Then, prim
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import SeedRecord, TargetRecord
+from fuzz_core.store.statefile import open_store
 
 PART = '["__call__",['
 CALLS = st.lists(

@@ -11,8 +11,8 @@ from store_values import CRASH, DEAD, SEED, TARGET, add, bug, case
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.store import Store, open_store
-from fuzz_core.store.findings import News, Operator
-from fuzz_core.store.parting import thin
+from fuzz_core.store.findings import News, OperatorRow
+from fuzz_core.store.parts import thin
 
 
 class Days:
@@ -49,7 +49,7 @@ def live(store: Store, key: str) -> None:
     found = [(add(1), "ok"), (add(2), "ok"), (add(3), "exception")]
     store.save_trace(key, SEED, found[:2], {("torch.add", "file"): 1}, {("torch.add", "large"): 1})
     store.save_trace(key, SEED._replace(digest="d2", name="another"), found[2:], {}, {})
-    store.save_news(key, [News("torch.add", "ok", "ok", None)], [Operator("aten::add", "float32", "torch.add")])
+    store.save_news(key, [News("torch.add", "ok", "ok", None)], [OperatorRow("aten::add", "float32", "torch.add")])
 
 
 def left(store: Store, key: str) -> dict[str, object]:

@@ -16,8 +16,8 @@ from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation, dumps
 from fuzz_core.ir.values import Invocation, Tensor
 from fuzz_core.oracles.cost import tensors_of
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import SeedRecord, TargetRecord
+from fuzz_core.store.statefile import open_store
 
 pytestmark = pytest.mark.real
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fuzz_core.execution.zygote import Job, Result, Zygote, run_jobs
+from fuzz_core.execution.zygote import Job, JobResult, Zygote, run_jobs
 
 Trace = Callable[..., Any]
 TESTS = """
@@ -110,7 +110,7 @@ def test_tests_are_run_by_unittest_where_there_is_no_pytest(
     assert ([len(traced.good), len(traced.calls)]) == [1, 2]
 
 
-def run_file(python: str, path: Path) -> Result:
+def run_file(python: str, path: Path) -> JobResult:
     with Zygote(python, "fakelib", "trace") as zygote:
         job = Job("seed", {"seed": {"kind": "tests", "code": "", "path": str(path)}}, 60.0)
         return next(run_jobs(zygote, [job], 1, 1 << 30))

@@ -10,7 +10,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.ir.drawing import elements, pack
+from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import exchanged, positions
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value, prim
 from fuzz_core.triage.cost import cost

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.ir.drawing import pack
+from fuzz_core.ir.elements import pack
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value, prim
 from fuzz_core.triage.script import COLUMNS, comment, render

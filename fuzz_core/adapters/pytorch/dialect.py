@@ -321,7 +321,7 @@ def _atom(source: str) -> str:
 
 def _layout(tensor: Tensor) -> str:
     from fuzz_core.adapters.arrays import simplest
-    from fuzz_core.ir.drawing import elements, pack
+    from fuzz_core.ir.elements import elements, pack
 
     view = simplest(tensor)
     if view is None:
@@ -335,7 +335,7 @@ def _layout(tensor: Tensor) -> str:
 
 
 def _dense(tensor: Tensor) -> str:
-    from fuzz_core.ir.drawing import elements
+    from fuzz_core.ir.elements import elements
 
     if tensor.dtype.startswith("float8") and tensor.size and _overflows(tensor):
         return f"{_atom(_dense(tensor._replace(dtype='float32')))}.to(torch.{tensor.dtype})"
@@ -352,7 +352,7 @@ def _dense(tensor: Tensor) -> str:
 
 def _overflows(tensor: Tensor) -> bool:
     """8-bit floats refuse a literal that is too large; a cast gives infinity or NaN."""
-    from fuzz_core.ir.drawing import elements
+    from fuzz_core.ir.elements import elements
 
     flat = abs(elements(tensor))
     return bool(((flat > DTYPES[tensor.dtype].largest) & (flat < math.inf)).any())

@@ -12,8 +12,8 @@ from torch.testing._comparison import default_tolerances
 from fuzz_core.adapters.arrays import MAX_COPIED, buffer, check_size, fill_of, masters, span
 from fuzz_core.adapters.base import Describe
 from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, named
-from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, Tolerance
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Invocation, Ref, Seq, Tensor, Value, prim
 
@@ -105,7 +105,7 @@ def refusal(value: Any) -> str:
 
 
 def build_tensor(tensor: Tensor, device: str) -> Any:
-    """A live tensor (numpy array for container `ndarray`) with exactly the elements of `fuzz_core.ir.drawing`."""
+    """A live tensor (numpy array for container `ndarray`) with exactly the elements of `fuzz_core.ir.elements`."""
     if tensor.container == "ndarray":
         check_size(tensor.size)
         return elements(tensor).reshape(tensor.shape)

@@ -194,7 +194,7 @@ def dtype_name(name: str) -> str:
 
 
 def _constant(tensor: Tensor) -> str:
-    from fuzz_core.ir.drawing import elements
+    from fuzz_core.ir.elements import elements
 
     if tensor.dtype.startswith("float8"):
         return f"tf.cast({_constant(tensor._replace(dtype='float32'))}, {dtype_name(tensor.dtype)})"

@@ -23,7 +23,7 @@ from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.ir.wire import Told
+from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.encoder import NAME
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Extractor, facts_of
@@ -99,11 +99,11 @@ def running(session: Session) -> Iterator[Run]:
         make_plan(session, plan, (), seed=0, mutating=False)
         local = threading.local()
 
-        def run(call: Invocation) -> Told:
+        def run(call: Invocation) -> ModeRun:
             if not hasattr(local, "replayer"):
                 local.replayer = _replayer(session, plan, stack)
             told = local.replayer.tell(TestCase(call, 0), (PLAIN,)).get(PLAIN)
-            return told[0] if told else Told(Outcome("skipped"))
+            return told[0] if told else ModeRun(Outcome("skipped"))
 
         yield run
 

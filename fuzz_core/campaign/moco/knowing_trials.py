@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value, prim
-from fuzz_core.ir.wire import Told
+from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.knowledge.extraction import simplest
 from fuzz_core.modelgen.moco.knowledge.seen import Seen
@@ -27,7 +27,7 @@ GENERIC = (
 )
 PAIRED = (FLOAT, (SIZE, SIZE))
 MAX_SEEN, MAX_MADE, MAX_CELLS = 3, 6, 200_000
-Run = Callable[[Invocation], Told]
+Run = Callable[[Invocation], ModeRun]
 Over = Callable[[], bool]
 
 
@@ -89,11 +89,11 @@ class Bench:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.over: Over = lambda: False
-        self.done: dict[Invocation, Told] = {}
+        self.done: dict[Invocation, ModeRun] = {}
         self.worked: list[Trial] = []
         self.messages: dict[str, None] = {}
 
-    def tried(self, trial: Trial) -> Told:
+    def tried(self, trial: Trial) -> ModeRun:
         """What a trial comes to, executed once. Raises Late."""
         call = trial.invocation
         if call not in self.done:

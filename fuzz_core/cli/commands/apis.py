@@ -12,7 +12,7 @@ from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import read_state, target_key
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.findings import Operator
+from fuzz_core.store.findings import OperatorRow
 from fuzz_core.store.records import Coverage
 from fuzz_core.store.store import Store
 
@@ -51,8 +51,8 @@ def _coverage(rows: list[Coverage]) -> Report:
     return Report([{**row._asdict(), "gap": row.gap} for row in rows], [table, total])
 
 
-def _operators(rows: list[Operator]) -> Report:
-    by_name: dict[str, list[Operator]] = {}
+def _operators(rows: list[OperatorRow]) -> Report:
+    by_name: dict[str, list[OperatorRow]] = {}
     for row in rows:
         by_name.setdefault(row.name, []).append(row)
     shown = [[name, len(found), " ".join(row.dtype for row in found), found[0].api] for name, found in by_name.items()]

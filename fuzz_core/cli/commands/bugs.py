@@ -31,7 +31,7 @@ DOCUMENTATION = "documentation"
 def bugs(settings: Settings, output: CommandOutput, target: str | None, members: bool) -> Report:
     """Lists all clusters on record, each as urgent as its most urgent member, or with `members` all bugs.
 
-    Of all targets together every bug counts once, by its first row; of one target all its rows do. Bugs of the
+    If no target is named, every bug counts once, by its first row. For a named target, every row counts. Bugs of the
     documentation alone share a line for each library. The data has all bugs, each with the numbers of its cluster.
     """
     with read_state(settings) as store:
@@ -138,7 +138,7 @@ def _severity_json(found: Severity) -> dict[str, Any]:
 
 
 def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
-    """One bug in full."""
+    """Print everything that is on record of a bug."""
     with read_state(settings) as store:
         target = store.bug(bug).target
         each = next(each for each in judged(store, store.bugs(target)) if each.row.id == bug)
@@ -149,11 +149,11 @@ def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
 
 
 def _in_full(each: Judged, checks: Sequence[CheckRow], which: str) -> str:
-    """All that is known of a bug. which: of its runs were of which kind."""
+    """Format all facts of a bug. which: the kinds of its runs, in words."""
     row, found = each.row, each.severity
     frames = "".join(f"\n  {frame}" for frame in row.outcome.frames)
     others = [f"{member.id} {member.api}" for member in each.cluster.members if member.id != row.id]
-    # Of a bug of the documentation the contradiction says it all.
+    # For a bug of the documentation, the contradiction says it all.
     said = "" if row.kind == "bounds" else row.outcome.text.strip()
     found_at = row.first_found[:16].replace("T", " ")
     return (
@@ -175,7 +175,7 @@ def _in_full(each: Judged, checks: Sequence[CheckRow], which: str) -> str:
 
 
 def _life(each: Judged, checks: Sequence[CheckRow]) -> str:
-    """Where it stands, and the newest check on every build; nothing where it was never checked."""
+    """Format the status of a bug and the newest check on every build; empty if the bug was never checked."""
     first = f"the same as bug {each.first}, which was there first\n" if each.first != each.row.id else ""
     if not checks:
         return first

@@ -18,7 +18,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import Change
 from fuzz_core.store.records import TargetRecord
 
-# The rest is for starting and ending.
+# The remaining time is for starting and ending.
 COMPARED_BY = 0.95
 # Scripts that are printed, one for each cause; tests that the answer names.
 SCRIPTS, NAMED = 3, 5

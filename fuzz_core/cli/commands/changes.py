@@ -22,7 +22,7 @@ SHOWN_APIS = 6
 
 
 def changes(settings: Settings, output: CommandOutput) -> Report:
-    """What the latest comparison on record (or that of the target named) has found."""
+    """List the changes of the latest comparison on record, or of the latest one of the named target."""
     with read_state(settings) as store:
         pairs = [pair for pair in store.compared() if settings.target in (None, pair[0])]
         pairs = [pair for pair in pairs if settings.baseline in (None, pair[1])]
@@ -43,7 +43,9 @@ def compare_builds(
 ) -> CompareReport:
     """Runs test cases on both builds until the clock says `end`.
 
-    traced: the build whose calls they are mutants of; calls: the only ones, by number.
+    Args:
+        traced: the build whose calls they are mutants of
+        calls: the only ones, by number.
     """
     options = CompareOptions(
         deadline=end,

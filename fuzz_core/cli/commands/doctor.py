@@ -9,7 +9,7 @@ from fuzz_core.targets.doctor import DoctorCheck, checks
 
 
 def doctor(settings: Settings, output: CommandOutput) -> Report:
-    """Checks; exit code 2 where something that every run needs is missing."""
+    """Checks this machine; the exit code is 2 if a required part is missing."""
     found = [*checks(configured=settings.target), _confinement()]
     rows = [["ok" if each.ok else "missing", each.name, each.detail, each.remedy] for each in found]
     code = 2 if any(each.required and not each.ok for each in found) else 0
@@ -17,7 +17,7 @@ def doctor(settings: Settings, output: CommandOutput) -> Report:
 
 
 def _confinement() -> DoctorCheck:
-    """What keeps workers that are plain processes from changing files."""
+    """Check the protection of files from workers that are plain processes."""
     means = means_here()
     remedy = "" if means else "take a kernel from 5.19 on, allow user namespaces, or use --sandbox docker"
     return DoctorCheck("confinement", bool(means), FILES[means], remedy)

@@ -40,7 +40,7 @@ def fuzz(settings: Settings, output: CommandOutput) -> Report:
 
 
 def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -> None:
-    """Raise UserError, with the least sensible time, where no engine ran a test and nobody stopped the run."""
+    """Raise UserError, with the least sensible time, where no engine ran a test and the user did not stop the run."""
     parts = (data, *(data.get(name, {}) for name in ("baseline", "libraries")))
     tests = sum(part.get("tests", 0) for part in parts)
     tests += sum(part.get(engine, {}).get("tests", 0) for part in parts for engine in ("fuzz", "models"))
@@ -51,9 +51,10 @@ def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -
 
 
 def fuzz_target(session: Session, settings: Settings, end: float, share: float = 0.0) -> Report:
-    """Fuzzes and examines one target until the clock says `end`. share: of the fuzzing, in which models grow.
+    """Fuzzes and examines one target until the clock says `end`. share: the part of the fuzzing time in which models
+    grow.
 
-    A counted run has no deadline and grows no models: nothing in it depends on the clock.
+    A counted run has no deadline and grows no models: its result does not depend on the clock.
     """
     seed = _seed(settings)
     models = MocoEngine(session, trees_options(settings, seed), settings.models)

@@ -34,10 +34,13 @@ def judge(
 ) -> Report:
     """Record what a person says of a cluster, or of one cluster after another.
 
-    bug: number of any member; without it all clusters without a judgement are shown, the most urgent first (with
-    JSON they are only listed). Answers are read from standard input. benign: file of the labelled set that a false bug
-    is appended to. Raises UserError for a bug that there is not, a word that is no verdict, a judgement without its
-    reason, and a benign case of a bug that is not judged false.
+    Args:
+        bug: number of any member. If `bug` is None, all clusters without a judgement are shown, the most urgent first;
+            with JSON they are only listed. Answers are read from standard input.
+        benign: file of the labelled set that a false bug is appended to.
+
+    Raises UserError for an unknown bug, an unknown verdict, a judgement without its reason, and a benign case of a bug
+    that is not judged false.
     """
     with open_state(settings) as store:
         found = _clusters(store, settings.target)

@@ -41,7 +41,7 @@ def add(
 
 
 def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, given: dict[str, Any]) -> Known:
-    """An entry for the bug's own signature, under a name that nobody has."""
+    """Make an entry for the bug's own signature, under a name that is free."""
     stem, taken = f"{bug.api}-{bug.kind}", {entry.name for entry in registry.entries}
     names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
     name = next(name for name in names if name not in taken)
@@ -57,10 +57,10 @@ def _day(text: str | None) -> date | None:
 
 
 def list_entries(settings: Settings, output: CommandOutput) -> Report:
-    """All entries, what each has matched and when it expires."""
+    """List all entries with their matches and their dates of expiry."""
     registry, file = load_registry(settings.known, today()), state_file(settings)
     counts: dict[str, KnownCount] = {}
-    # Without a state nothing was matched yet, and the entries can be listed all the same.
+    # If there is no state file, no entry has matched yet, and the entries can still be listed.
     if file.exists():
         with read_state(settings) as store:
             counts = store.known_counts()

@@ -51,7 +51,7 @@ def _chat(settings: Settings, library: str) -> ChatExtractor | None:
     variable = settings.llm_key_variable
     key = os.environ.get(variable, "").strip() if variable else ""
     if variable and not key:
-        # What may be a key in the wrong place is not repeated.
+        # A word that may be a key in the wrong place is not repeated.
         raise UserError(
             "the environment variable that llm_key_variable names is not set",
             "put the key into it, and only the variable's name into llm_key_variable",
@@ -89,7 +89,7 @@ def _seed(each: Seed | Refused) -> tuple[str, str, int, str]:
 
 
 def tree(settings: Settings, output: CommandOutput, number: int | None, draw: Path | None) -> Report:
-    """Lists the trees on record, tells of one, or draws it."""
+    """Lists the trees on record, describes one, or draws it."""
     with read_state(settings) as store:
         trees = store.trees() if number is None else [store.tree(number)]
         nodes = store.tree_nodes(number) if number is not None else []

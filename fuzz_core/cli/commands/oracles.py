@@ -1,4 +1,4 @@
-"""`nightfuzz oracles`: what tells right from wrong, and how often it is asked."""
+"""`nightfuzz oracles`: the oracles, and how often each one is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nightfuzz report`: a bug, a regression or a batch of bugs as the text of an issue. Nothing is sent anywhere."""
+"""`nightfuzz report`: a bug, a regression or a batch of bugs as the text of an issue. The command sends no data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def report(
 ) -> Report:
     """Prints or writes the text. Raises UserError for a private bug without `private`, and where none is meant.
 
-    baseline: key of a target. run_now: whether the script is run for its output.
+    Args:
+        baseline: key of a target.
+        run_now: whether the script is run for its output.
     """
     with read_state(settings) as store:
         cases = []
@@ -74,7 +76,7 @@ def report(
 
 
 def _reader_notes(cases: Sequence[BugCase], umbrella: bool) -> list[str]:
-    """What a person has to know before the text goes to the library's tracker."""
+    """List the facts that a person has to know before the text goes to the library's tracker."""
     rules = disclosure_of(cases[0].bug.api)
     if rules is None:
         return []
@@ -110,7 +112,9 @@ def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: 
 
 
 def _script_output(target: TargetRecord, bug: BugRow) -> str:
-    """All that the script writes in a fresh process, and its library asked for all; no places of this machine."""
+    """Run the script in a fresh process and return its whole output, with the library's log and without paths of this
+    machine.
+    """
     files, dialect = {SCRIPT_NAME: bug.script}, dialect_of(target.library)
     done = run_python(target.python, files, dialect, SCRIPT_SECONDS, env=dialect.verbose)
     end = "stopped at the time limit" if done.code is None else f"exit status {done.code}"

@@ -30,20 +30,20 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from nightfuzz.reports.contradiction import contradiction
 
-# The least time that makes sense is told in such steps.
+# The least sensible time is named in such steps.
 STEP_SECONDS = 30
-# Of a run's time-box: for tracing and checking at least, however long the target took to start.
+# Share of a run's time-box that tracing and checking get at least, however long the target took to start.
 LEAST_TRACE_SHARE = 0.2
-# Of a run's time-box: for comparing with a baseline, or the models of libraries where some are named.
+# Shares of a run's time-box: for the comparison with a baseline, and for models of other libraries if some are named.
 BASELINE_SHARE, LIBRARIES_SHARE = 0.6, 0.2
-# Of the time for both builds, at most so much goes to bugs; the rest to ordinary test cases.
+# Bugs get at most this share of the time for both builds. Ordinary test cases get the remaining time.
 BUGS_SHARE = 0.35
 
 
 def run(settings: Settings, output: CommandOutput) -> Report:
-    """Traces what is new, fuzzes and examines, and compares with a baseline or libraries where some are named.
+    """Traces new seeds, fuzzes and examines, and compares with a baseline or with libraries if some are named.
 
-    Raises UserError where no test ran although there was something to fuzz.
+    Raises UserError if there were apis to fuzz and no test ran.
     """
     began = time.monotonic()
     if settings.paper:
@@ -137,7 +137,7 @@ def models_share(session: Session, settings: Settings) -> float:
 def compare_baseline(
     session: Session, settings: Settings, output: CommandOutput, baseline: TargetRecord, end: float
 ) -> Report:
-    """Runs bugs of either build on the other one, then test cases on both.
+    """Runs bugs of either build on the second one, then test cases on both.
 
     The exit code is 1 where the settings ask to fail on what is new.
     """

@@ -53,7 +53,9 @@ def trace_report(session: Session, report: TraceReport) -> Report:
 
 
 def _retraced(retraced: Retraced) -> list[str]:
-    """What was taken over from an earlier build and what differs there; nothing where there was no such build."""
+    """Format the rows that were taken over from an earlier build and the differences; an empty list if there was no
+    such build.
+    """
     if not retraced.since:
         return []
     changes = ", ".join(f"{count} {kind}" for kind, count in sorted(retraced.changes.items())) or "none"

@@ -1,6 +1,7 @@
-"""What a call passes: optional arguments, lengths of sequences, parts of compound values; and the call as a whole.
+"""Rules for the shape of a call: optional arguments, lengths of sequences, parts of compound values, and the whole
+call.
 
-Rules for the whole call see what several arguments must agree on: it is changed in all of them, or in one alone.
+Rules for the whole call see properties that several arguments share, and change them in all arguments or in one.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _Whole = TypeVar("_Whole", Invocation, Seq, Map)
 
 @mutator("None for Optional", make_domain(lambda value: value != NONE, (MATRIX, prim(3), _DTYPE, *CALLS)))
 def none_for_optional(value: Value, ctx: Context) -> Value | None:
-    """None in place of anything: always where a call gave None for the argument, else one time in four."""
+    """Replace a value by None: always if a call gave None for the argument, otherwise one time in four."""
     optional = ctx.space.pick(ctx.rng, ctx.api, ctx.argument, "none") is not None
     return NONE if optional or ctx.rng.chance(UNPROVEN_NONE_SHARE) else None
 
@@ -60,7 +61,7 @@ def other_dtype(value: Ref, ctx: Context) -> Ref:
 
 @mutator("Damaged String", scalars("str"))
 def damaged_string(value: Prim, ctx: Context) -> Prim:
-    """A string with one character dropped, doubled or in the other case, cut to nothing, or with a tail."""
+    """Drop or double a character, swap its case, add a tail, or return the empty string."""
     text = str(value.value)
     at = ctx.rng.below(max(1, len(text)))
     one = text[at : at + 1]
@@ -96,14 +97,14 @@ def other_type_elsewhere(value: Value, ctx: Context) -> Value | None:
 
 @mutator("Drop Element", sequences())
 def drop_element(value: Seq, ctx: Context) -> Seq:
-    """One element less."""
+    """Remove an element."""
     at = ctx.rng.below(len(value.items))
     return Seq(value.kind, value.items[:at] + value.items[at + 1 :])
 
 
 @mutator("Duplicate Element", sequences())
 def duplicate_element(value: Seq, ctx: Context) -> Seq | None:
-    """One element twice; None where the sequence is long already."""
+    """Repeat an element; None if the sequence is long already."""
     if len(value.items) >= MAX_LENGTH:
         return None
     at = ctx.rng.below(len(value.items))
@@ -112,7 +113,7 @@ def duplicate_element(value: Seq, ctx: Context) -> Seq | None:
 
 @mutator("Append Element", sequences(may_be_empty=True))
 def append_element(value: Seq, ctx: Context) -> Seq | None:
-    """One element more: a small int, or a mutated copy of an element; None where the sequence is long already."""
+    """Append a small int, or a mutated copy of an element; None if the sequence is long already."""
     if len(value.items) >= MAX_LENGTH:
         return None
     added = None
@@ -151,7 +152,7 @@ def nested_argument(value: Invocation, ctx: Context) -> Invocation | None:
 
 @mutator("Nested Element", sequences())
 def nested_element(value: Seq, ctx: Context) -> Seq | None:
-    """One element of a sequence is mutated, by any rule that applies to it."""
+    """Mutate an element of a sequence, by any rule that applies to it."""
     return _change_part(value, ctx, [ctx.argument] * len(value.items))
 
 
@@ -162,7 +163,7 @@ _MAPS: Domain[Map] = make_domain(
 
 @mutator("Nested Entry", _MAPS)
 def nested_entry(value: Map, ctx: Context) -> Map | None:
-    """One entry of a dictionary is mutated, by any rule that applies to it; its key is its argument name."""
+    """Mutate an entry of a dictionary, by any rule that applies to it; its key is its argument name."""
     return _change_part(value, ctx, [key for key, _ in value.entries])
 
 
@@ -191,7 +192,7 @@ def _dtype_near(ctx: Context, dtype: str) -> str:
 
 @mutator("Mixed Dtypes", invocations("call"))
 def mixed_dtypes(invocation: Invocation, ctx: Context) -> Invocation | None:
-    """One tensor of several takes another dtype while the others stay: promotion, and kernels that forget it."""
+    """Give another dtype to one of several tensors: finds faults of promotion, and kernels that forget it."""
     tensors = list(tensors_of(invocation))
     if len(tensors) < 2:
         return None
@@ -207,7 +208,7 @@ def mixed_dtypes(invocation: Invocation, ctx: Context) -> Invocation | None:
 
 @mutator("Joint Dtype", invocations("call"))
 def joint_dtype(invocation: Invocation, ctx: Context) -> Invocation | None:
-    """All tensors (and dtype arguments) of one dtype take another one together, so that they still agree."""
+    """Give another dtype to all tensors (and dtype arguments) of one dtype, so that they still agree."""
     tensors = list(tensors_of(invocation))
     if not tensors:
         return None
@@ -242,7 +243,7 @@ def joint_dimension(invocation: Invocation, ctx: Context) -> Invocation | None:
 
 @mutator("Drop Argument", invocations("call"))
 def drop_argument(invocation: Invocation, ctx: Context) -> Invocation | None:
-    """One keyword is left to its default; one time in four, the last positional argument, which may be required."""
+    """Leave a keyword to its default; one time in four, the last positional argument, which may be required."""
     then = invocation.then
     positional = ctx.rng.chance(POSITIONAL_SHARE)
     if then is not None and (then.args if positional else then.kwargs) and ctx.rng.chance(0.5):

@@ -37,19 +37,19 @@ def _resize(tensor: Tensor, axis: int, size: int) -> Tensor:
 
 @mutator("Empty Dimension", tensors(least_rank=1))
 def empty_dimension(tensor: Tensor, ctx: Context) -> Tensor:
-    """One dimension becomes 0: a tensor without elements."""
+    """Set a dimension to 0: a tensor without elements."""
     return _resize(tensor, ctx.rng.below(len(tensor.shape)), 0)
 
 
 @mutator("Unit Dimension", tensors(least_rank=1))
 def unit_dimension(tensor: Tensor, ctx: Context) -> Tensor:
-    """One dimension becomes 1: broadcast, squeezed and divided by size minus one elsewhere."""
+    """Set a dimension to 1. Libraries broadcast it, squeeze it, or divide by its size minus one."""
     return _resize(tensor, ctx.rng.below(len(tensor.shape)), 1)
 
 
 @mutator("Resized Dimension", tensors(least_rank=1))
 def resized_dimension(tensor: Tensor, ctx: Context) -> Tensor:
-    """One dimension becomes one longer, one shorter or of a random size; the others stay."""
+    """Make a dimension one longer, one shorter or of a random size, and keep all further dimensions."""
     axis = ctx.rng.below(len(tensor.shape))
     size = tensor.shape[axis]
     return _resize(tensor, axis, ctx.rng.choice((size + 1, max(0, size - 1), draw_size(ctx.rng))))

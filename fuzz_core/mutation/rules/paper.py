@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of the FreeFuzz paper: rules for types, random values, and values that were seen elsewhere."""
+"""Tables 1 and 2 of the FreeFuzz paper: rules for types, random values, and values of other apis and calls."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def random_tensor_value(tensor: Tensor, ctx: Context) -> Tensor:
 def random_primitive(value: Prim, ctx: Context) -> Prim:
     """Another int, float, bool or str of the same type.
 
-    Ints: three of five in -2 to 10, one of four in -100 to 100, the rest of any width up to 62 bits. Floats: half of
-    them in (-1, 1), the rest of any magnitude between 2**-20 and 2**20. Texts: up to eight characters.
+    Ints: three of five in -2 to 10, one of four in -100 to 100, and otherwise of any width up to 62 bits. Floats: half
+    of them in (-1, 1), the second half of any magnitude between 2**-20 and 2**20. Texts: up to eight characters.
     """
     rng = ctx.rng
     if value.type == "int":

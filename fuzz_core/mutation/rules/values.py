@@ -10,8 +10,8 @@ from math import isfinite
 
 import numpy as np
 
-from fuzz_core.ir.drawing import POOL_SIZE, pack
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
+from fuzz_core.ir.elements import POOL_SIZE, pack
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Fill, Prim, Tensor
 from fuzz_core.mutation.contract import FLOATING, NUMERIC, Context, mutator, scalars, tensors
@@ -59,7 +59,7 @@ def boundary_float(value: Prim, ctx: Context) -> Prim:
 
 @mutator("Boundary Complex", scalars("complex"))
 def boundary_complex(value: Prim, ctx: Context) -> Prim:
-    """One part or both parts of a complex number become a boundary float."""
+    """Replace a part or both parts of a complex number by a boundary float."""
     number = complex(value.value)  # type: ignore[arg-type]
     real = ctx.rng.choice(FLOATS)
     imaginary = number.imag if ctx.rng.chance(0.5) else ctx.rng.choice(FLOATS)
@@ -115,7 +115,7 @@ def _sprinkle(tensor: Tensor, number: float, rng: Rng) -> Tensor:
 def redrawn_contents(tensor: Tensor, ctx: Context) -> Tensor | None:
     """The elements drawn anew from their own range: as valid as before, and different every time.
 
-    None where there is nothing to draw, or the range is not finite.
+    None if the tensor has no drawn elements, or the range is not finite.
     """
     fill = tensor.fill
     if fill.kind == "constant" or 0 in tensor.shape:

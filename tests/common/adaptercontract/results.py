@@ -11,7 +11,7 @@ import numpy as np
 from adaptercontract.tensors import same_elements
 from adaptercontract.world import Problems, World
 from fuzz_core.adapters.modes import mode_of
-from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Tensor, TestCase
 

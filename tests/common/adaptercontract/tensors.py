@@ -10,8 +10,8 @@ from adaptercontract.world import Problems, World
 from fuzz_core.adapters.arrays import KEPT_FLOATS, MAX_ELEMENTS, overlaps, row_major
 from fuzz_core.adapters.spelling import inlined
 from fuzz_core.ir.codec import decode
-from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.values import Fill, Ref, Tensor
 
 FOREIGN = (object(), "text", 1, 2.5, None, [1], {"a": 1}, len)

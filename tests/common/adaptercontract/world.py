@@ -13,8 +13,8 @@ from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.modes import Builder
-from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.elements import pack
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Ref, Tensor
 from fuzz_core.tracing.describe import Describer

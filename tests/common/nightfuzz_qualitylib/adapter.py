@@ -16,8 +16,8 @@ from fuzz_core.adapters.base import Describe, resolve
 from fuzz_core.adapters.listing import Listed, definition
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
-from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Ref, Tensor, Value
 from nightfuzz_qualitylib import comparing

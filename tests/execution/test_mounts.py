@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.execution.mounting import hidden, interpreter, lent, open_to, outermost, project
+from fuzz_core.execution.mounts import hidden, interpreter, lent, open_to, outermost, project
 from fuzz_core.ir.errors import UserError
 
 

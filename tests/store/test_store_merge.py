@@ -19,7 +19,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import SeedRecord, Store, open_store
 from fuzz_core.store.checks import Change, NewCheck, Probe
-from fuzz_core.store.merging import Merged, merge
+from fuzz_core.store.merge import Merged, merge
 from fuzz_core.triage.cost import cost
 
 CRASH = Verdict("crash", "crash")

@@ -15,7 +15,8 @@ from fuzz_core.ir.values import Fill, Tensor
 
 POOL_SIZE = 1 << 16
 SPECIAL_STEP = 3
-# Numbers below it overflow in no dtype: nothing has to be silenced, which would cost more than to draw a few numbers.
+# Numbers below this bound overflow in no dtype, so no warning has to be silenced. To silence warnings costs more than
+# to draw a few numbers.
 _HARMLESS = 6e4
 
 
@@ -48,7 +49,7 @@ def repeated(flat: NDArray[Any], count: int) -> NDArray[Any]:
 def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:
     """The `size` (default: all) elements in row-major order, flat, in the dtype's storage type.
 
-    The first elements are the same whatever the size. Raises BuildError where the data does not fit the dtype.
+    The first elements are the same for each size. Raises BuildError where the data does not fit the dtype.
     """
     count = tensor.size if size is None else size
     dtype = DTYPES[tensor.dtype]

@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fuzz_core.ir.drawing import POOL_SIZE, elements, pack, window
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
+from fuzz_core.ir.elements import POOL_SIZE, elements, pack, window
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Tensor
 

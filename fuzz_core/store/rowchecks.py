@@ -1,6 +1,7 @@
-"""Whether a row of an untrusted state file says something that the store could have written itself.
+"""Checks of untrusted rows: whether the store could have written a row of a state file itself.
 
-Each cell is checked by its type and by what the name of its column means, then what cells of a row say of each other.
+Each cell is checked by its type and by the meaning of its column. Then the cells of a row are checked against each
+other.
 """
 
 from __future__ import annotations
@@ -48,17 +49,17 @@ _TIMES = (
     *("last_seen", "checked_at", "probed_at"),
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\+00:00")
-# What readers take for granted of JSON that is otherwise free.
+# Keys and types that readers expect in JSON that is otherwise free.
 _TARGET = {"devices": list, "notes": list, "summary": str, "since": str, "commit": str | None, "origin": dict | None}
 _PROBE = {"version": str, "day": str, "commit": str, "reason": str, "made": bool}
 
 
-class Refused(Exception):  # noqa: N818 - named for what became of the row
-    """A row says something that no store would have written; the text names the column and what is wrong with it."""
+class RefusedRow(Exception):  # noqa: N818 - named for what became of the row
+    """No store would have written the row; the text names the column and the fault."""
 
 
 def cell(table: str, name: str, kind: str, required: bool) -> Callable[[Any], None]:
-    """The check of a column of this name and type: it raises Refused for what it may not hold."""
+    """The check of a column of this name and type: it raises RefusedRow for a bad value."""
     types, problem = _TYPES[kind]
     wrong = f"{name}: {problem}"
     limit = MAX_COUNT if kind in ("INTEGER", "REAL") else LONG if name in _LONG else NAME if name in _NAMES else SHORT
@@ -73,27 +74,27 @@ def cell(table: str, name: str, kind: str, required: bool) -> Callable[[Any], No
         try:
             if meaning is not None:
                 meaning(value)
-        except Refused as fault:
-            raise Refused(f"{name}: {fault}") from fault
+        except RefusedRow as fault:
+            raise RefusedRow(f"{name}: {fault}") from fault
 
     return check
 
 
 def check_row(table: str, cells: Mapping[str, Callable[[Any], None]], row: Row) -> None:
-    """Raises Refused for a row with a cell that is not sound, or whose cells do not fit each other."""
+    """Raises RefusedRow for a row with a cell that is not sound, or whose cells do not fit each other."""
     try:
         for name, check in cells.items():
             check(row[name])
         if table in _RULES:
             _RULES[table](row)
     except CodecError as fault:
-        raise Refused("describes no value") from fault
+        raise RefusedRow("describes no value") from fault
 
 
 def need(sound: bool, problem: str) -> None:
-    """Raises Refused for what is not sound."""
+    """Raises RefusedRow for a bad value."""
     if not sound:
-        raise Refused(problem)
+        raise RefusedRow(problem)
 
 
 def _no_constant(name: str) -> Any:
@@ -105,11 +106,11 @@ _JSON = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def parsed(body: str) -> Any:
-    """JSON as every reader understands it. Raises Refused: not JSON, `NaN`, nested too deeply, too long an integer."""
+    """Parse JSON as every reader does. Raises RefusedRow: not JSON, `NaN`, nested too deeply, too long an integer."""
     try:
         return _JSON.decode(body)
     except (ValueError, RecursionError) as error:
-        raise Refused("no JSON") from error
+        raise RefusedRow("no JSON") from error
 
 
 def _shallow(body: str) -> Any:
@@ -135,12 +136,12 @@ def _is(data: Any, kind: Any) -> bool:
 
 def _target(body: str) -> None:
     told = _object(body)
-    need(all(_is(told[key], _TARGET[key]) for key in told.keys() & _TARGET), "not what is told of a build")
+    need(all(_is(told[key], _TARGET[key]) for key in told.keys() & _TARGET), "not the facts of a build")
 
 
 def _probe(body: str) -> None:
     info = _object(body)
-    need(all(_is(info.get(key), kind) for key, kind in _PROBE.items()), "not what is told of a probe")
+    need(all(_is(info.get(key), kind) for key, kind in _PROBE.items()), "not the facts of a probe")
 
 
 def _names(body: str) -> None:
@@ -148,7 +149,7 @@ def _names(body: str) -> None:
 
 
 def _library(name: str) -> None:
-    """It has to be one that this installation can speak of; nothing is imported to find out."""
+    """Check that this installation knows the library, without an import."""
     known = name.isidentifier() and (name in DIALECTS or find_spec(f"nightfuzz_{name}") is not None)
     need(known, "none that is known here")
 
@@ -159,7 +160,7 @@ def _time(value: str) -> None:
             return
     except ValueError:
         pass
-    raise Refused("no time")
+    raise RefusedRow("no time")
 
 
 def _outcome(body: str) -> None:
@@ -190,7 +191,7 @@ def _whole(value: str) -> None:
     need(re.fullmatch(r"-?\d{1,40}", value) is not None, "no number")
 
 
-# By name of a column, in one table or in all.
+# Checks by name of a column, in one table or in all.
 _MEANINGS: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(_TIMES, _time),
     **dict.fromkeys(("outcome", "before", "after"), _outcome),
@@ -212,8 +213,8 @@ _MEANINGS: dict[str, Callable[[Any], object]] = {
 def _json(row: Row, name: str) -> Any:
     try:
         return parsed(row[name])
-    except Refused as fault:
-        raise Refused(f"{name}: {fault}") from fault
+    except RefusedRow as fault:
+        raise RefusedRow(f"{name}: {fault}") from fault
 
 
 def _ended(row: Row, needed: bool) -> None:
@@ -266,7 +267,7 @@ def _finding(row: Row) -> None:
         case [str(oracle), str(kind), str()]:
             check_kind(oracle, kind)
         case _:
-            raise Refused("verdict: none")
+            raise RefusedRow("verdict: none")
     test = _test(row["test"])
     same = (finding_key(test, oracle), text(test.invocation.api)) == (row["key"], row["api"])
     need(same, "key: not that of the test")

@@ -21,7 +21,7 @@ SIDECARS = ("-wal", "-shm")
 
 
 class NewerError(UserError):
-    """A later nightfuzz has written the file: nothing is wrong with it."""
+    """A later nightfuzz has written the file, which is sound."""
 
 
 def now() -> datetime:
@@ -30,11 +30,11 @@ def now() -> datetime:
 
 
 def open_store(path: Path, *, read_only: bool = False, clock: Callable[[], datetime] = now) -> Store:
-    """Opens a state file, makes it where there is none, and brings an older one to the newest schema.
+    """Opens a state file. If there is none, makes it; migrates an older one to the newest schema.
 
-    A writer holds `<name>.lock` until the store is closed; readers need no lock and change nothing.
-    Raises UserError: not writable, held by another controller, of a newer schema, damaged (a writer moves the file
-    aside first), or not nightfuzz's.
+    A writer holds `<name>.lock` until the store is closed; readers need no lock and leave the file unchanged. Raises
+    UserError: not writable, held by another controller, of a newer schema, damaged (a writer moves the file aside
+    first), or not nightfuzz's.
     """
     if path.is_dir():
         raise UserError(f"{path} is a directory, not a state file", "give the path of a file in it")
@@ -84,7 +84,7 @@ def _open_writer(path: Path) -> Database:
         db = Database(sqlite3.connect(path), execute_plugins=False)
         with _closing_on_error(db):
             _refuse(db, path)
-            # Before anything else is written: a file that was killed here must be known as ours next time.
+            # Write the id first: if the process is killed here, the next run must know the file as ours.
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             db.enable_wal()
             db.execute("PRAGMA synchronous = NORMAL")

@@ -1,4 +1,4 @@
-"""One state file as two: what may be seen by everybody, and what may not; and what a state forgets."""
+"""The parts of a state file: what everybody may see, what is private, and what a state forgets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.content import ORPHANS, PARENTS, TABLES, Table
-from fuzz_core.store.merging import COUNT_FINDINGS
-from fuzz_core.store.opening import now, open_store
+from fuzz_core.store.merge import COUNT_FINDINGS
+from fuzz_core.store.statefile import now, open_store
 from fuzz_core.store.store import Store
 
 _NEEDED = PARENTS - {"targets"}
@@ -44,7 +44,7 @@ _STATEMENTS = (
 
 
 class Apart(NamedTuple):
-    """What is private, by number. What belongs to a bug goes with it by itself."""
+    """The numbers of private rows. The rows of a private bug are private as well."""
 
     bugs: frozenset[int] = frozenset()
     findings: frozenset[int] = frozenset()
@@ -52,7 +52,7 @@ class Apart(NamedTuple):
     changes: frozenset[int] = frozenset()
 
 
-class Shown(NamedTuple):
+class ShownChange(NamedTuple):
     """A change on record by its number, with what both builds did."""
 
     id: int
@@ -60,19 +60,19 @@ class Shown(NamedTuple):
     after: Outcome
 
 
-def shown_changes(store: Store) -> list[Shown]:
-    """All changes on record, whichever builds they are about."""
-    return store._records(Shown, "SELECT id, before, after FROM changes ORDER BY id")
+def shown_changes(store: Store) -> list[ShownChange]:
+    """List the changes on record, of all builds."""
+    return store._records(ShownChange, "SELECT id, before, after FROM changes ORDER BY id")
 
 
 def part(source: Path, public: Path, private: Path, apart: Apart, clock: Callable[[], datetime] = now) -> bool:
-    """Writes two state files that merged are the one; where nothing is private, there is no second one.
+    """Write the public and the private part of a state file; merged they give the file again. If no row is private,
+    there is no private file.
 
-    Both are written row by row into empty files, so that nothing of a row that is left out can be in one, and the same
-    source gives the same bytes. Beyond what
-    `apart` names, private is what deaths have left elsewhere: news of signals, test cases like private ones, and the
-    words that traced code died with. Returns whether anything is private. Raises UserError for a source that
-    `open_store` refuses.
+    Both files are written row by row from empty ones. So no byte of a row that is left out can be in one, and the same
+    source gives the same bytes. Rows that `apart` names are private. Outcome classes that ended in a
+    signal, test cases like private ones, and the messages of traced code that died are private as well. Returns whether
+    a row is private. Raises UserError for a source that `open_store` refuses.
     """
     open_store(source, read_only=True).close()
     _write(source, public, apart, _public, clock)
@@ -130,7 +130,7 @@ def _attached(connection: Connection, source: Path, apart: Apart) -> Iterator[No
 
 
 def _need(connection: Connection) -> None:
-    """What private rows refer to comes along, children first."""
+    """Collect the rows that private rows refer to, children first."""
     for name in _NEEDED:
         connection.execute(f"CREATE TEMP TABLE needed_{name} (id INTEGER PRIMARY KEY)")
     for table in reversed(TABLES):
@@ -143,10 +143,10 @@ def _need(connection: Connection) -> None:
 
 
 def thin(store: Store, keep: int = KEEP) -> list[str]:
-    """Forgets value spaces and corpora of all but the builds of each library that were used last.
+    """Forget value spaces and corpora, except those of each library's last used builds.
 
-    Bugs, findings, checks and changes stay with all builds, and with them the invocations that they were made from, the
-    seeds of these, and what documentation says. Returns the keys of the targets that had something to forget.
+    Bugs, findings, checks and changes stay with all builds. Their invocations, the seeds of these invocations, and the
+    constraints of the documentation stay as well. Returns the keys of the targets that lost rows.
     """
     with store._transaction():
         thinned = [row["key"] for row in store._rows(_USED, keep) if _forget(store, row["key"])]
@@ -156,6 +156,6 @@ def thin(store: Store, keep: int = KEEP) -> list[str]:
 
 
 def _forget(store: Store, target: str) -> bool:
-    # One after the other: what is deleted later depends on what was deleted before.
+    # Run the statements in order: later deletions depend on earlier ones.
     gone = [store._db.conn.execute(sql, (target,)).rowcount for sql in _STATEMENTS]
     return any(gone)

@@ -1,4 +1,4 @@
-"""What of the machine a container is shown: the interpreters of its targets and the user's tests, no more than that."""
+"""The parts of the machine that a container sees: the interpreters of its targets and the user's tests."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
 
-# What lies there belongs to the system, and the image has its own.
+# Folders whose content belongs to the system: the image has its own.
 SYSTEM = (Path("/"), Path("/usr"), Path("/usr/local"))
 ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "requirements.txt")
 HOPS = 40
-# What a Python is found by, below its prefix.
+# Folders below a prefix that a Python needs.
 PARTS = ("bin", "include", "lib")
 # An environment's own packages lie less deep.
 DEPTH = 64
@@ -25,18 +25,19 @@ DEPTH = 64
 
 @dataclass
 class Interpreter:
-    """What makes a Python start elsewhere. folders: to be shown. links: to be there, by the folder that they lie in."""
+    """The files that a Python needs to start in a container."""
 
-    folders: list[Path] = field(default_factory=list)
-    links: dict[Path, dict[str, str]] = field(default_factory=dict)
+    folders: list[Path] = field(default_factory=list)  # to be shown
+    links: dict[Path, dict[str, str]] = field(default_factory=dict)  # to be there, by the folder that they lie in
 
 
 def interpreter(python: str, instead: str = "") -> Interpreter:
-    """What the interpreter of an environment needs: the environment, what its `.pth` files name, its base installation.
+    """The files that the interpreter of an environment needs: the environment, folders in its `.pth` files, its base
+    installation.
 
-    Only files are read: code of the target does not run for it. A base installation that is the system's own is left
-    out; another is replaced by what is installed under the prefix `instead` of the image, where that is named. Raises
-    UserError where the environment itself is the system's.
+    The function reads files and runs no code of the target. If the base installation is the system's own, it is left
+    out. If `instead` is given, the installation under that prefix of the image replaces another base. Raises UserError
+    if the environment itself is the system's.
     """
     place = Path(python).absolute().parent
     home = place.parent if place.name == "bin" else place
@@ -79,7 +80,7 @@ def _hops(python: Path) -> Iterator[Path]:
 
 
 def _named_by_pth(home: Path) -> Iterator[Path]:
-    """Folders that the environment's files add to its path: packages that are developed elsewhere, say."""
+    """Folders that the environment's files add to its path: for example, packages in development."""
     for packages in sorted(home.glob("lib/python*/site-packages")):
         for file in sorted(packages.glob("*.pth")):
             for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -105,7 +106,7 @@ def _is_home(folder: Path) -> bool:
 
 
 def hidden(root: Path) -> list[Path]:
-    """What in a project is nobody's business: what is hidden at its top, and every repository's own folder.
+    """The private files of a project: hidden files at its top, and every repository's own folder.
 
     Credentials lie there: in `.git/config`, `.env`, `.netrc`, `.pypirc`.
     """
@@ -121,7 +122,7 @@ def hidden(root: Path) -> list[Path]:
 
 
 def outermost(paths: Iterable[Path]) -> list[Path]:
-    """Each once, without those that lie in another."""
+    """Return each path once, without paths that lie in another."""
     found: list[Path] = []
     for path in sorted(set(paths)):
         if not any(path.is_relative_to(each) for each in found):
@@ -131,11 +132,11 @@ def outermost(paths: Iterable[Path]) -> list[Path]:
 
 @contextmanager
 def lent(folder: Path, user: tuple[int, int]) -> Iterator[None]:
-    """The folder in the hands of another user (uid, gid) for a while, if this one is root.
+    """Give the folder to a user (uid, gid) for a while, if this process is root.
 
-    What untrusted code can leave there is harmless afterwards: links and special files are removed, since whoever opens
-    them may have more rights, so is what is nested deeply, and nothing is set-user-id. Raises UserError where there is
-    such a thing beforehand.
+    Untrusted code can leave only harmless files there. Links and special files are removed, since a later reader may
+    have more rights. Folders that are nested deeply are removed as well. No file stays set-user-id. Raises UserError if
+    the folder holds such a file at the start.
     """
     folder = folder.resolve()
     for path in _odd(folder):
@@ -154,11 +155,11 @@ def lent(folder: Path, user: tuple[int, int]) -> Iterator[None]:
 
 
 def _below(folder: Path) -> Iterator[tuple[Path, os.stat_result, int]]:
-    """A folder and all that lies in it, with its state and depth; nothing below the depth that is allowed."""
+    """Yield a folder and its content, with state and depth, down to the deepest allowed level."""
     waiting = [(folder, folder.stat(), 0)]
     while waiting:
         path, state, depth = waiting.pop()
-        # Told first: only then can one that is closed be looked into.
+        # Yield the folder first: its caller may have to open it before its content can be read.
         yield path, state, depth
         if stat.S_ISDIR(state.st_mode) and depth < DEPTH:
             waiting += [(each, each.lstat(), depth + 1) for each in path.iterdir()]
@@ -171,7 +172,9 @@ def _odd(folder: Path) -> Iterator[Path]:
 
 
 def _hand(folder: Path, user: tuple[int, int]) -> None:
-    """Gives all of it to a user, who can read and write it afterwards; nobody can run anything as somebody else."""
+    """Give the whole folder to a user, who can read and write it afterwards. No program in it runs with another user's
+    rights.
+    """
     for path, state, _ in _below(folder):
         if os.geteuid() == 0:
             os.chown(path, *user, follow_symlinks=False)
@@ -180,7 +183,7 @@ def _hand(folder: Path, user: tuple[int, int]) -> None:
 
 
 def open_to(folder: Path, group: int) -> None:
-    """Lets a group read an environment of this user's that only this user can read; nobody else can afterwards."""
+    """Lets a group read an environment of this user that is private so far. Further users cannot read it afterwards."""
     for path, state, _ in _below(folder):
         needed = 0o5 if stat.S_ISDIR(state.st_mode) or state.st_mode & 0o100 else 0o4
         if not stat.S_ISLNK(state.st_mode) and state.st_mode & needed != needed:

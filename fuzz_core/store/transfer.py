@@ -47,16 +47,12 @@ WHERE new.target = ? AND new.expected = 'ok' ORDER BY new.place
 
 
 class Carried(NamedTuple):
-    """How much was taken over.
-
-    retired: invocations that stayed behind, as they mention an api that is gone. changed: those that came along and
-    mention an api with another signature.
-    """
+    """How much was taken over."""
 
     seeds: int
     invocations: int
-    retired: int
-    changed: int
+    retired: int  # invocations that stayed behind, as they mention an api that is gone
+    changed: int  # those that came along and mention an api with another signature
 
 
 class Twin(NamedTuple):
@@ -69,7 +65,7 @@ class Twin(NamedTuple):
 
 
 class CarryTables(TraceTables):
-    """What of one target counts for another too."""
+    """The tables that a new target takes over from an earlier target."""
 
     def predecessor(self, target: str) -> str:
         """The newest target of the same library that came before this one and has been traced; empty: there is none."""
@@ -99,10 +95,11 @@ class CarryTables(TraceTables):
         gone: Collection[str],
         changed: Collection[str],
     ) -> Carried:
-        """Copies what these seeds (name by digest) brought to an earlier target, all of it or nothing.
+        """Copy the rows that these seeds (name by digest) brought to an earlier target, in one transaction.
 
-        gone: apis that the target does not have: what mentions one stays behind. changed: apis with another signature:
-        what mentions one counts as not re-run yet.
+        Args:
+            gone: apis that the target does not have. Rows that mention such an api are left out.
+            changed: apis with another signature. Rows that mention such an api count as not re-run yet.
         """
         named = {digest: text(name) for digest, name in seeds.items()}
         names = {"target": target, "since": since, "seeds": to_json(named), "gone": to_json(sorted(gone))}
@@ -134,7 +131,7 @@ class CarryTables(TraceTables):
         return self._records(Twin, _BOTH, since, target)
 
     def doubt(self, target: str, invocations: Iterable[int]) -> None:
-        """These count as not re-run yet."""
+        """Mark these invocations as not re-run yet."""
         sql = "UPDATE validity SET valid = NULL, reason = '', outcome_kind = '' WHERE invocation = ? AND target = ?"
         with self._transaction():
             self._db.conn.executemany(sql, ((number, target) for number in invocations))

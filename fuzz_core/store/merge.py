@@ -1,7 +1,7 @@
-"""State files put together: shards of one run, or what was kept apart. Rows are found by what they say.
+"""State files put together: shards of one run, or files that were kept apart. Rows are found by their content.
 
-Whatever a row says, one of two wins by a total order, or both are put together, so neither the order of files makes a
-difference nor a file that is merged twice.
+If two files have one row with different content, a total order picks one, or both are combined. So the order of the
+files makes no difference, and a file may be merged twice.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.values import TestCase
 from fuzz_core.store.base import to_json, user_errors
 from fuzz_core.store.content import TABLES, Table
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
-# A new row keeps its number where nobody else has it, but no file may use up all numbers.
+# A new row keeps its number if the number is free, but no file may use up all numbers.
 GAP = 100_000
 Cost = Callable[[TestCase], Any]
 COUNT_FINDINGS = """
@@ -31,18 +31,18 @@ UPDATE main.bugs SET findings = n FROM (
 
 
 class Merged(NamedTuple):
-    """What a merge has brought: bugs that are new, by number, and by table how many rows were added or changed."""
+    """The result of a merge: the numbers of new bugs, and the count of added or changed rows by table."""
 
     bugs: tuple[int, ...]
     rows: Mapping[str, int]
 
 
 def merge(into: Store, others: Sequence[Path], cost: Cost) -> Merged:
-    """Folds other state files into an open store, all of them or nothing.
+    """Folds other state files into an open store, in one transaction.
 
-    Numbers in the store never change. A new row keeps the number that it has where that is free and no other row claims
-    it, so the order of the files makes no difference. cost: the total order on test cases; of two that show one bug the
-    simpler stays. Raises UserError for a file that `open_store` would refuse.
+    Numbers in the store never change. A new row keeps its number if the number is free and no further row claims it, so
+    the order of the files makes no difference. cost: the total order on test cases; if two show one bug, the simpler
+    stays. Raises UserError for a file that `open_store` would refuse.
     """
     for path in others:
         open_store(path, read_only=True).close()
@@ -88,7 +88,7 @@ def _stage(connection: Connection, path: Path) -> None:
 
 
 def _folded(connection: Connection, cost: Cost) -> Merged:
-    """What was staged goes into the store, table by table."""
+    """Move the staged rows into the store, table by table."""
     numbers = "SELECT id FROM main.bugs"
     before = set(connection.execute(numbers))
     _order_tests(connection, cost)
@@ -157,7 +157,7 @@ def _write(connection: Connection, table: Table) -> int:
 
 
 class _LongerTexts:
-    """Of JSON objects that tell of one build, key by key the longer text, as an aggregate of SQL."""
+    """An SQL aggregate over JSON objects about one build: for each key, the longer text."""
 
     def __init__(self) -> None:
         self.longest: dict[str, Any] = {}
