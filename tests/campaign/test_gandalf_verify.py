@@ -8,7 +8,7 @@ import pytest
 from sidecases import side_by_side
 
 from fuzz_core.campaign.gandalf.engine import sides_of
-from fuzz_core.campaign.gandalf.verifying import comparable, verified
+from fuzz_core.campaign.gandalf.verify import comparable, verify
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 
 pytestmark = pytest.mark.real
@@ -37,7 +37,7 @@ def test_each_kind_of_data_shows_what_is_wrong_with_it_alone(
     with side_by_side(tmp_path / "state", pythons) as sessions, sides_of(sessions, sown(), 0) as sides:
         assert {each.name for each in comparable(sides, ["relu", "tanh"])} == {"relu", "tanh"}
         every = comparable(sides)
-        found = {each.name: list(verified(sides, each, 2, 0)) for each in every}
+        found = {each.name: list(verify(sides, each, 2, 0)) for each in every}
     assert set(found) == set(SOWN)
     for name, (library, _, kinds) in SOWN.items():
         wrong = [each for each in found[name] if each.complaints]
