@@ -47,6 +47,13 @@ class Disagreement(NamedTuple):
     seen: float = 0.0  # what the element is
     variable: str = ""  # the variable whose gradient is wrong; empty for a result
 
+    @property
+    def text(self) -> str:
+        """What is wrong, in words."""
+        if self.shape is not None:
+            return f"another shape, not {list(self.shape)}"
+        return f"{self.seen:g} in {self.precision} at {list(self.at)}, not {self.value:g}"
+
 
 def data_of(each: Input) -> Array:
     """Return the data of an input, as programs make it."""

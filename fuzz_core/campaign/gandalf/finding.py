@@ -30,6 +30,7 @@ class Finding(NamedTuple):
     symptom: Symptom = "inconsistency"
     known: str = ""  # the fault that the table knows; empty for a new one
     place: int = 0  # of the node in the whole graph
+    says: str = ""  # what is wrong, in words
 
 
 def finding(sides: Sides, whole: Graph, fault: Fault) -> tuple[Library, Finding]:
@@ -41,9 +42,8 @@ def finding(sides: Sides, whole: Graph, fault: Fault) -> tuple[Library, Finding]
     outcome = Outcome("ok", text=f"{probe.said}\n{expected.witnesses}")
     verdict = oracle_of("differential").judge({LIBRARIES: outcome}, sides.sides[wrong.wrong].session.dialect)
     symptom: Symptom = "inconsistency" if isfinite(wrong.seen) else "nan or inf"
-    return wrong.wrong, _made(
-        sides, whole, fault.place, wrong.wrong, script, verdict, outcome, probe.origin(wrong), symptom
-    )
+    found = _made(sides, whole, fault.place, wrong.wrong, script, verdict, outcome, probe.origin(wrong), symptom)
+    return wrong.wrong, found._replace(says=f"{probe.name}: {wrong.text}, by {expected.witnesses}")
 
 
 def crash(
@@ -75,4 +75,9 @@ def _made(
     known = operator.faults.get(library, "")
     chain = " -> ".join(node.operator for node in whole.nodes)
     origin = f"graph {chain}: node {place}, {operator.name}{where}{f'; known: {known}' if known else ''}"
-    return Finding(test, verdict, outcome, origin, symptom, known, place)
+    return Finding(test, verdict, outcome, origin, symptom, known, place, outcome_text(outcome))
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Return how a program ended, in words."""
+    return f"{outcome.kind}: {outcome.name}: {outcome.text}"

@@ -45,7 +45,7 @@ def _findings(sides: Sides, graph: Graph, report: GandalfReport, asks: Asks) -> 
     runs = sides.runs(graph)
     if isinstance(runs, Runs):
         report.takings.note(graph, set(sides.sides), {})
-        return _compared(Search(sides, graph, runs, report), asks)
+        return compare(Search(sides, graph, runs, report), asks)
     places = {library: first_failing(sides, graph, library) for library in runs}
     found = list(crashes(sides, graph, runs, places, report.refused))
     # Those that did not fail may have been asked in one precision alone.
@@ -55,10 +55,11 @@ def _findings(sides: Sides, graph: Graph, report: GandalfReport, asks: Asks) -> 
     # What a library did wrong before may be what it does not take here.
     begun = beginning(graph, min(places.values()))
     runs = sides.runs(begun) if begun.nodes else {}
-    return _compared(Search(sides, begun, runs, report), asks) if isinstance(runs, Runs) else []
+    return compare(Search(sides, begun, runs, report), asks) if isinstance(runs, Runs) else []
 
 
-def _compared(search: Search, asks: Asks) -> list[tuple[Library, Finding]]:
+def compare(search: Search, asks: Asks) -> list[tuple[Library, Finding]]:
+    """Return what is wrong with a graph that all libraries gave results for. asks: see `judge`."""
     sides, graph, report = search.sides, search.graph, search.report
     if suspicious(search.runs, sides.precisions(graph)):
         fault = search.results()

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fuzz_core.campaign.gandalf.availability import absent
-from fuzz_core.campaign.gandalf.disagreement import Disagreement, suspicious
-from fuzz_core.campaign.gandalf.judge import overflows
-from fuzz_core.campaign.gandalf.probe import Fault, Results
+from fuzz_core.campaign.gandalf.figures import GandalfReport
+from fuzz_core.campaign.gandalf.finding import outcome_text
+from fuzz_core.campaign.gandalf.judge import compare
+from fuzz_core.campaign.gandalf.schedule import Asks, Schedule
+from fuzz_core.campaign.gandalf.search import Search
 from fuzz_core.campaign.gandalf.sides import Runs, Sides
+from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.extremes import KINDS, Kind, extreme
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.shapes import Refused
@@ -35,29 +38,19 @@ def comparable(sides: Sides, names: Sequence[str] = ()) -> list[Operator]:
 
 def verify(sides: Sides, operator: Operator, draws: int, seed: int) -> Iterator[Draw]:
     """Yield what becomes of an operator on each kind of data that it takes, so many times."""
+    schedule = Schedule({operator.name: operator}, list(sides.sides), Rng(derive(seed, operator.name)))
     for kind in KINDS:
         for number in range(seed, seed + draws):
             try:
                 graph = extreme(operator, kind, number)
             except Refused:
                 continue
-            yield Draw(operator.name, kind, number, _complaints(sides, graph))
+            yield Draw(operator.name, kind, number, _complaints(sides, graph, schedule.asks(graph)))
 
 
-def _complaints(sides: Sides, graph: Graph) -> dict[str, str]:
+def _complaints(sides: Sides, graph: Graph, asks: Asks) -> dict[str, str]:
     runs = sides.runs(graph)
     if not isinstance(runs, Runs):
-        return {library: f"{each.kind}: {each.name}: {each.text}" for library, each in runs.items()}
-    if not suspicious(runs, sides.precisions(graph)):
-        return {}
-    wrong = Results().disagreement(sides, graph)
-    if wrong is None or overflows(sides, Fault(graph, wrong, 0, Results())):
-        return {}
-    return {wrong.wrong: _said(wrong)}
-
-
-def _said(wrong: Disagreement) -> str:
-    if wrong.shape is not None:
-        return f"another shape, not {list(wrong.shape)}"
-    witnesses = " and ".join(wrong.witnesses)
-    return f"{wrong.seen:g} in {wrong.precision} at {list(wrong.at)}, {witnesses}: {wrong.value:g}"
+        return {library: outcome_text(each) for library, each in runs.items()}
+    found = compare(Search(sides, graph, runs, GandalfReport()), asks)
+    return {library: each.says for library, each in found if not each.known}
