@@ -13,8 +13,8 @@ from fuzz_core.campaign.examination import Desk, TriageReport, examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
+from fuzz_core.campaign.gandalf.experience import Experience
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
-from fuzz_core.campaign.gandalf.learnt import Experience
 from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.knowledge import knowledge_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import inspect
 import linecache
 import sys
 import sysconfig
-import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -75,22 +75,21 @@ def _how(error: BaseException, points: list[_Point]) -> str:
         return ""
     if isinstance(error, RecursionError) and any(_file(point) == PROGRAM for point in points[-_DEEP:]):
         return OWN
-    last = points[own[-1]]
-    found = list(_around(last))
-    # The innermost one: a statement that is but an expression stands where that does.
-    at = next((node for node in reversed(found) if _span(node) == _executed(last)), None)
-    if _file(last) != PROGRAM and last.frame.f_globals.get("__file__") == PROGRAM:
+    last, is_last = points[own[-1]], own[-1] == len(points) - 1
+    operation, argument = last.frame.f_code.co_code[last.instruction : last.instruction + 2]
+    # A bare `raise` (argument 0) keeps the place of the first one.
+    is_raising = dis.opname[operation] == "RAISE_VARARGS" and argument > 0
+    if _file(last) == PROGRAM:
+        return "call" if not is_raising and _is_native(error, _executed(last), last.frame) else OWN
+    if last.frame.f_globals.get("__file__") == PROGRAM:
         # Text that it has evaluated.
         return OWN
-    if _file(last) == PROGRAM:
-        return "call" if isinstance(at, ast.expr) and _is_native(error, at, last.frame) else OWN
-    if not found:
-        return ""
-    if own[-1] < len(points) - 1:
-        return "expression"
-    if _is_meant(error, at, [node for node in found if isinstance(node, ast.stmt)]):
+    if is_last and is_raising:
         return "assert" if isinstance(error, AssertionError) else "raise"
-    return "call" if at is not None and _is_native(error, at, last.frame) else "expression"
+    text = _executed(last)
+    if not text:
+        return ""
+    return "call" if is_last and _is_native(error, text, last.frame) else "expression"
 
 
 def _is_pythons(point: _Point) -> bool:
@@ -100,48 +99,38 @@ def _is_pythons(point: _Point) -> bool:
     return point.frame.f_code.co_name in _LOOKED_UP or is_standard or file.startswith("<frozen ")
 
 
-def _is_meant(error: BaseException, at: Any, statements: list[ast.stmt]) -> bool:
-    """Whether a statement is there to raise this, rather than that its own expressions fail."""
-    innermost = max(statements, key=lambda node: (node.lineno, node.col_offset))
-    if isinstance(innermost, ast.Assert):
-        return isinstance(error, AssertionError)
-    return isinstance(innermost, ast.Raise) and (at is None or at is innermost)
+def _executed(point: _Point) -> str:
+    """The source of the expression that the instruction belongs to; empty where there is none."""
+    positions = next(islice(point.frame.f_code.co_positions(), point.instruction // 2, None), None)
+    first, last, start, end = positions or (None, None, None, None)
+    lines = [line.encode() for line in linecache.getlines(_file(point))[(first or 1) - 1 : last]]
+    if not lines or first is None:
+        return ""
+    lines[-1] = lines[-1][:end]
+    return b"".join([lines[0][start:], *lines[1:]]).decode("utf-8", "replace")
 
 
-def _around(point: _Point) -> Iterator[Any]:
-    """All statements and expressions at a line; none where there is no source."""
-    lines, first = linecache.getlines(_file(point)), point.frame.f_code.co_firstlineno
-    try:
-        block = lines if point.frame.f_code.co_name.startswith("<") else inspect.getblock(lines[first - 1 :])
-        is_indented = block is not lines and "".join(block)[:1].isspace()
-        tree = ast.parse(("if 1:\n" if is_indented else "") + "".join(block))
-    except (SyntaxError, ValueError, RecursionError, tokenize.TokenError):
-        return
-    shift = 0 if block is lines else first - 1
-    for node in ast.walk(ast.increment_lineno(tree, shift - bool(is_indented))):
-        if isinstance(node, ast.stmt | ast.expr) and node.lineno <= point.line <= (node.end_lineno or 0):
-            yield node
-
-
-def _executed(point: _Point) -> tuple[int | None, ...]:
-    """Where in the source the instruction stands: its line and the one it ends in, and the columns."""
-    return next(islice(point.frame.f_code.co_positions(), point.instruction // 2, None), ())
-
-
-def _span(node: Any) -> tuple[int | None, ...]:
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
-
-
-def _is_native(error: BaseException, node: Any, frame: FrameType) -> bool:
+def _is_native(error: BaseException, text: str, frame: FrameType) -> bool:
     """Whether it is the library's native code that refuses: a function of its own, or what its tensors do."""
     if isinstance(error, AttributeError | NameError):
         return False
+    # A condition stands for its whole statement, of which the first line is enough.
+    node = _parsed(f"({text})") or _parsed(text.removeprefix("el").partition("\n")[0] + " pass") or ast.Pass()
     if isinstance(node, ast.Call) and _is_foreign(node.func, frame):
         return True
     parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
     # What Python's own operators raise is more precise than this, or it is from a module.
     is_own = type(error).__module__ == "builtins" and type(error) is not RuntimeError
     return not is_own or any(kind_of(_looked_up(part, frame)) is not None for part in parts)
+
+
+def _parsed(text: str) -> ast.AST | None:
+    """The expression or statement that this is the source of; None where it is none."""
+    try:
+        (node,) = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return node.value if isinstance(node, ast.Expr) else node
 
 
 def _is_foreign(function: ast.expr, frame: FrameType) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +9,12 @@ from pathlib import Path
 import pytest
 from sidecases import side_by_side
 
-from fuzz_core.campaign.gandalf import relating
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
-from fuzz_core.campaign.gandalf.findings import violated
-from fuzz_core.campaign.gandalf.looking import DOUBLE, Runs, ran
+from fuzz_core.campaign.gandalf.figures import GandalfReport
+from fuzz_core.campaign.gandalf.finding import finding
 from fuzz_core.campaign.gandalf.schedule import Asks
+from fuzz_core.campaign.gandalf.search import Search
+from fuzz_core.campaign.gandalf.sides import DOUBLE, Runs
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.engines import graphs_options
 from fuzz_core.cli.settings import Settings
@@ -65,11 +65,11 @@ def test_a_relation_compares_a_library_with_the_others_where_it_agrees_with_itse
     graph = Graph(inputs=(Input(shape=(2, 3, 4, 5), seed=5),), nodes=(Node(operator="relu", takes=("x0",), seed=1),))
     relation = next(each for each in RELATIONS.values() if each.applies_to(TABLE["relu"], "torch"))
     with sides_of(sessions, sown(), 1) as sides:
-        runs = ran(sides, graph)
+        runs = sides.runs(graph)
         assert isinstance(runs, Runs)
         asks = Asks(DOUBLE, {"torch": {0: relation}})
-        assert not list(relating.violations(sides, graph, runs, asks, Counter(), Counter()))
-        between = asks._replace(between=True)
-        (found,) = relating.violations(sides, graph, runs, between, Counter(), Counter())
-        library, finding = violated(sides, graph, found)
-    assert library == "torch" and "# tensorflow" in finding.test.program
+        search = Search(sides, graph, runs, GandalfReport())
+        assert not list(search.rewritten(asks))
+        (fault,) = search.rewritten(asks._replace(between=True))
+        library, found = finding(sides, graph, fault)
+    assert library == "torch" and "# tensorflow" in found.test.program

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,12 +11,12 @@ from sidecases import side_by_side
 from fuzz_core.campaign.engine import GandalfEngine, Round
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.gandalf import relating
+from fuzz_core.campaign.gandalf.availability import ENOUGH
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
-from fuzz_core.campaign.gandalf.figures import GandalfOptions
-from fuzz_core.campaign.gandalf.lacking import ENOUGH
-from fuzz_core.campaign.gandalf.looking import PRECISIONS, ran
+from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.schedule import Asks
+from fuzz_core.campaign.gandalf.search import Search
+from fuzz_core.campaign.gandalf.sides import PRECISIONS, Runs
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.generation import Options, alone
@@ -151,13 +150,13 @@ def test_a_violation_of_each_relation_is_caught_and_nothing_else(
     with sides_of(sessions, TABLE, 1) as sides:
 
         def caught(relation: Relation) -> bool:
-            graph, asked = graph_for(relation), Counter[str]()
-            runs = ran(sides, graph)
-            assert not isinstance(runs, dict), runs
+            graph, report = graph_for(relation), GandalfReport()
+            runs = sides.runs(graph)
+            assert isinstance(runs, Runs), runs
             through = {of: {0: relation} for of in LIBRARIES if relation.applies_to(TABLE[graph.nodes[0].operator], of)}
             asks = [Asks(each, through) for each in PRECISIONS if each in relation.precisions]
-            found = [list(relating.violations(sides, graph, runs, each, asked, Counter())) for each in asks]
-            assert set(asked) == {f"relation {relation.number}"}
+            found = [list(Search(sides, graph, runs, report).rewritten(each)) for each in asks]
+            assert set(report.relations) == {f"relation {relation.number}"}
             return any(found)
 
         assert [number for number, real in RELATIONS.items() if caught(real)] == []

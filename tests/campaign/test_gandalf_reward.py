@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fuzz_core.campaign.gandalf.looking import Runs
 from fuzz_core.campaign.gandalf.reward import Weights, crash_rewards, mean_of, of_choices, rewards
+from fuzz_core.campaign.gandalf.sides import Runs
 from fuzz_core.execution.replay import Results
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import Dqn

@@ -8,8 +8,8 @@ from itertools import islice
 import pytest
 
 from fuzz_core.campaign.gandalf.engine import _graphs
+from fuzz_core.campaign.gandalf.experience import Experience
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
-from fuzz_core.campaign.gandalf.learnt import Experience
 from fuzz_core.campaign.gandalf.schedule import Asks, Schedule
 from fuzz_core.campaign.gandalf.workshop import Drawn
 from fuzz_core.ir.rng import Rng

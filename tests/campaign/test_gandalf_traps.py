@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import islice
 
 from fuzz_core.campaign.gandalf.engine import _graphs
+from fuzz_core.campaign.gandalf.experience import Experience
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
-from fuzz_core.campaign.gandalf.learnt import Experience
 from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.generation import Options, grammar

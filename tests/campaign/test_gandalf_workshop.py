@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 
 from fuzz_core.campaign.gandalf import workshop as module
+from fuzz_core.campaign.gandalf.availability import ENOUGH, PATIENCE, SHARE, Takings
 from fuzz_core.campaign.gandalf.engine import _worth
 from fuzz_core.campaign.gandalf.figures import COMPARED, GandalfOptions, GandalfReport
-from fuzz_core.campaign.gandalf.findings import Found
-from fuzz_core.campaign.gandalf.lacking import ENOUGH, PATIENCE, SHARE, Takings
+from fuzz_core.campaign.gandalf.finding import Finding
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.workshop import AHEAD, Drawn, Judged, Workshop
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -36,7 +36,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     second = threading.Event()
 
-    def judged(sides: Any, each: Graph, domain: str, report: GandalfReport, asks: Asks) -> list[Any]:
+    def judge(sides: Any, each: Graph, domain: str, report: GandalfReport, asks: Asks) -> list[Any]:
         seed = each.inputs[0].seed
         if seed == 0 and len({sides_ for sides_, _ in found}) < 1:
             assert second.wait(30)
@@ -45,7 +45,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
         second.set()
         return [("torch", seed)]
 
-    monkeypatch.setattr(module, "judged", judged)
+    monkeypatch.setattr(module, "judge", judge)
     return found
 
 
@@ -134,7 +134,7 @@ def test_guidance_is_paid_for_its_own_nodes_alone() -> None:
     """What stands beside them for relations is not its merit."""
     drawn = Drawn("cv", graph(0), [("", "relu")], Asks("float64", {}), own=1)
     for place, worth in [(0, 1.0), (1, 0.0)]:
-        found = Found(
+        found = Finding(
             TestCase(Invocation("f"), 0), Verdict("differential", "wrong-result"), Outcome("ok"), "", place=place
         )
         assert _worth(Judged([("torch", found)], GandalfReport(), drawn), GandalfOptions()) == worth

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,22 @@ def made_of_python(x):
 def recurs(x):
     return recurs(x + 1)
 
+def asked(x):
+    if np.ones(3) > x:
+        return x
+
+def raised_on(x):
+    try:
+        return int([x])
+    except TypeError:
+        raise
+
+def rethrown(x):
+    try:
+        return np.ones(2).argmax(axis=5)
+    except ZeroDivisionError as error:
+        return error
+
 def again(x):
     try:
         said(x)
@@ -89,6 +106,8 @@ def again(x):
         ("made_wrongly", "expression"),
         ("made_of_python", "expression"),
         ("again", "raise"),
+        ("asked", "expression"),
+        ("raised_on", "expression"),
         ("recurs", "expression"),
     ],
 )
@@ -102,3 +121,27 @@ def test_whether_somebody_meant_an_error_is_told_by_where_it_arose(name: str, ho
     told = raised(caught.value)
     assert (told.how, told.line) == (how, 1)
     assert any(str(file) in frame for frame in told.frames)
+
+
+def test_whether_an_error_was_raised_on_purpose_needs_no_source() -> None:
+    names: dict[str, Any] = {}
+    exec(compile("def said(x):\n    raise ValueError(x)\n", "gone.py", "exec"), names)
+    with pytest.raises(ValueError) as caught:
+        exec(compile("said(1)", PROGRAM, "exec"), names)
+    assert raised(caught.value).how == "raise"
+
+
+def test_an_error_of_another_class_than_pythons_is_no_accident_whatever_its_frame_was_at_last(tmp_path: Path) -> None:
+    """As TensorFlow makes its tracebacks anew, with the instruction that its frames ended at."""
+    file = tmp_path / "library.py"
+    file.write_text(LIBRARY)
+    names: dict[str, Any] = {"np": np}
+    exec(compile(LIBRARY, str(file), "exec"), names)
+    with pytest.raises(Exception) as caught:
+        exec(compile("library['rethrown'](1)", PROGRAM, "exec"), {"library": names})
+    outer: Any = caught.value.__traceback__
+    while outer.tb_next.tb_next is not None:
+        outer = outer.tb_next
+    inner = outer.tb_next
+    outer.tb_next = TracebackType(None, inner.tb_frame, inner.tb_frame.f_lasti, inner.tb_lineno)
+    assert raised(caught.value).how == "call"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from itertools import count
 
+from fuzz_core.campaign.gandalf.availability import absent
+from fuzz_core.campaign.gandalf.experience import Experience, keep, recall
 from fuzz_core.campaign.gandalf.figures import APART, GandalfOptions, GandalfReport
-from fuzz_core.campaign.gandalf.lacking import absent
-from fuzz_core.campaign.gandalf.learnt import Experience, keep, recall
-from fuzz_core.campaign.gandalf.ordering import order_of
+from fuzz_core.campaign.gandalf.order import order_of
 from fuzz_core.campaign.gandalf.reward import Weights, of_choices
 from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.campaign.gandalf.sides import Sides

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.gandalf.findings import Symptom
-from fuzz_core.campaign.gandalf.lacking import Takings
+from fuzz_core.campaign.gandalf.availability import Takings
+from fuzz_core.campaign.gandalf.finding import Symptom
 from fuzz_core.modelgen.gandalf.diversity import diversity
 from fuzz_core.modelgen.gandalf.generation import Options
 from fuzz_core.modelgen.gandalf.table import Domain, Library

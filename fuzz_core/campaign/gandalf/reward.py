@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fuzz_core.campaign.gandalf.comparing import BOUNDS, error
-from fuzz_core.campaign.gandalf.looking import DOUBLE, Runs, drawn
+from fuzz_core.campaign.gandalf.disagreement import data_of
+from fuzz_core.campaign.gandalf.distance import BOUNDS, error
+from fuzz_core.campaign.gandalf.sides import DOUBLE, Runs
 from fuzz_core.execution.replay import Array
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.guidance import Pair
@@ -42,7 +43,7 @@ def crash_rewards(graph: Graph, places: Sequence[int], weights: Weights) -> list
 
 def mean_of(graph: Graph) -> float:
     """m_d: the mean magnitude of the input data."""
-    sizes = [np.abs(drawn(each).astype(np.float64)).ravel() for each in graph.inputs]
+    sizes = [np.abs(data_of(each).astype(np.float64)).ravel() for each in graph.inputs]
     every = np.concatenate(sizes) if sizes else np.empty(0)
     return float(every.mean()) if every.size else 0.0
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from fuzz_core.campaign.gandalf.looking import PRECISIONS
 from fuzz_core.campaign.gandalf.reward import Weights
+from fuzz_core.campaign.gandalf.sides import PRECISIONS
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.generation import Grammar, Options, alone
 from fuzz_core.modelgen.gandalf.graph import Graph

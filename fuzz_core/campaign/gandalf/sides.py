@@ -18,9 +18,24 @@ from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.rendering import Precision, render
 from fuzz_core.modelgen.gandalf.table import Library, Operator
 
+DOUBLE: Precision = "float64"
+SINGLE: Precision = "float32"
+PRECISIONS: tuple[Precision, ...] = (DOUBLE, SINGLE)
 # A graph computes with a few thousand numbers; what takes longer compiles them.
 TIMEOUT = 60.0
-Came = Results | Outcome
+# The results of a graph by node, or how the program ended instead.
+Answer = Results | Outcome
+
+
+class Runs(NamedTuple):
+    """The results of a graph in both precisions, by library."""
+
+    double: Mapping[Library, Results]
+    single: Mapping[Library, Results]
+
+    def of(self, precision: Precision) -> Mapping[Library, Results]:
+        """Return the results in this precision."""
+        return self.double if precision == DOUBLE else self.single
 
 
 class Side(NamedTuple):
@@ -58,16 +73,29 @@ class Sides:
         precision: Precision,
         libraries: Sequence[Library] = (),
         through: Mapping[Library, Mapping[int, Relation]] = {},
-    ) -> dict[Library, Came]:
+    ) -> dict[Library, Answer]:
         """What the graph comes to in each of these libraries, or in all. through: by library, see `render`."""
         wanted = libraries or list(self.sides)
         return self.executed(
             {each: render(graph, self.table, each, precision, through.get(each, {})) for each in wanted}
         )
 
+    def runs(self, graph: Graph) -> Runs | dict[Library, Outcome]:
+        """Return the results in both precisions, or how those libraries ended that gave none."""
+        double = self.run(graph, DOUBLE)
+        if ended := failures(double):
+            return ended
+        single = self.run(graph, SINGLE)
+        return failures(single) or Runs(results_of(double), results_of(single))
+
+    def precisions(self, graph: Graph) -> dict[int, Precision]:
+        """Return for each node the best precision that all libraries have it in."""
+        single = [set(self.table[node.operator].coarse) & set(self.sides) for node in graph.nodes]
+        return {place: SINGLE if each else DOUBLE for place, each in enumerate(single)}
+
     def trained(
         self, graph: Graph, precision: Precision, trained: Sequence[str], libraries: Sequence[Library] = ()
-    ) -> dict[Library, Came]:
+    ) -> dict[Library, Answer]:
         """The gradients of a step of training in each library, by the place of the variable; see `again.training`."""
         return self.executed(
             {
@@ -76,7 +104,7 @@ class Sides:
             }
         )
 
-    def compiled(self, graph: Graph, precision: Precision, libraries: Sequence[Library] = ()) -> dict[Library, Came]:
+    def compiled(self, graph: Graph, precision: Precision, libraries: Sequence[Library] = ()) -> dict[Library, Answer]:
         """What the graph comes to where its model is compiled as a function."""
         return self.executed(
             {
@@ -85,7 +113,7 @@ class Sides:
             }
         )
 
-    def executed(self, programs: Mapping[Library, str]) -> dict[Library, Came]:
+    def executed(self, programs: Mapping[Library, str]) -> dict[Library, Answer]:
         """What programs come to that leave `results`."""
         futures = {
             library: self.threads.submit(self.sides[library].replayer.results, program)
@@ -108,3 +136,13 @@ class Sides:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def failures(answers: Mapping[Library, Answer]) -> dict[Library, Outcome]:
+    """Return how those libraries ended that gave no results."""
+    return {library: each for library, each in answers.items() if isinstance(each, Outcome)}
+
+
+def results_of(answers: Mapping[Library, Answer]) -> dict[Library, Results]:
+    """Return the results of those libraries that gave some."""
+    return {library: each for library, each in answers.items() if not isinstance(each, Outcome)}

@@ -10,8 +10,8 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 from fuzz_core.campaign.gandalf.figures import GandalfReport
-from fuzz_core.campaign.gandalf.findings import Found
-from fuzz_core.campaign.gandalf.judging import judged
+from fuzz_core.campaign.gandalf.finding import Finding
+from fuzz_core.campaign.gandalf.judge import judge
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.modelgen.gandalf.graph import Graph
@@ -41,7 +41,7 @@ class Drawn(NamedTuple):
 class Judged(NamedTuple):
     """What became of a graph, as it was drawn."""
 
-    found: list[tuple[Library, Found]]
+    found: list[tuple[Library, Finding]]
     report: GandalfReport
     drawn: Drawn
 
@@ -83,7 +83,7 @@ class Workshop:
     def _judged(self, drawn: Drawn) -> Judged:
         sides, report = self.free.get(), GandalfReport()
         try:
-            found = judged(sides, drawn.graph, drawn.domain, report, drawn.asks)
+            found = judge(sides, drawn.graph, drawn.domain, report, drawn.asks)
             # A process that has been ended tells nothing of its library.
             return Judged([] if self.stopped() else found, report, drawn)
         finally:

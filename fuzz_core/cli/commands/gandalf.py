@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from fuzz_core.campaign.gandalf import verify as fuzz
 from fuzz_core.campaign.gandalf.engine import sides_of
-from fuzz_core.campaign.gandalf.ordering import order_of
-from fuzz_core.campaign.gandalf.verifying import Verified, comparable, verified
+from fuzz_core.campaign.gandalf.order import order_of
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import sessions_of
@@ -40,17 +40,17 @@ def verify(settings: Settings, output: CommandOutput, names: list[str], draws: i
         _check(name)
     seed = settings.seed or 0
     with sessions_of(settings, output) as sessions, sides_of(sessions, load(), seed) as sides:
-        chosen, first = comparable(sides, names), next(iter(sessions.values()))
+        chosen, first = fuzz.comparable(sides, names), next(iter(sessions.values()))
         if left_out := sorted(set(names) - {each.name for each in chosen}):
             problem = f"not to be compared: {', '.join(left_out)}"
             raise UserError(problem, "a library lacks it or is known to do it wrong: see `nightfuzz gandalf operators`")
         first.watch.phase("verifying operators", len(chosen))
-        found: list[Verified] = []
+        found: list[fuzz.Draw] = []
         for number, operator in enumerate(chosen):
             if first.stopped():
                 break
             first.watch.advance(number, verified=len(found), complaints=sum(bool(each.complaints) for each in found))
-            found += verified(sides, operator, draws, seed)
+            found += fuzz.verify(sides, operator, draws, seed)
         stopped = first.stopped()
     columns = ("operator", "data", "seed", "library", "says")
     rows = [[each.operator, each.kind, each.seed, *words] for each in found for words in each.complaints.items()]

@@ -8,7 +8,7 @@ import pytest
 from sidecases import side_by_side
 
 from fuzz_core.campaign.gandalf.engine import sides_of
-from fuzz_core.campaign.gandalf.verifying import comparable, verified
+from fuzz_core.campaign.gandalf.verify import comparable, verify
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 
 pytestmark = pytest.mark.real
@@ -23,10 +23,17 @@ SOWN: dict[str, tuple[Library, str, set[str]]] = {
     # A formula of the table that overflows is nobody's fault.
     "log_cosh": ("torch", "torch.log(torch.cosh(a - b)).mean(-1)", set()),
 }
+# Libraries agree on batches, but not on each row alone.
+ROWS: dict[str, tuple[Library, str, set[str]]] = {
+    "conv2d_no_bias": ("torch", "F.conv2d(x, w) + (x.shape[0] == 1)", {"small"})
+}
 
 
 def sown() -> dict[str, Operator]:
-    spelled = {name: {**TABLE[name].spelled, library: Spelling(call=call)} for name, (library, call, _) in SOWN.items()}
+    spelled = {
+        name: {**TABLE[name].spelled, library: Spelling(call=call)}
+        for name, (library, call, _) in (SOWN | ROWS).items()
+    }
     return {name: TABLE[name].model_copy(update={"spelled": each}) for name, each in spelled.items()}
 
 
@@ -37,8 +44,10 @@ def test_each_kind_of_data_shows_what_is_wrong_with_it_alone(
     with side_by_side(tmp_path / "state", pythons) as sessions, sides_of(sessions, sown(), 0) as sides:
         assert {each.name for each in comparable(sides, ["relu", "tanh"])} == {"relu", "tanh"}
         every = comparable(sides)
-        found = {each.name: list(verified(sides, each, 2, 0)) for each in every}
-    assert set(found) == set(SOWN)
+        found = {each.name: list(verify(sides, each, 2, 0)) for each in every}
+    assert set(found) == {*SOWN, *ROWS}
+    said = {text for name in ROWS for each in found[name] for text in each.complaints.values()}
+    assert any(text.startswith("row by row: ") and "the row is one of a batch" in text for text in said)
     for name, (library, _, kinds) in SOWN.items():
         wrong = [each for each in found[name] if each.complaints]
         assert {each.kind for each in wrong} == kinds and {each.operator for each in wrong} <= {name}

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from fuzz_core.campaign.gandalf.learnt import keep, path_of, recall
+from fuzz_core.campaign.gandalf.experience import keep, path_of, recall
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import Dqn

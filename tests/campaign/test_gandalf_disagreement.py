@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fuzz_core.campaign.gandalf.comparing import BOUNDS, NUDGE, bound, error, moderate, nudged, parties, worst
+from fuzz_core.campaign.gandalf.disagreement import Disagreement, disagreements, loss, nudged_graph, suspicious
+from fuzz_core.campaign.gandalf.distance import BOUNDS, NUDGE, bound, error, moderate, nudged, parties, worst
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
-from fuzz_core.campaign.gandalf.findings import Symptom
-from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Disagreement, Runs, found_in, loss_in, shaken, suspicious
+from fuzz_core.campaign.gandalf.finding import Symptom
+from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs
 from fuzz_core.execution.replay import Array
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
 from fuzz_core.modelgen.gandalf.table import Library
@@ -34,7 +35,7 @@ def judged(
     runs = Runs(*({name: {0: array} for name, array in each.items()} for each in (double, narrow)))
     nudges = {name: {0: array} for name, array in (moved or double).items()}
     noises = {name: {0: array} for name, array in (noisy or narrow).items()}
-    return found_in(runs, Runs(nudges, noises), {0: DOUBLE}).get(0)
+    return disagreements(runs, Runs(nudges, noises), {0: DOUBLE}).get(0)
 
 
 class DescribeErrors:
@@ -89,13 +90,13 @@ class DescribeLosses:
 
     def test_double_precision_that_is_as_good_as_single_is_a_loss(self) -> None:
         double = {"torch": VALUES, "tensorflow": self.OFF, "jittor": VALUES}
-        told = loss_in(double, double)  # type: ignore[arg-type]
+        told = loss(double, double)  # type: ignore[arg-type]
         assert told is not None and (told.wrong, told.precision, told.decided) == ("tensorflow", DOUBLE, True)
         assert told.bound < 1e-7 and judged(double) is None
 
     def test_of_two_it_is_the_one_that_is_known_to_lose(self) -> None:
         double = {"torch": self.OFF, "tensorflow": VALUES}
-        told, known = (loss_in(double, double, each) for each in ([], ["torch"]))  # type: ignore[arg-type]
+        told, known = (loss(double, double, each) for each in ([], ["torch"]))  # type: ignore[arg-type]
         assert told is not None and not told.decided
         assert known is not None and (known.wrong, known.decided) == ("torch", True)
 
@@ -106,7 +107,7 @@ class DescribeLosses:
             ({"torch": VALUES, "tensorflow": VALUES + 1e-3}, VALUES),
             ({"torch": VALUES, "tensorflow": self.OFF.astype(np.float32)}, VALUES),
         ]:
-            assert loss_in(double, dict.fromkeys(double, moved)) is None  # type: ignore[arg-type]
+            assert loss(double, dict.fromkeys(double, moved)) is None  # type: ignore[arg-type]
 
 
 class DescribeJudgement:
@@ -183,7 +184,7 @@ class DescribeJudgement:
             inputs=(Input(shape=(2, 2), seed=3), Input(shape=(2,), dtype="int")),
             nodes=(Node(operator="relu", takes=("x0",)),),
         )
-        moved = shaken(graph)
+        moved = nudged_graph(graph)
         assert [each.shape for each in moved.inputs] == [(2, 2), (2,)] and moved.nodes == graph.nodes
         plain = np.random.RandomState(3).standard_normal((2, 2)).astype("float32")
         assert np.allclose(np.array(moved.inputs[0].values).reshape(2, 2), plain, atol=1e-5)
