@@ -18,7 +18,6 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from bench.harness import STATE_FILE, Measurement, copy_traces
-from fuzz_core.ir.errors import NightfuzzError
 from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind_of
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.store import Store
@@ -117,17 +116,20 @@ def measure(
                 "table": each.table,
                 "figure": each.name,
                 "published": each.published,
-                "--paper": published[each.name],
-                "default": own[each.name],
+                "--paper": published.get(each.name),
+                "default": own.get(each.name),
             }
             for each in FIGURES
             if each.paper == engine
         ]
-    return Measurement(rows, {"seconds of each run": share, "seed": seed, "target": target, "libraries": libraries})
+    is_complete = all(row["--paper"] is not None and row["default"] is not None for row in rows)
+    return Measurement(
+        rows, {"seconds of each run": share, "seed": seed, "target": target, "libraries": libraries}, is_complete
+    )
 
 
 def _ran(state: Path, words: list[str], engine: str) -> dict[str, object]:
-    """The figures of one run, by name. Raises NightfuzzError if the command fails."""
+    """The figures of one run, by name; none if the command fails, as it does where the time is too short."""
     with tempfile.TemporaryDirectory(prefix="nightfuzz-") as name:
         folder = Path(name)
         copy_traces(state / STATE_FILE, folder / STATE_FILE)
@@ -139,7 +141,8 @@ def _ran(state: Path, words: list[str], engine: str) -> dict[str, object]:
         print(" ".join(words), file=sys.stderr, flush=True)
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode not in WORKED:
-            raise NightfuzzError(f"`nightfuzz fuzz {' '.join(words)}` ended with {done.returncode}")
+            print(f"`nightfuzz fuzz {' '.join(words)}` ended with {done.returncode}", file=sys.stderr)
+            return {}
         said = json.loads(done.stdout)
         with open_store(folder / STATE_FILE) as store:
             return {each.name: each.read(said, store) for each in FIGURES if each.paper == engine}

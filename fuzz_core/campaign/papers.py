@@ -59,6 +59,7 @@ class GandalfSettings:
     """The comparison of models, after Gandalf (TOSEM 2023)."""
 
     guidance: str = "novelty"  # who chooses operators
+    kept_guidance: bool = True  # whether guidance goes on with what the last run has learnt
     rewarded_selections: bool = False  # whether each selection has the reward of equation 3, and not each graph one
     ordered: float = graphs.Options().ordered  # how often an operator follows by the order, and not by shapes alone
     binding_rules: bool = graphs.Options().binding  # whether nothing follows that no production rule names
@@ -106,6 +107,7 @@ MOCO = MocoSettings(
 )
 GANDALF = GandalfSettings(
     guidance="dqn",
+    kept_guidance=False,
     rewarded_selections=True,
     ordered=1.0,
     binding_rules=True,

@@ -75,6 +75,7 @@ def graphs_options(settings: Settings) -> GandalfOptions:
         beta=beta,
         gamma=gamma,
         delta=delta,
+        kept_guidance=does.kept_guidance,
         rewarded_selections=does.rewarded_selections,
         between_libraries=does.between_libraries,
         added_operators=does.added_operators,

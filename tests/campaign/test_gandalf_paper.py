@@ -56,6 +56,7 @@ def test_every_symptom_is_found_and_every_domain_has_findings(sessions: dict[Lib
     assert {symptom for _, symptom in report.symptoms} == {"inconsistency", "crash", "nan or inf"}
     assert {domain for domain, _ in report.symptoms} == {"cv", "nlp", "asr"}
     assert not set(report.relations) & {"training", "compiled", "row by row"}
+    assert not (sessions["torch"].state_dir / "guidance").exists()
 
 
 def test_a_relation_compares_a_library_with_the_others_where_it_agrees_with_itself(

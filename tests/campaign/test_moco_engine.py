@@ -187,6 +187,17 @@ def test_a_tree_that_stops_goes_on_as_if_it_had_not(
     assert len(whole) > 15 and stopped == whole and all(node.state for node in whole)
 
 
+def test_a_tree_of_an_older_nightfuzz_goes_on_where_an_option_is_new(
+    fakelib_session: Session, own: list[Seed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz_core.campaign.moco.plot.TURN_NODES", 5)
+    grown(fakelib_session, own, 5)
+    (row,) = fakelib_session.store.trees()
+    fakelib_session.store.tell_tree(row.id, {key: row.options[key] for key in row.options if key != "same_check"})
+    grown(fakelib_session, own, 5)
+    assert [each.id for each in fakelib_session.store.trees()] == [row.id]
+
+
 def test_a_verification_that_a_time_box_cuts_off_is_gone_on_with(
     fakelib_session: Session, own: list[Seed], monkeypatch: pytest.MonkeyPatch
 ) -> None:

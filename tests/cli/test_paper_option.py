@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from commands import Cli
 
+from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.papers import FREEFUZZ, GANDALF, MOCO
 from fuzz_core.cli.engines import calls_options, graphs_options, trees_options
 from fuzz_core.cli.settings import Settings
@@ -17,15 +18,16 @@ PAPER = ("fuzz", "--engine", "freefuzz", "--paper", "--seed", 1)
 
 
 def test_freefuzz_makes_calls_by_the_rules_of_the_paper_alone(cli: Cli, traced: Path) -> None:
-    done = cli(*PAPER, "--state", traced, "--tests-count", 300, "--json")
+    done = cli(*PAPER, "--state", traced, "--tests-count", 300, "--api", "*.scale", "--api", "*.add", "--json")
     assert done.code == 0, done
     with open_store(traced / "state.db") as store:
         (run,) = store.runs()
         rules = {rule for finding in store.findings("fakelib-1") for rule in finding.test.rules}
-        oracles = {finding.verdict.oracle for finding in store.findings("fakelib-1")}
+        verdicts = {finding.verdict for finding in store.findings("fakelib-1")}
     assert run.options["schedule"] == "uniform" and not run.options["grow"] and not run.options["few"]
     published = {name for name, made in {**MUTATORS, **CALL_MUTATORS}.items() if made.kind != "beyond"}
-    assert rules and rules <= published and oracles <= set(FREEFUZZ.oracles)
+    assert rules and rules <= published and {each.oracle for each in verdicts} <= set(FREEFUZZ.oracles)
+    assert not {each.mode for each in verdicts} & set(dialect_of("fakelib").modes)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,8 @@ def fuzz_graphs(
         guidance = experience.guidance
         if guidance is None:
             guidance = GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance")), _names(grammars.values()))
-            recall(session, options.guidance, guidance)
+            if options.kept_guidance:
+                recall(session, options.guidance, guidance)
             experience.guidance = guidance
 
         def over() -> bool:
@@ -82,7 +83,8 @@ def fuzz_graphs(
             if not report.takings.left_out <= left_out:
                 left_out |= report.takings.left_out
                 grammars |= _grammars(table, left_out, sessions, options, order)
-        keep(session, options.guidance, guidance)
+        if options.kept_guidance:
+            keep(session, options.guidance, guidance)
     report.seconds = session.clock() - began
     for run in runs.values():
         run.end(report)

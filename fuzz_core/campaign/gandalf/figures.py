@@ -29,7 +29,8 @@ class GandalfOptions:
     models: directories of programs that tell of the order of operators, besides those that are shipped. guidance: who
     chooses operators, a name of `guides.GUIDANCE`. beta, gamma, delta: what an inconsistency, a crash and a result that
     is not finite are worth to it (equation 3; the data are all alike here, and with them the means that it weighs by).
-    rewarded_selections, between_libraries, added_operators, further_checks: see `campaign.papers.GandalfSettings`.
+    kept_guidance, rewarded_selections, between_libraries, added_operators, further_checks: see
+    `campaign.papers.GandalfSettings`.
     """
 
     seconds: float | None = 60.0
@@ -39,6 +40,7 @@ class GandalfOptions:
     growth: Options = Options()  # noqa: RUF009 - immutable
     models: Sequence[Path] = ()
     guidance: str = "random"
+    kept_guidance: bool = True
     rewarded_selections: bool = False
     between_libraries: bool = False
     added_operators: bool = True

@@ -92,6 +92,7 @@ def fuzz_libraries(sessions: Mapping[Library, Session], settings: Settings, end:
     text = [
         fuzzed.told,
         *fuzzed.lines,
+        *(["data: made, none of the paper's datasets is loaded"] if settings.paper else []),
         f"findings: {fuzzed.findings} seen, {fuzzed.kept} kept; {fuzzed.rounded} graphs only rounded",
         *(
             f"{library}: examined: {_settled(each)}; {each.left} wait; new bugs: {len(each.bugs)}; {paths[library]}"
