@@ -137,7 +137,7 @@ class CommandHandler:
         if name == "help":
             return "help", HELP
         if command.rest:
-            return "help", f"`{name}` takes nothing behind it. {HELP}"
+            return "help", f"`{name}` takes no argument. {HELP}"
         if name == "ignore":
             self.hub.ensure_labels(LABELS)
             self.hub.add_labels(record.number, [IGNORE])

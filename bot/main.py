@@ -54,7 +54,7 @@ for _name, _text in {
     "fuzz": "Fuzz: pull the targets, run known bugs again, trace, fuzz, examine. Needs no token and passes none on.",
     "export": "Put together what a fuzz job has found, also where it was cancelled.",
     "plan": "Fetch the state and pack it with the sources for the fuzz job.",
-    "report": "Tell what fuzz jobs have found: issues for a night, a comment and a check for a pull request.",
+    "report": "Report what fuzz jobs found: issues for a night, a comment and a check for a pull request.",
     "listen": "Heed a command in the comment that the job was started by.",
 }.items():
     _add_step(_name, _text)

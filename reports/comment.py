@@ -109,14 +109,14 @@ def _counts(result: RunResult) -> dict[str, int]:
 def _nothing(result: RunResult) -> tuple[str, str]:
     """Return the headline and the sentence of a run without entries."""
     if result.is_untouched:
-        return "no seed is changed", "The pull request changes no seed that calls an api to fuzz: nothing was fuzzed."
+        return "no seed is changed", "The pull request changes no seed that calls an api to fuzz, so no test was run."
     if result.stopped or result.incomplete or not result.figures.tests:
         whys = {"It was cancelled before its time": result.stopped, "Results of it are missing": result.incomplete}
         why = next((words for words, holds in whys.items() if holds), "No test was run")
-        return "nothing to tell yet", f"{why}, so this says little."
+        return "too few results", f"{why}, so the comparison is incomplete."
     if result.baseline is None:
         return "nothing new", "No new bug was found, and none is back."
-    return "nothing changes", "What was run does the same on both builds."
+    return "nothing changes", "Each call that was run has the same result on both builds."
 
 
 def _page(result: RunResult, share: float, marker: str, blob_url: str, report_url: str) -> str:

@@ -96,7 +96,7 @@ def _refuse_private(case: BugCase) -> None:
     if case.severity.private:
         raise UserError(
             f"bug {case.bug.id} is private: {case.severity.reason}",
-            "tell it to the library's security contact; --private prints the text for that",
+            "send it to the library's security contact; --private prints the text for that",
         )
 
 

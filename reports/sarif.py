@@ -194,7 +194,7 @@ def _formatted(text: str, script: str) -> str:
 
 def _invocation(result: RunResult, left: int) -> dict[str, Any]:
     cut = [f"{left} results did not fit, the least grave ones."] if left else []
-    hidden = [f"{result.private} bugs may touch foreign memory and are not told here."] if result.private else []
+    hidden = [f"{result.private} bugs may touch foreign memory and are not described here."] if result.private else []
     said = [("warning", line) for line in (*cut, *result.problems)] + [("note", line) for line in hidden]
     return {
         "executionSuccessful": not result.stopped,

@@ -108,7 +108,7 @@ class ActionSettings(Settings):
         "writes it. Under `refs/heads/` it is a branch, which every clone fetches.",
     )
     max_new_issues: int = Field(
-        5, ge=0, le=100, description="How many issues are opened in a day, the worst bugs first; the rest wait."
+        5, ge=0, le=100, description="How many issues are opened in a day, the worst bugs first; further bugs wait."
     )
     private_recipient: Recipient | None = Field(
         None,
@@ -177,12 +177,12 @@ class Inputs(BaseModel):
         "nightly",
         description="What to do: `nightly` (fuzz the target), `pr` (fuzz the apis of the seeds that a pull request "
         "changes), `bump` (compare two builds on the calls of your own tests), `recheck` (run known bugs again), "
-        "`report` (tell what a fuzz job has found) or `listen` (heed a command in a comment). Only the last two need a "
-        "token.",
+        "`report` (publish a fuzz job's results) or `listen` (execute a command in a comment). Only the last two need "
+        "a token.",
     )
     plan_only: Annotated[bool, BeforeValidator(_truth)] = Field(
         False,
-        description="`true` to fuzz nothing and only prepare: fetches the state and packs it with the sources into the "
+        description="`true` to prepare without fuzzing: fetches the state and packs it with the sources into the "
         "folder `results`, and sets the outputs `matrix` and `shards`.",
     )
     target: Line | None = Field(
@@ -259,8 +259,8 @@ class Inputs(BaseModel):
     )
     private_identity: SecretStr | None = Field(
         None,
-        description="Secret key (`AGE-SECRET-KEY-1…`) to `private-recipient`. With it private bugs are told apart from "
-        "night to night; without it they are kept unread.",
+        description="Secret key (`AGE-SECRET-KEY-1…`) to `private-recipient`. With it the report job "
+        "recognises private bugs of earlier nights; without it they are kept unread.",
     )
 
     @property

@@ -19,7 +19,7 @@ SHORTEST = 4
 """A shorter line of a secret is no secret, and stars for it would hide the log."""
 SUMMARY_BYTES = 1 << 20
 _OUTPUT = re.compile(r"[a-z][a-z0-9-]*")
-_CUT = "\n\n… The rest did not fit into GitHub's limit of 1 MiB; the whole report is in the artifact.\n"
+_CUT = "\n\n… The summary was cut at GitHub's limit of 1 MiB; the whole report is in the artifact.\n"
 
 
 class Runner:

@@ -72,7 +72,7 @@ class Budget:
             again = self.clock() + timedelta(seconds=seconds)
             raise GaveUpError(
                 f"gave up on GitHub after {self.waited:.0f} s of waiting ({self.text()}): {why}; what was written so "
-                f"far is kept, the rest is done by the next run, from {again:%Y-%m-%d %H:%M} UTC on"
+                f"far is kept, the next run continues from {again:%Y-%m-%d %H:%M} UTC on"
             )
         self.waited += seconds
         self._sleep(seconds)
@@ -125,7 +125,7 @@ class Backoff:
         if self._waited + seconds > (limits.a_call if self._budget.answered else min(limits.first, limits.a_call)):
             raise GaveUpError(
                 f"gave up on GitHub after {self._waited:.0f} s of waiting for one thing: {why}; it would take another "
-                f"{seconds:.0f} s; what was written so far is kept, the rest is done by the next run"
+                f"{seconds:.0f} s; what was written so far is kept, and the next run continues"
             )
         self._waited += seconds
         self._budget.wait(seconds, why)

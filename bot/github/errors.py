@@ -71,7 +71,7 @@ def _explain(status: int, message: str, repository: str, needed: str) -> tuple[s
     others = "a fine-grained token or an app needs the same permission and access to this repository"
     settings = "Settings > General > Features > Issues"
     if "archived" in message:
-        return f"{repository} is archived, so nothing can be written to it", "un-archive it, or remove the workflow"
+        return f"{repository} is archived, so GitHub refuses writes", "un-archive it, or remove the workflow"
     if "issues" in message and "disabled" in message:
         return f"issues are disabled in {repository}", f"enable them: {settings}"
     if status == 401:

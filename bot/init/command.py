@@ -40,9 +40,9 @@ def init_command(
     action: Annotated[str, typer.Option("--action", help="The Action to use: OWNER/REPO@REF")] = DEFAULT,
     server: Annotated[str, typer.Option("--server", help="Where that is")] = SERVER,
     pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Look up the commit of REF")] = True,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask no questions")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text, and ask nothing")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text, and ask no questions")] = False,
 ) -> None:
     """Write the workflows that run nightfuzz into a repository, and explain the permissions they need."""
     from fuzz_core.cli.errors import guarded

@@ -122,7 +122,7 @@ def files_report(answers: Answers, action: Action, pair: KeyPair | None) -> Repo
     """Return the files that were written, what their tokens may do, and what a person does next."""
     text: list[str | TextTable] = []
     for workflow in dict.fromkeys(answers.workflows):
-        text.append(f"wrote {FOLDER / file_name(workflow)}; its token may do this, and nothing else:")
+        text.append(f"wrote {FOLDER / file_name(workflow)}; its token may only do this:")
         text.append(TextTable(["permission", "level", "for"], PERMISSIONS[workflow]))
     steps = list(_steps(answers, action, pair))
     text += ["The job that fuzzes has no permission, no secret and no token.", "Next:"]
@@ -161,7 +161,7 @@ def _steps(answers: Answers, action: Action, pair: KeyPair | None) -> Iterator[s
     if answers.fork_environment:
         yield (
             f"Make the environment {answers.fork_environment} with required reviewers before you push: GitHub makes a "
-            "missing one without any, and then it protects nothing."
+            "missing one without any, and then it protects no job."
         )
     yield "Start a first run: Actions, the workflow, Run workflow. Labels of issues are made with the first issue."
 

@@ -131,7 +131,7 @@ def listen_job(
         raise UserError("this run was started by no comment", "use the mode listen in a workflow on issue_comment")
     before = remembered(place)
     if event.issue not in before.issues:
-        return (f"issue {event.issue} is none of the bot's: nothing to do",)
+        return (f"issue {event.issue} is not the bot's: no work to do",)
     with tempfile.TemporaryDirectory(prefix="nightfuzz-listen-") as name:
         path = Path(name) / "state.db"
         fetch_state(place, path)
@@ -216,7 +216,7 @@ def _without_claims(filings: Filings, run: str) -> Filings:
 
 
 def _notes(planned: IssuePlan, done: WriteReport, left: Sequence[str], waiting: str) -> Iterator[str]:
-    counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items())) or "nothing to do"
+    counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items())) or "no action"
     yield f"issues: {counts}"
     for filed in done.filed[:SHOWN]:
         yield f"new issue {filed.number}: {bounded(filed.title, LINE)}"
@@ -226,7 +226,7 @@ def _notes(planned: IssuePlan, done: WriteReport, left: Sequence[str], waiting: 
     if planned.silent:
         yield f"{planned.silent} causes of which people want to hear no more, or that are known"
     if planned.private:
-        yield f"{planned.private} private causes: told nowhere"
+        yield f"{planned.private} private causes: not published"
     yield from (bounded(line, LINE) for line in (*planned.notes, *done.problems))
     yield from (f"left for the next run: {bounded(line, LINE)}" for line in left[:SHOWN])
 

@@ -51,7 +51,7 @@ def plan_job(inputs: Inputs, place: StateStorage, workspace: Path, run: str = ""
     notes += pack_sources(workspace, folder / SOURCES)
     notes += pack_base(workspace, folder) if inputs.mode == "pr" else ()
     if builds is None:
-        return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
+        return Matrix("", 0, (*notes, "no library that nightfuzz knows is bumped: no work to do"))
     notes += check_patterns(inputs, workspace, files, builds[0])
     wanted = _needed(inputs, *builds)
     planned = plan_builds(inputs, [spec for spec in wanted if spec is not None], workspace)

@@ -41,7 +41,7 @@ class JobRequest(NamedTuple):
     common: Sequence[str] = ()  # options of every command but `pull` and `bisect`
     pull: Sequence[str] = ()  # options of the command `pull`
     plan: str = ""  # digest of the plan; empty for none
-    settings: Sequence[str] = ()  # options of the commands `pull` and `bisect`
+    settings: Sequence[str] = ()  # options of the command `bisect`
     base: Path | None = None  # the sources before a pull request's change, if they are known
 
 

@@ -132,7 +132,7 @@ def plan_step(step: StepContext) -> int:
 def report_step(step: StepContext) -> int:
     event = event_of(step.inputs, step.environment)
     if event.name in ELSEWHERE and next(folders(step.inputs.results), None) is None:
-        _list(step, ("The other run left no results: there is nothing to tell. Its own jobs say why.",))
+        _list(step, ("The other run left no results to report. The log of its jobs says why.",))
         return 0
     folder = step.inputs.results.resolve() / TOLD
     workflow = workflow_of(step.environment)

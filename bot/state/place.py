@@ -26,8 +26,8 @@ SCHEMA = "nightfuzz-state/1"
 MAX_FILES = 500
 MAX_FILE = 95 << 20
 MAX_TOTAL = 1 << 30
-FOREIGN = "choose another ref or directory for the state, or delete this one if nobody needs it"
-TOO_LARGE = "remove targets that nobody needs any more, or keep the state in a directory of the runner"
+FOREIGN = "choose another ref or directory for the state, or delete this one if it is not needed"
+TOO_LARGE = "remove targets that are no longer needed, or keep the state in a directory of the runner"
 # Targets of one library repeat each other, and a window of this size finds the repetitions. It is the largest window
 # that `zstd -d` takes without a flag, and the memory that a reader needs.
 WINDOW_LOG = 27

@@ -117,7 +117,7 @@ def bounded(parts: Files) -> Kept:
     while len(kept) > MAX_BLOBS or sum(map(len, kept.values())) > MAX_BYTES:
         del kept[next(iter(kept))]
         old += 1
-    problems += [f"{old} private parts that nobody has read were dropped, the oldest first"] if old else []
+    problems += [f"{old} unread private parts were dropped, the oldest first"] if old else []
     return Kept(kept, tuple(problems))
 
 

@@ -32,7 +32,7 @@ def advise(settings: Settings, output: CommandOutput, bug: int, send: bool) -> R
         data |= {"title": bounded(text.title, TITLE), "body": clean(text.body), "place": place_of(rules, library)}
         return Report(data, [Verbatim(steps)])
     if rules is None:
-        raise UserError(f"nobody has written down where {library} takes private reports", "look for its SECURITY.md")
+        raise UserError(f"nightfuzz knows no place for private reports to {library}", "look for its SECURITY.md")
     repository = rules.repository
     hub = Hub.open(from_environment(os.environ), repository, api_address(os.environ))
     address = report_privately(hub, text.title, text.body)
@@ -57,7 +57,7 @@ def report_privately(hub: Hub, title: str, body: str) -> str:
     report is not sent again, as reporters can't look it up.
     """
     if not hub.takes_private_reports():
-        remedy = f"follow the written instructions instead: nothing was sent to {hub.name}"
+        remedy = f"follow the written instructions instead: no report was sent to {hub.name}"
         raise UserError(f"{hub.name} does not take private reports through GitHub", remedy)
     try:
         return hub.report_privately(*content(title, body))
@@ -83,7 +83,7 @@ def instructions(title: str, body: str, rules: Disclosure | None, library: str) 
         f"# Private: not for a public issue, log or artifact\n\n"
         f"1. Run the script below on the newest build, in an environment that you can throw away.\n"
         f"2. Say in your own words who could exploit it, and how.\n"
-        f"3. Send it to {place_of(rules, library)}. Send it to nobody else, and wait for the answer before you publish "
-        f"anything.\n\n"
+        f"3. Send it to {place_of(rules, library)}. Send it to no other address. "
+        f"Wait for the answer before you publish any part.\n\n"
         f"---\n\n{bounded(title, TITLE)}\n\n{clean(body).strip()}\n"
     )

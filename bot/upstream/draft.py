@@ -38,7 +38,7 @@ def rules_of(report: ClusterReport | Umbrella, known: RulesOf = disclosure_of) -
     rules = known(report.api)
     if rules is None:
         remedy = "add a disclosure to the profile of the library: docs/issues.md"
-        raise UserError(f"nobody has written down what the tracker of {report.library} takes", remedy)
+        raise UserError(f"nightfuzz has no rules for the tracker of {report.library}", remedy)
     return rules
 
 
@@ -95,7 +95,7 @@ def refuse(report: ClusterReport, rules: Disclosure, text: ReportText) -> None:
     lacking = missing_parts(f"{text.title}\n\n{text.body}", report.library)
     reasons = {
         # A private bug is refused first, in words that reveal no detail.
-        "it is not told in public": report.private,
+        "it is not reported in public": report.private,
         f"{rules.repository} does not want it: {rules.why}": not rules.accepts,
         "it is known already": report.known,
         "it is fixed": report.status == "fixed",
@@ -178,7 +178,7 @@ def draft(
             f"What {span(rules.repository)} says: {escaped(rules.why)}{rule}.",
             *_reader_notes(rules, looked, warning),
             "A text that is edited here is not filed. To have it made again, ask for it with `/nightfuzz upstream` "
-            f"under #{source}. To file nothing, close this issue.",
+            f"under #{source}. To file no report, close this issue.",
             "### Title",
             fenced(text.title, "text"),
             "### Text",

@@ -85,7 +85,7 @@ class DescribeSummary:
         runner.summary("<details>\n\n````python\n```\n" + "x = 1\n" * 300_000 + "````\n")
         text = (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
         assert text.count("````") == 2
-        assert "\n````\n</details>\n\n\n… The rest" in text
+        assert "\n````\n</details>\n\n\n… The summary" in text
 
     @given(
         parts=st.lists(TEXT | st.just("<details>\n" * 9 + "`" * 40 + "\n" + "x\n" * 200), max_size=4),

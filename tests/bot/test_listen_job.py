@@ -56,7 +56,7 @@ def test_strangers_and_issues_of_others_move_nothing(stage: Stage) -> None:
     assert remembered(stage.place).waiting == ()
     other = stage.repo.send("POST", "/issues", {"title": "theirs", "body": ""})["number"]
     notes = listen(stage, say(stage, "maintainer", "/nightfuzz ignore", other))
-    assert "none of the bot's" in notes[0]
+    assert "is not the bot's" in notes[0]
     assert stage.repo.get(f"/issues/{other}")["labels"] == []
 
 

@@ -33,7 +33,7 @@ def test_a_fork_whose_run_left_no_results_is_no_failure(summary: Path, tmp_path:
     """Its run may have waited for nobody, or failed, and then says so itself."""
     given = {"mode": "report", "results": tmp_path / "none", "github_token": "t"}
     code, said = step("report", summary, "workflow_run", **given)
-    assert code == 0 and "nothing to tell" in said
+    assert code == 0 and "no results to report" in said
     code, said = step("report", summary, **given)
     assert code == 2 and "nightfuzz failed" in said and "no results to report" in said
 

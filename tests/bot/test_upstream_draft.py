@@ -38,7 +38,7 @@ def test_a_whole_report_of_a_public_bug_is_fine() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"private": True}, "not told in public"),
+        ({"private": True}, "not reported in public"),
         ({"known": True}, "known already"),
         ({"status": "fixed"}, "fixed"),
         ({"validity": "invalid"}, "input"),
@@ -108,7 +108,7 @@ def test_an_edited_draft_shows_another_text() -> None:
 
 def test_a_library_without_rules_is_refused() -> None:
     assert rules_of(reportable("a", api="torch.add")).repository == "pytorch/pytorch"
-    with pytest.raises(UserError, match="nobody has written down"):
+    with pytest.raises(UserError, match="has no rules for the tracker"):
         rules_of(reportable("a", api="mxnet.add"))
 
 

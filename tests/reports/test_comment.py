@@ -101,8 +101,8 @@ def test_one_new_check_is_one_entry_with_all_the_places_that_reach_it() -> None:
 
 def test_what_the_run_withholds_and_could_not_do_is_said() -> None:
     text = told(eventful())
-    assert "2 bugs may touch memory that is not the library's, and are not told here." in text
-    assert "Not everything could be done: test\\_data.py: ModuleNotFoundError: PIL." in text
+    assert "2 bugs may touch memory that is not the library's, and are not described here." in text
+    assert "Some steps failed: test\\_data.py: ModuleNotFoundError: PIL." in text
     assert "Run under: Docker: no network, read-only root." in text
     stopped = told(result(stopped=True, figures=TotalsEntry(pending=3)))
     for gap in ("cancelled before", "3 findings that wait", "no test was run", "other hardware than cpu"):
@@ -144,7 +144,7 @@ def test_what_is_not(event: dict[str, object]) -> None:
 
 def test_a_run_that_tells_too_little_does_not_say_that_nothing_changes() -> None:
     for little in (result(stopped=True), result(figures=TotalsEntry())):
-        assert "nothing to tell yet" in told(little)
+        assert "too few results" in told(little)
         assert "the same on both builds" not in told(little)
     assert "nothing new" in told(result(baseline=None))
 
@@ -157,7 +157,7 @@ UNTOUCHED = result(mode="pr", baseline=None, figures=TotalsEntry())
 
 
 def test_a_pull_request_that_changes_no_seed_is_told_so() -> None:
-    assert headline(UNTOUCHED) == "no seed is changed" and "nothing was fuzzed" in told(UNTOUCHED)
+    assert headline(UNTOUCHED) == "no seed is changed" and "no test was run" in told(UNTOUCHED)
     failed = UNTOUCHED.lacking(["`nightfuzz run` failed: no changed seed could be traced"])
     assert "no changed seed could be traced" in told(failed) and "no seed is changed" not in told(failed)
 

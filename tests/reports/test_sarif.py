@@ -155,7 +155,7 @@ def test_what_went_wrong_is_in_the_invocation() -> None:
     said = [each["message"]["text"] for each in invocation["toolExecutionNotifications"]]
     assert said == [
         "test_data.py: ModuleNotFoundError: PIL",
-        "2 bugs may touch foreign memory and are not told here.",
+        "2 bugs may touch foreign memory and are not described here.",
     ]
 
 
