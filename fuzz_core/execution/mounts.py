@@ -142,7 +142,7 @@ def lent(folder: Path, user: tuple[int, int]) -> Iterator[None]:
     for path in _odd(folder):
         raise UserError(
             f"{path} is no plain file or folder, or lies too deep: a sandbox cannot keep it",
-            "put the thing itself there, or choose another state directory with --state",
+            "replace a link by its target, or choose another state directory with --state",
         )
     owner = (folder.stat().st_uid, folder.stat().st_gid)
     _hand(folder, user)
