@@ -81,7 +81,7 @@ SECRET = ("llm_endpoint", "llm_key_variable")
 class Settings(BaseModel):
     """Every setting. Times take `45m`, `90s` or seconds.
 
-    A description is the help text of the flag. It names the default where the value alone does not say it.
+    A description is the help text of the flag. The text names the default if the value alone does not say it.
     """
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)

@@ -296,7 +296,7 @@ class Pool:
         index = entry.test if began else lease.first
         seen = outcome or ending.outcome
         killed = seen.name == KILLED
-        # Workers that die one after the other before their first test will never work, and their deaths are no finding.
+        # Workers that die one after another before their first test will never work, and their deaths are no finding.
         # Workers that were killed from outside may work later, so they weigh less.
         self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if killed else 1.0)
         if self.futile > FUTILE_STARTS:
