@@ -243,7 +243,7 @@ class Pool:
             following = message.get("next")
             slot.tests += (min(following, lease.last) if type(following) is int else lease.last) - lease.first
             slot.lease = None
-            # A test changed the library's global state: what came after it in this process would not replay.
+            # A test changed the library's global state: later tests in this process would not replay.
             slot.spent = message.get("retire") is True or slot.tests >= MOST_TESTS or changed
 
     def _has_changed(self, slot: WorkerSlot, api: str) -> bool:

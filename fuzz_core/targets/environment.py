@@ -233,7 +233,7 @@ def _working(order: _Order, build: InstallPlan, python: Path) -> Target:
 def _probed(order: _Order, build: InstallPlan, python: Path) -> Target:
     info = probe(python, order.library)
     _refuse_other_version(build, info)
-    # Torch alone: TensorFlow has one build for both, and a jittor compiles for what it finds.
+    # Torch alone: TensorFlow has one build for both, and Jittor compiles for the devices that it finds.
     if library_of(info.library).own_index and order.flavour not in ("auto", info.flavour):
         raise UserError(
             f"asked for a {order.flavour} build of {info.library}, "

@@ -54,7 +54,7 @@ def pip_settings() -> dict[str, str]:
 @lru_cache
 def _settings(environment: tuple[tuple[str, str], ...]) -> dict[str, str]:
     listed = process.run([*pip_command(), "config", "list"], 60, dict(environment)).stdout
-    # Pip lists last what counts most: its variables.
+    # Pip lists its settings by rank; the variables come last and count most.
     return {name: value.replace("\\n", " ") for name, value in _SETTING.findall(listed)}
 
 
