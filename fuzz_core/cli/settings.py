@@ -81,12 +81,12 @@ SECRET = ("llm_endpoint", "llm_key_variable")
 class Settings(BaseModel):
     """Every setting. Times take `45m`, `90s` or seconds.
 
-    A description is the help text of the flag. It names the default where the value alone does not say it.
+    A description is the help text of the flag. The text names the default if the value alone does not say it.
     """
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    target: str | None = Field(None, description="Target, as for `pull` [default: the one that was used last]")
+    target: str | None = Field(None, description="Target, as for `pull` [default: the last used target]")
     baseline: str | None = Field(None, description="Another build to compare with, as for `pull`")
     flavour: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto, cpu or cuda build")
     library: str | None = Field(None, description="Library of an interpreter that holds several")
@@ -104,7 +104,7 @@ class Settings(BaseModel):
     changed: bool = Field(False, description="Only apis that changed seeds of --tests, --models and --docs call")
     base: Path | None = Field(
         None,
-        description="Your sources before the change, for --changed [default: what is on record counts]",
+        description="Your sources before the change, for --changed [default: compare with the recorded seeds]",
     )
     space: Path | None = Field(
         None, description="Space file to take over before tracing [default: the release's of this build, if it has one]"
@@ -117,8 +117,8 @@ class Settings(BaseModel):
     models: list[Path] = Field([], description="Directory of model programs")
     seed_time: Seconds = Field(60.0, description="Time limit per seed")
     timeout: Seconds = Field(3.0, description="Time limit per test")
-    oracles: list[str] = Field(default_factory=_every_oracle, description="Oracles that judge")
-    confirm_runs: int = Field(5, description="Fresh processes in which a finding must show itself", ge=1, le=100)
+    oracles: list[str] = Field(default_factory=_every_oracle, description="Oracles to use")
+    confirm_runs: int = Field(5, description="Fresh processes in which a finding must reproduce", ge=1, le=100)
     disable: list[str] = Field([], description="Switch off a mutator or kind by name")
     engine: Literal["api", "freefuzz", "moco", "gandalf"] = Field(
         "api",
@@ -134,11 +134,11 @@ class Settings(BaseModel):
         ["cv", "nlp", "asr"], description="gandalf: cv, nlp, asr [default: all]"
     )
     guidance: str = Field(
-        "novelty", description="gandalf: random, mcmc, genetic, q, double-q, dqn, ddqn, bandit or novelty choose"
+        "novelty", description="gandalf: strategy: random, mcmc, genetic, q, double-q, dqn, ddqn, bandit or novelty"
     )
     reward: Annotated[list[Annotated[float, Field(ge=0)]], Words] = Field(
         [1.0, 1.0, 1.0],
-        description="gandalf: what disagreements, crashes, and NaN or inf are worth to guidance",
+        description="gandalf: rewards for a disagreement, a crash, and NaN or inf",
         min_length=3,
         max_length=3,
     )
@@ -152,17 +152,19 @@ class Settings(BaseModel):
         None, description="Directory of the MoCo authors' files, one for each api (YAML, JSON)"
     )
     llm_endpoint: Annotated[str, AfterValidator(_endpoint)] | None = Field(
-        None, description="Also ask a model of language, at an OpenAI-compatible address: https://HOST/v1"
+        None, description="Also ask a language model, at an OpenAI-compatible address: https://HOST/v1"
     )
-    llm_model: str | None = Field(None, description="Its name there", min_length=1, max_length=200)
+    llm_model: str | None = Field(None, description="Name of the language model", min_length=1, max_length=200)
     llm_key_variable: Annotated[str, AfterValidator(_variable)] | None = Field(
-        None, description="Name of the environment variable that has its key, if it needs one"
+        None, description="Name of the environment variable with the language model's key"
     )
     schedule: str = Field("bandit", description="bandit, fair (equal time) or uniform (equal tests)")
-    grow: bool = Field(True, description="Mutate what showed something new")
+    grow: bool = Field(True, description="Mutate test cases that showed a new outcome")
     fail_on_bugs: bool = Field(False, description="Exit with 1 when new bugs were found")
     known: Path = Field(default_factory=_known_file, description="File of known findings")
-    sandbox: Literal["none", "auto", "docker"] = Field("none", description="none, auto or docker: work in a container")
+    sandbox: Literal["none", "auto", "docker"] = Field(
+        "none", description="none, auto or docker: workers in a container"
+    )
     sandbox_image: str | None = Field(None, description="Image of the container")
     sandbox_base: str | None = Field(None, description="Image that the container's image is built on")
     sandbox_memory: float | None = Field(None, description="GB of memory", gt=0)

@@ -94,7 +94,7 @@ class Recruits:
         tests.
         """
         if self.spare is None:
-            # Who needs a process at once will say what is wrong.
+            # The caller that needs a process at once reports the error.
             with contextlib.suppress(OSError, NoSpace):
                 self.spare = self.zygote.order("fuzz", self.memory)
                 self.since = time.monotonic()

@@ -80,7 +80,7 @@ class Stopwatch:
         self.compiling = compiling
         self.pid = pid
         self.began = began
-        # Since the look before: what it did then is likely to be what it does now.
+        # Since the look before: the process is likely to do the same now as then.
         self.before = compiling.before[pid]
         self.delay = delayed(pid)
 

@@ -115,7 +115,7 @@ def hidden(root: Path) -> list[Path]:
         top = Path(folder) == root
         concealed = [name for name in (*children, *names) if name == ".git" or (top and name.startswith("."))]
         paths = [Path(folder) / name for name in concealed]
-        # The engine would follow a link; in the container it leads nowhere, or to what is shown anyway.
+        # The engine would follow a link; in the container its target is missing, or shown anyway.
         found += [path for path in paths if not path.is_symlink()]
         children[:] = [name for name in children if name not in concealed]
     return found
@@ -142,7 +142,7 @@ def lent(folder: Path, user: tuple[int, int]) -> Iterator[None]:
     for path in _odd(folder):
         raise UserError(
             f"{path} is no plain file or folder, or lies too deep: a sandbox cannot keep it",
-            "put the thing itself there, or choose another state directory with --state",
+            "replace a link by its target, or choose another state directory with --state",
         )
     owner = (folder.stat().st_uid, folder.stat().st_gid)
     _hand(folder, user)

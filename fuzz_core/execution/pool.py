@@ -243,7 +243,7 @@ class Pool:
             following = message.get("next")
             slot.tests += (min(following, lease.last) if type(following) is int else lease.last) - lease.first
             slot.lease = None
-            # A test changed the library's global state: what came after it in this process would not replay.
+            # A test changed the library's global state: later tests in this process would not replay.
             slot.spent = message.get("retire") is True or slot.tests >= MOST_TESTS or changed
 
     def _has_changed(self, slot: WorkerSlot, api: str) -> bool:
@@ -296,7 +296,7 @@ class Pool:
         index = entry.test if began else lease.first
         seen = outcome or ending.outcome
         killed = seen.name == KILLED
-        # Workers that die one after the other before their first test will never work, and their deaths are no finding.
+        # Workers that die one after another before their first test will never work, and their deaths are no finding.
         # Workers that were killed from outside may work later, so they weigh less.
         self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if killed else 1.0)
         if self.futile > FUTILE_STARTS:

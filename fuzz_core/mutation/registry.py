@@ -71,8 +71,7 @@ def _holds_nan(value: Value) -> bool:
 
 
 def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: list[str]) -> Value | None:
-    """The value after a rule at random. If the rule finds no value, up to two further rules are tried; None if they
-    fail too.
+    """The value after a rule at random. If it finds no value, two more rules are tried; None if these fail too.
 
     The rule's name is appended to `applied`.
     """

@@ -195,7 +195,9 @@ def user_errors(path: Path) -> Iterator[None]:
 def _fault(error: sqlite3.Error, path: Path) -> UserError | None:
     code = primary_code(error)
     if code == sqlite3.SQLITE_FULL:
-        return UserError(f"no space left for the state file {path}", "free some space and run again: nothing is lost")
+        return UserError(
+            f"no space left for the state file {path}", "free some space and run again: the saved rows are safe"
+        )
     if code == sqlite3.SQLITE_IOERR:
         return UserError(f"the state file {path} cannot be read or written ({error})", "check the disk and its space")
     if code in _NOT_WRITABLE:

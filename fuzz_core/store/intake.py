@@ -99,7 +99,7 @@ def _reading(path: Path, max_bytes: int, known: Path | None = None) -> Iterator[
         _distrust(connection, size)
         yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        # The message about a damaged schema quotes what is no text any more.
+        # The message about a damaged schema quotes bytes that are not text.
         why = "it takes too long to read" if "interrupted" in str(error) else str(error)[:200]
         raise UserError(f"the state file {path.name} is damaged ({why})", REMEDY) from error
     finally:

@@ -40,7 +40,7 @@ class Merged(NamedTuple):
 def merge(into: Store, others: Sequence[Path], cost: Cost) -> Merged:
     """Folds other state files into an open store, in one transaction.
 
-    Numbers in the store never change. A new row keeps its number if the number is free and no further row claims it, so
+    Numbers in the store never change. A new row keeps its number if the number is free and no further row claims it. So
     the order of the files makes no difference. cost: the total order on test cases; if two show one bug, the simpler
     stays. Raises UserError for a file that `open_store` would refuse.
     """

@@ -1,6 +1,6 @@
 """The tables, as migrations that only ever get appended to: a released one is never edited.
 
-Each runs in one transaction with the record that it has run: a kill in between leaves the file as it was before.
+A migration runs in one transaction with its record. So a kill in between leaves the file as it was before.
 """
 
 from __future__ import annotations

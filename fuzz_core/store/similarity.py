@@ -18,7 +18,7 @@ MAX_DEFINITION = 512
 def similarity_rows(definitions: Mapping[str, str]) -> dict[str, bytes]:
     """The similarity of every api (by name, with its definition) to every other.
 
-    Each row holds uint16, little-endian, 65535 for 1.0, in the order of sorted names. Definitions count up to 512
+    The rows hold uint16, little-endian, 65535 for 1.0, in the order of sorted names. Definitions count up to 512
     characters.
     """
     names = sorted(definitions)

@@ -47,7 +47,7 @@ def newest(artifacts: Iterable[Artifact], wish: Wish, machine: Machine) -> list[
     if wish.label is not None:
         labels = {wish.label, None} if wish.label == "cpu" and wish.plain_is_cpu else {wish.label}
         found = [each for each in found if Version(each.version).local in labels]
-    # One flavour of a nightly may be missing tonight: its build of yesterday is better than a build of another flavour.
+    # A flavour of a nightly may be missing tonight: its build of yesterday is better than a build of another flavour.
     # If no build has the flavour, all are given, and the caller says what is wrong with them.
     if wish.nightly or wish.strict:
         found = [each for each in found if flavour_fits(each, wish)] or found

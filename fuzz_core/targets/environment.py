@@ -44,7 +44,7 @@ _OLD_NUMPY = "numpy<2"
 # CUDA builds of PyTorch take up to 5 GB.
 UNPACKED_BYTES = 20_000_000_000
 COMPILER, _HEADER = "g++", "Python.h"
-# Such a library compiles operators into a folder of this name, at any depth.
+# The folder, at any depth, that such a library compiles operators into.
 _OPERATORS = "**/jit/*"
 
 
@@ -233,7 +233,7 @@ def _working(order: _Order, build: InstallPlan, python: Path) -> Target:
 def _probed(order: _Order, build: InstallPlan, python: Path) -> Target:
     info = probe(python, order.library)
     _refuse_other_version(build, info)
-    # Torch alone: TensorFlow has one build for both, and a jittor compiles for what it finds.
+    # Torch alone: TensorFlow has one build for both, and Jittor compiles for the devices that it finds.
     if library_of(info.library).own_index and order.flavour not in ("auto", info.flavour):
         raise UserError(
             f"asked for a {order.flavour} build of {info.library}, "
@@ -294,7 +294,7 @@ def make_ready(library: str, python: Path, most: int) -> None:
 def prune(folder: Path, most: int) -> int:
     """Removes compiled operators, oldest first, until they take `most` bytes; how many files went.
 
-    One that is gone is compiled again when it is needed.
+    A missing operator is compiled again when it is needed.
     """
     states = [(path, path.stat()) for path in folder.glob(_OPERATORS) if path.is_file() and not path.is_symlink()]
     left, gone = sum(state.st_size for _, state in states), 0

@@ -262,7 +262,7 @@ def _run(
     """Runs the script and returns the process with the script's answer, None if the script did not answer."""
     sources = {name: profile.facts if (profile := profile_of(name)) else "" for name in libraries()}
     asked = {"oldest": OLDEST, "library": library, "sources": sources, "versions": versions}
-    # Compiled code may go by these folders, so each is made before anybody else is the user.
+    # Compiled code may depend on these folders, so each is made before a process of another user runs.
     writable, surroundings = _writable(python, library), all_surroundings(python)
     env = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1", **surroundings}
     for _ in range(STARTS):

@@ -124,7 +124,7 @@ def listing(address: str, distribution: str, flat: bool = False, hasty: bool = F
 
 
 def _answer(page: str, shown: str, flat: bool, hasty: bool) -> requests.Response:
-    """The response for a page. It is false if an index has no page of the package."""
+    """The response for a page. The answer is false if an index has no page of the package."""
     again = Retry(
         0 if hasty else RETRIES, backoff_factor=0.2, status_forcelist=(429, 502, 503, 504), raise_on_status=False
     )

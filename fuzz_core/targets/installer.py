@@ -54,7 +54,7 @@ def pip_settings() -> dict[str, str]:
 @lru_cache
 def _settings(environment: tuple[tuple[str, str], ...]) -> dict[str, str]:
     listed = process.run([*pip_command(), "config", "list"], 60, dict(environment)).stdout
-    # Pip lists last what counts most: its variables.
+    # Pip lists its settings by rank; the variables come last and count most.
     return {name: value.replace("\\n", " ") for name, value in _SETTING.findall(listed)}
 
 
@@ -75,7 +75,7 @@ def make_environment(folder: Path) -> Path:
 def install(python: Path, requirements: Sequence[str], options: Sequence[str] = (), runs_code: bool = False) -> None:
     """Installs in one resolution, so that no companion can move the version of the library.
 
-    runs_code: whether code of packages runs meanwhile. That is so if a source archive is built, if the environment
+    runs_code: whether code of packages runs meanwhile. Such code runs if a source archive is built, if the environment
     holds packages already, or if a dependency has no wheel. The installer can then change only the environment, and has
     no cache, which that code could spoil for later targets. Raises IndexUnreachable or UserError with the installer's
     last lines.
@@ -120,7 +120,7 @@ def uses_uv() -> bool:
 
 def _installer(python: Path) -> list[str]:
     if uses_uv():
-        # All indexes are asked, as pip does: by default uv stops at the first index that knows the name.
+        # Ask every index, as pip does: by default uv stops at the first index that knows the name.
         return ["uv", "pip", "install", "--python", str(python), "--index-strategy", "unsafe-best-match"]
     quiet = ["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar", "off"]
     return [*pip_command(), "--python", str(python), "install", *quiet]

@@ -156,7 +156,7 @@ def _flavour(library: str, artifact: Artifact) -> str:
 
 
 def _flavours(spec: TargetSpec, flavour: Flavour) -> list[Flavour]:
-    """The flavours that the fuzz job's machine may want. This machine does not matter."""
+    """The flavours that the fuzz job's machine may want. The flavour of this machine does not matter."""
     named = resolve.named_flavour(spec)
     wanted = named if flavour == "auto" else flavour
     return [each for each in get_args(Flavour) if each != "auto" and wanted in ("", each)]

@@ -16,7 +16,7 @@ _KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_", "ROCR_", "HIP_", "DYLD_")
 _INSTALLER = {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NETRC"}
 _INSTALLER_PREFIXES = ("PIP_", "UV_", "XDG_")
 _PROXIES = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
-# These variables redirect an install away from the environment that it is meant for.
+# Variables that redirect an install away from the environment that it is meant for.
 _MISLEADING = {
     "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV", "PIP_DRY_RUN",
     "UV_PYTHON", "UV_TARGET", "UV_PREFIX", "UV_SYSTEM_PYTHON", "UV_PROJECT_ENVIRONMENT",

@@ -68,7 +68,7 @@ class InstallPlan:
     requirement: str  # its name, with extras
     artifact: Artifact  # its file
     options: tuple[str, ...] = ()  # for the installer
-    notes: tuple[str, ...] = ()  # what the user should know
+    notes: tuple[str, ...] = ()  # notes for the user
 
 
 def torch_index() -> str:

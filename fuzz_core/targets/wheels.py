@@ -161,7 +161,7 @@ def _evict(root: Path, bound: int, keep: str) -> None:
 
 
 def _size(folder: Path) -> int:
-    # Another process may be removing or renaming what is listed here.
+    # Another process may be removing or renaming the listed files.
     with suppress(FileNotFoundError):
         return sum(each.stat().st_size for each in folder.iterdir())
     return 0

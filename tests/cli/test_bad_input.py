@@ -246,4 +246,4 @@ def test_models_of_libraries_that_are_not_there(cli: Cli, flags: tuple[str, ...]
 
 def test_what_has_no_operators_cannot_be_compared(cli: Cli, traced: Path) -> None:
     done = cli("fuzz", "--engine", "gandalf", "--libraries", "fakelib-1", "--state", traced)
-    refused(done, "nothing is known of models of fakelib", "torch, tensorflow, jittor")
+    refused(done, "model comparison does not support fakelib", "torch, tensorflow, jittor")

@@ -28,7 +28,7 @@ def bump(settings: Settings, output: CommandOutput, old: str, new: str) -> Repor
     """Traces the user's own tests on the old build, and says what the new one does otherwise around those calls."""
     began = time.monotonic()
     if not settings.tests:
-        raise UserError("no tests: the calls that they make are what is compared", "add --tests DIR")
+        raise UserError("bump compares the calls of your tests, and no tests were given", "add --tests DIR")
     with open_sessions(settings, output, lambda store: targets_of(store, settings, new, old)) as [session, on_old]:
         before = on_old.target
         own = _trace_both(session, settings, before, began + settings.time * TRACE_SHARE)

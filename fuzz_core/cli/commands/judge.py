@@ -81,7 +81,7 @@ def _record(store: Store, each: Judged, verdict: str, reason: str | None) -> Non
     if verdict not in JUDGEMENTS:
         raise UserError(f"no verdict {verdict!r}", f"say one of {', '.join(JUDGEMENTS)}")
     if not (reason or "").strip():
-        raise UserError("a judgement needs its reason", "say it with --reason: what shows that it is so")
+        raise UserError("a judgement needs its reason", "add --reason with the evidence")
     store.save_judgements(_numbers(each), verdict, str(reason).strip())
 
 
