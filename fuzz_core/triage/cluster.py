@@ -317,7 +317,7 @@ def similar(one: Place, other: Place) -> bool:
         return _same_check(one.check, other.check, one.target == other.target)
     if _same_difference(one, other):
         return True
-    if one.nature != other.nature:
+    if one.nature != other.nature or one.fault != other.fault:
         return False
     if one.words and other.words:
         return _ratio(one.words, other.words) > ALIKE
@@ -357,10 +357,11 @@ def _same_difference(one: Place, other: Place) -> bool:
     """
     if one.fault and other.fault:
         return one.fault == other.fault and _same_family(one, other)
+    if one.fault or other.fault:
+        how, another = (place.difference.rpartition(": ")[2] for place in (one, other))
+        return one.family == other.family and how == another != ""
     if not one.difference or one.difference != other.difference:
         return False
-    if bool(one.fault) != bool(other.fault):
-        return one.family == other.family
     keys = ((one.quoted, other.quoted), (one.bounds, other.bounds), (one.contrast, other.contrast))
     return any(key and key == same for key, same in keys) or _same_family(one, other)
 

@@ -49,10 +49,12 @@ def find_blame(found: Difference) -> Blame | None:
         return None
     if found.adapter.differences(found.reference, found.result, SHAPE):
         # Double precision is the plain call in all but its numbers, and so no witness of its shape.
-        return _by_shape(found) or _by_numpy(found)
-    if found.relation in VALUES and found.is_widened and found.errors[0] != found.errors[1]:
+        return _by_shape(found) or (_by_numpy(found) if found.relation in VALUES else None)
+    if found.relation in METADATA:
+        return None
+    if found.is_widened and found.errors[0] != found.errors[1]:
         return Blame(found.mode if found.errors[0] > found.errors[1] else found.way.against, "double precision")
-    return _by_numpy(found) if found.relation in VALUES else None
+    return _by_numpy(found)
 
 
 def blame_for_refusal(refusal: Refusal) -> str:

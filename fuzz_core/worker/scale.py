@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import inf, log
 
+import numpy as np
+
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.tree import numbers_of, tensors_of
 from fuzz_core.ir.values import TestCase
@@ -17,6 +19,8 @@ LARGEST_NUMBER = 10.0**LARGEST_EXPONENT
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 # A square of such a number overflows single precision; one rounding of it in double precision is above a thousand.
 HUGE = DTYPES["float32"].largest ** 0.5
+# A difference of more roundings of the largest input is one of smaller elements, which the scaled call no longer shows.
+ROUNDED = 100.0
 # The product of five numbers below this power of the least normal one may vanish.
 UNDERFLOW = 0.2
 
@@ -62,8 +66,20 @@ def differs_by_scale(found: Difference) -> bool:
 
     Roundings of huge numbers are huge themselves, and one formula multiplies them by more than another.
     """
-    huge = any(HUGE <= high < inf for _, high, *_ in scales(found.case))
-    return huge and not found.is_whole and found.agree(scaled_down(found.case)) is True
+    highest = max((high for _, high, *_ in scales(found.case)), default=0.0)
+    if found.is_whole or not HUGE <= highest < inf:
+        return False
+    coarsest = max(DTYPES[tensor.dtype].epsilon for tensor in tensors_of(found.case.invocation))
+    return _gap(found) <= ROUNDED * coarsest * highest and found.agree(scaled_down(found.case)) is True
+
+
+def _gap(found: Difference) -> float:
+    """The largest distance between two elements; infinity where one is no number."""
+    sides = (found.adapter.comparer.arrays(each) for each in (found.reference, found.result))
+    pairs = [(a, b) for a, b in zip(*sides, strict=False) if a is not None and b is not None]
+    with np.errstate(all="ignore"):
+        apart = [np.abs(a.astype(np.complex128) - b.astype(np.complex128)).max(initial=0.0) for a, b in pairs]
+    return max((inf if np.isnan(each) else float(each) for each in apart), default=inf)
 
 
 def sizes(case: TestCase) -> list[float]:

@@ -199,6 +199,9 @@ def test_a_difference_that_only_huge_numbers_show_is_no_fault() -> None:
 
     huge = Invocation("lib.f", (tensor(1e30, 2e30, dtype="float64"),))
     assert compared(TwoDevices(f=centred), huge).name == "rounding of huge numbers"
+    # Scaled to 1, the second number is below any tolerance.
+    small = TwoDevices(f=lambda adapter, x: x * np.array([1, 1 + (adapter.device == "cuda")]))
+    assert compared(small, Invocation("lib.f", (tensor(1e30, 1e20, dtype="float64"),))).name == ""
     always = TwoDevices(f=lambda adapter, x: x * (1 + (adapter.device == "cuda")))
     assert compared(always, huge).text and not compared(always, huge).name
 

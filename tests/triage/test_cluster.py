@@ -276,6 +276,9 @@ class DescribeDisagreements:
         unknown = reshaped(2, "torch.Tensor.addmv", "[0]", "[]", "meta")
         assert grouped(one, unknown) == ONE
         assert grouped(one, unknown._replace(api="torch.addmm")) == TWO
+        assert grouped(one, reshaped(2, "torch.addmv", "[0]", "[]", "vmap")) == ONE
+        in_place = reshaped(1, "torch.Tensor.addbmm_", "[1, 0]", "[]", "vmap", resized)
+        assert grouped(in_place, differs(2, "torch.addbmm", "vmap")) == TWO
 
     def test_of_names_that_share_what_many_names_have_are_two(self) -> None:
         loss = differs(1, "torch.nn.HuberLoss", "meta", "wrong-metadata")

@@ -29,7 +29,8 @@ def parts(result: Any) -> Iterator[Any]:
 
 def differences(reference: Any, other: Any, relation: str) -> str:
     """By relation (`adapters.modes`); empty where two results agree."""
-    compare = {"metadata": _metadata, "finite": _finite, "gradient": _gradient}.get(relation, _values)
+    rules = {"metadata": _metadata, "shape": _shape, "finite": _finite, "gradient": _gradient}
+    compare = rules.get(relation, _values)
     pairs = zip(parts(reference), parts(other), strict=False)
     return next((text for a, b in pairs if (text := compare(a, b))), "")
 
@@ -39,6 +40,10 @@ def _values(a: Any, b: Any) -> str:
         return text
     wrong = ~np.isclose(b, a, RELATIVE.get(a.dtype.name, 0), ABSOLUTE.get(a.dtype.name, 0), equal_nan=True)
     return f"{int(wrong.sum())} of {a.size} elements differ" if wrong.any() else ""
+
+
+def _shape(a: Any, b: Any) -> str:
+    return _metadata(a, b, strides=False)
 
 
 def _metadata(a: Any, b: Any, strides: bool = True) -> str:
