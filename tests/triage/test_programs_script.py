@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import pytest
 
-from fuzz_core.adapters.dialect import Around, dialect_of, last_use, twice
+from fuzz_core.adapters.dialect import Around, dialect_of
+from fuzz_core.adapters.program_checks import last_use, twice
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.triage.script import render_around, render_comparison

@@ -19,9 +19,9 @@ from fuzz_core.adapters.dialect import (
     Way,
     derivative,
     doubles,
-    last_use,
 )
 from fuzz_core.adapters.jittor.profile import PROFILE
+from fuzz_core.adapters.program_checks import last_use
 from fuzz_core.ir.values import Ref, Tensor
 
 # The places that an operator `reindex` reads, by its result's: a shape, and an expression for each dimension.

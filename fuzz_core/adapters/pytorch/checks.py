@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fuzz_core.adapters.dialect import BARE, TOLD, TRUSTED, last_use, twice
+from fuzz_core.adapters.dialect import BARE, TOLD, TRUSTED
+from fuzz_core.adapters.program_checks import last_use, twice
 
 ONE_DNN_OFF = "torch.backends.mkldnn.flags(enabled=False)"
 THREADS = 4

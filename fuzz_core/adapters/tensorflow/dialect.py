@@ -19,10 +19,9 @@ from fuzz_core.adapters.dialect import (
     Way,
     derivative,
     doubles,
-    last_use,
     told_inside,
-    twice,
 )
+from fuzz_core.adapters.program_checks import last_use, twice
 from fuzz_core.adapters.tensorflow.profile import PROFILE
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.values import Fill, Ref, Tensor
