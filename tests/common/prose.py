@@ -21,7 +21,8 @@ _END = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 RULES = {
     "opens with a word that hides its subject": re.compile(
         r"(?:Of|That of|Those|What|Where|Wherever|Whatever|Whoever|Nothing|Nobody|None of|Neither|"
-        r"So (?:is|are|do|does)|Apart|Beside|Else|With|Without|By|Among|Under|Beyond|Also|Only|Never|All that|All of it)\b"
+        r"So (?:is|are|do|does)|Apart|Beside|Else|With|Without|By|Among|Under|Beyond|Also|Only|Never|All that|"
+        r"All of it)\b"
     ),
     "names no thing": re.compile(
         r"\b(?:nothing|nobody|some(?:body|thing|where)|anything|elsewhere|hardly|whatever|what is left|the rest|"
