@@ -16,9 +16,10 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator
 
 
 def variables(graph: Graph, table: Mapping[str, Operator], libraries: Collection[Library]) -> list[str]:
-    """What a model is trained on, by its names in programs: float data, then weights that all libraries take as such.
+    """Returns the names in programs of the tensors that a model is trained on.
 
-    Weights that one of them copies into a layer of its own have no gradient there that could be compared.
+    These are the float data, then the weights that every library's spelling uses as tensors. A library that copies a
+    weight into a layer of its own has no comparable gradient for that weight.
     """
     found = [f"x{place}" for place, each in enumerate(graph.inputs) if each.dtype == "float"]
     for place, node in enumerate(graph.nodes):
@@ -34,10 +35,10 @@ def variables(graph: Graph, table: Mapping[str, Operator], libraries: Collection
 def training(
     graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision, trained: Sequence[str]
 ) -> list[str]:
-    """The program that ends with `gradients`, one for each of the names, of the loss of a step of training.
+    """Returns the program that ends with `gradients`, one for each trained name, after one step of training.
 
-    The loss is a sum of all floats that no other node takes, each element by a number of its own; there must be some,
-    see `losing`. Raises what `render` does.
+    The loss is the weighted sum of all float results that no other node takes; every element has a weight of its own.
+    At least one such result must exist, see `losing`. Raises what `render` does.
     """
     made, writing = shaped(graph, table), AGAIN[library]
     terms = [
@@ -66,10 +67,14 @@ def compiling(graph: Graph, table: Mapping[str, Operator], library: Library, pre
 def function(
     graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision, takes: Sequence[str]
 ) -> list[str]:
-    """The program as far as its last node, and its model as a function of these names that gives every node's result.
+    """Returns the program as far as its last node, followed by a function `model` that returns every node's result.
 
-    Layers and weights are those that were made before. What it computes has names of its own: a statement that is
-    taken out of it must not leave it with what was computed before. Raises what `render` does.
+    The function uses the layers and weights that the program has made before. It renames everything that it computes:
+    if the reducer removes a statement from it, the function must fail and not read an earlier result. Raises what
+    `render` does.
+
+    Args:
+        takes: the names of the function's arguments.
     """
     lines = lines_of(graph, table, library, precision)
     given = f"return [{', '.join(f'n{place}' for place in range(len(graph.nodes)))}]"

@@ -16,7 +16,9 @@ def operators_of(graph: Graph) -> tuple[str, ...]:
 
 
 def edit_distance(one: Sequence[str], other: Sequence[str]) -> int:
-    """The fewest operators to be put in, taken out or exchanged to make one model the other (equation 2)."""
+    """Returns the fewest insertions, deletions and replacements of operators that make one model the other (equation
+    2).
+    """
     return Levenshtein.distance(one, other)
 
 

@@ -13,24 +13,26 @@ from fuzz_core.modelgen.gandalf.guidance import Epsilon, Pair
 from fuzz_core.modelgen.gandalf.network import Floats, QNetwork
 
 MEMORY, BATCH = 2000, 32
-# The network that says what follows is worth is the other one as it was so many updates ago.
+# The target network becomes a copy of the online network after every so many updates.
 SYNCHRONISED = 50
 
 
 class Memory(NamedTuple):
-    """One choice: the operator before, the one chosen, what that was worth; ended: whether nothing followed."""
+    """A choice of an operator, as the replay memory stores it. Operators are given by their place."""
 
-    before: int
+    before: int  # the operator before, or the empty name at the beginning of a path
     chosen: int
-    reward: float
-    ended: bool
+    reward: float  # what the choice was worth
+    ended: bool  # whether no operator followed the chosen one
 
 
 class Dqn(Epsilon):
-    """Algorithm 1. Actions are operators, and observations are operators, too.
+    """The deep Q-network of algorithm 1. Actions are operators, and observations are operators, too.
 
-    operators: all that may be chosen. discount: of what follows; the reward of a graph reaches all of its choices
-    anyway, so that a value does not have to come from far ahead.
+    Args:
+        operators: all operators that may be chosen.
+        discount: weight of later rewards. The reward of a graph reaches all of its choices, so a low discount is
+            enough.
     """
 
     def __init__(self, rng: Rng, operators: Iterable[str], discount: float = 0.5) -> None:
@@ -81,12 +83,12 @@ class Dqn(Epsilon):
             self._learn()
 
     def worth(self, after: Sequence[int]) -> Floats:
-        """What the best that may follow these operators is worth."""
+        """Returns the value of the best operator that may follow each of these operators."""
         best: Floats = self.decoded(self._allowed(self.target, after).max(1))
         return best
 
     def saved(self) -> dict[str, Floats]:
-        """What it has learnt, to go on with the next night; the memory is not kept."""
+        """Returns what the guidance has learnt, so that a later run can go on with it. The memory is not saved."""
         follows = self.follows.astype(np.float64)
         return {**self.online.saved(), "follows": follows, "returns": np.array([self.least, self.most])}
 
@@ -102,7 +104,7 @@ class Dqn(Epsilon):
         return restored
 
     def _allowed(self, network: QNetwork, after: Sequence[int]) -> Floats:
-        """The network's values of what may follow these operators; of the rest, less than anything."""
+        """Returns a network's values of the operators that may follow these; operators that may not follow get -inf."""
         return np.where(self.follows[list(after)], network.values(after), -np.inf)
 
     def _learn(self) -> None:
@@ -116,7 +118,7 @@ class Dqn(Epsilon):
 
 
 class DoubleDqn(Dqn):
-    """The network that learns says which operator is best, the other one what that is worth."""
+    """The double DQN: the online network chooses the best operator, and the target network gives its value."""
 
     def worth(self, after: Sequence[int]) -> Floats:
         """See the class."""

@@ -1,4 +1,4 @@
-"""One operator on data as graphs may bring it: of one element, hardly anything, nothing at all, large, or negative."""
+"""Graphs of one operator on unusual data: one element, values near zero, zeros, large values, negative integers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class _Scale(NamedTuple):
-    """Inputs of this dtype are normal with this deviation. alike: one number for each of them."""
+    """Inputs of this dtype are normal with this deviation."""
 
     dtype: str
     deviation: float
-    alike: bool = False
+    alike: bool = False  # one number for each of them
 
 
 SCALES: Mapping[Kind, _Scale] = {

@@ -26,24 +26,18 @@ MAX_RANK = 5
 
 
 class Options(NamedTuple):
-    """least, most: inner operators of a graph. branch: how often an operator follows an earlier one than the last.
+    """The settings of graph generation. Shares are probabilities from 0 to 1."""
 
-    start: how often another input operator begins a path of its own. merge: how often a further operand is a tensor
-    of the graph, where one fits, and no new data. constant: how often a kernel or bias is one constant. ordered: how
-    often an operator follows another as the grammar's order has it, and not merely as shapes allow. binding: whether
-    nothing follows an operator there that the order does not name. sizes: those that
-    dimensions of new data have, instead of SIZES and OTHER, where there are any.
-    """
-
-    least: int = 2
-    most: int = 10
-    branch: float = 0.25
-    start: float = 0.1
-    merge: float = 0.8
-    constant: float = 0.1
+    least: int = 2  # the fewest inner operators of a graph
+    most: int = 10  # the most inner operators of a graph
+    branch: float = 0.25  # share of operators that follow an earlier operator than the last
+    start: float = 0.1  # share of steps in which another input operator begins a path of its own
+    merge: float = 0.8  # share of further operands that are a tensor of the graph, if one fits, and no new data
+    constant: float = 0.1  # share of kernels and biases that are one constant
+    # Share of operators that follow the grammar's order; shapes alone decide for the remaining ones.
     ordered: float = 0.5
-    binding: bool = False
-    sizes: tuple[int, ...] = ()
+    binding: bool = False  # whether an operator may be followed only by operators that the order names
+    sizes: tuple[int, ...] = ()  # sizes for dimensions of new data; if empty, SIZES and OTHER are used
 
 
 class Grammar(NamedTuple):
@@ -56,7 +50,7 @@ class Grammar(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """All operators."""
+        """The names of all operators in the grammar."""
         return {each.name for symbols in (self.starts, self.inner, self.ends) for each in symbols}
 
 
@@ -66,9 +60,10 @@ def grammar(
     domain: Domain,
     order: Order = Order(),  # noqa: B008 - immutable
 ) -> Grammar:
-    """The operators of a domain that all of the libraries have.
+    """Returns the grammar of a domain, with the operators that all of the libraries have.
 
-    What one of them is known to do wrong ends a path, whatever its symbols: what follows would be wrong as well.
+    An operator that one of the libraries is known to compute wrongly ends a path, whichever symbols it has, because
+    results after it would be wrong as well.
     """
     known = [each for each in table.values() if domain in each.domains and set(libraries) <= set(each.spelled)]
     fit = [each.limited(libraries) for each in known]
@@ -144,21 +139,23 @@ class _Growing:
         return False
 
     def close(self, operators: Sequence[Operator], guide: Guide | None) -> None:
-        """Every node that nothing follows and that is no end gets one."""
+        """Puts an end behind every leaf that is no end yet."""
         names = {each.name for each in operators}
         for place in self.graph().leaves:
             if self.nodes[place][1].name not in names and self._ended(f"n{place}", operators, guide):
                 self._forget_wrong()
 
     def _ended(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
-        """Puts an end behind a tensor. A path ends whatever follows its last operator by the production rules."""
+        """Puts an end behind a tensor. If no production rule names a fitting end, any end that takes the tensor is
+        used.
+        """
         if self.follow(source, operators, guide):
             return True
         every = _behind(self.tensors[source], operators) if self.options.binding else ()
         return self._one_of(every, source, guide)
 
     def _forget_wrong(self) -> None:
-        """Nothing takes the result of what ends a path for being wrong alone."""
+        """Hides the last node's result from later nodes if its operator ends paths for being wrong alone."""
         if "output" not in self.nodes[-1][1].symbols:
             del self.tensors[f"n{len(self.nodes) - 1}"]
 
@@ -213,7 +210,7 @@ class _Growing:
 
 
 def _behind(tensor: Tensor, operators: Sequence[Operator]) -> list[Operator]:
-    """Those whose first input it may be. Many have one pattern."""
+    """Returns the operators whose first input may be this tensor. Each distinct pattern is matched only once."""
     firsts = [next(iter(each.takes.values())) for each in operators]
     fitting = {text: _binds(pattern(text), tensor, {}) for text in set(firsts)}
     return [each for each, text in zip(operators, firsts, strict=True) if fitting[text]]

@@ -18,28 +18,22 @@ class _Part(BaseModel):
 
 
 class Input(_Part):
-    """Data of the model. Floats are normal, integers from 0 to 9; seed: of numpy's RandomState, 32 bits.
-
-    values: the elements themselves, in order, where they are given and not drawn.
-    """
+    """Data of the model. Floats are normal, integers from 0 to 9;"""
 
     shape: tuple[int, ...]
     dtype: Literal["float", "int", "bool"] = "float"
-    seed: int = 0
-    values: tuple[float, ...] = ()
+    seed: int = 0  # of numpy's RandomState, 32 bits
+    values: tuple[float, ...] = ()  # the elements themselves, in order, where they are given and not drawn
 
 
 class Node(_Part):
-    """One operator. takes: where its inputs come from, `x0` for the first input of the graph, `n0` for its first node.
-
-    seed: of its weights. constants: weights that are one constant throughout instead (relations 2 and 3).
-    """
+    """An operator in a graph."""
 
     operator: str
     parameters: dict[str, Value] = {}
-    takes: tuple[str, ...]
-    seed: int = 0
-    constants: tuple[str, ...] = ()
+    takes: tuple[str, ...]  # names of its inputs: `x0` is the first input of the graph, `n0` its first node
+    seed: int = 0  # the seed of its weights
+    constants: tuple[str, ...] = ()  # the weights that are one constant throughout (relations 2 and 3)
 
 
 class Graph(_Part):
@@ -65,7 +59,12 @@ class Graph(_Part):
 
 
 def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
-    """What each node makes. Raises Refused where one takes what its operator does not, KeyError for unknown ones."""
+    """Infers the result of each node.
+
+    Raises:
+        Refused: a node takes inputs that its operator does not take.
+        KeyError: an operator is unknown.
+    """
     tensors, made = tensors_of(graph, ()), list[Made]()
     for place, node in enumerate(graph.nodes):
         made.append(infer(table[node.operator], [tensors[name] for name in node.takes], node.parameters))
@@ -80,9 +79,9 @@ def tensors_of(graph: Graph, made: Sequence[Made]) -> dict[str, Tensor]:
 
 
 def canonical(graph: Graph) -> Graph:
-    """One graph for all that differ in numbering and seeds alone: what was executed once need not be again.
+    """Returns the same graph for all graphs that differ only in numbering and seeds, so that none is executed twice.
 
-    Nodes are told apart by colour refinement over what they take and what takes them.
+    Colour refinement over the inputs and the users of each node distinguishes the nodes.
     """
     colours = _colours(graph)
     depths = _depths(graph)
@@ -95,7 +94,7 @@ def canonical(graph: Graph) -> Graph:
 
 
 def structure(graph: Graph) -> int:
-    """A number for all graphs of the same operators in the same order of computation, whatever data and parameters."""
+    """Returns a number that depends on the operators and their order of computation, and not on data and parameters."""
     inputs = tuple(Input(shape=()) for _ in graph.inputs)
     nodes = tuple(Node(operator=node.operator, takes=node.takes) for node in graph.nodes)
     return derive(canonical(Graph(inputs=inputs, nodes=nodes)).model_dump_json())

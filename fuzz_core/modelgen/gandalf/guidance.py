@@ -17,25 +17,25 @@ Pair = tuple[str, str]
 
 
 class Guidance(Protocol):
-    """Chooses operator by operator, and is told what the graph that came of it was worth.
+    """A policy that chooses operator by operator, and learns how much reward the finished graph brought."""
 
-    again: what a finding is worth whose signature has been there before in this run, as a share of a new one.
-    """
-
+    # The worth of a finding whose signature was seen before in this run, as a share of a new finding's worth.
     again: float
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """One of the operators that may follow another, which is empty at the beginning of a path."""
+        """Chooses one of the operators that may follow the operator `before`, which is empty at the beginning of a
+        path.
+        """
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """What a graph with these choices, in order, was worth (equation 3); less than nothing for a repeated one."""
+        """Learns the reward of a graph with these choices, in order (equation 3); negative for a repeated graph."""
 
     def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
-        """What each of the choices was worth by itself (algorithm 1, line 9)."""
+        """Learns the reward of each of the choices by itself (algorithm 1, line 9)."""
 
 
 class Whole:
-    """What a graph was worth is the most that any of its choices was."""
+    """A guidance that rewards a graph with the highest reward of its choices."""
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
         """See `Guidance`."""
@@ -47,7 +47,7 @@ class Whole:
 
 
 class Alike(Whole):
-    """All choices are alike: the random guidance of CRADLE and MUFFIN."""
+    """The random guidance of CRADLE and MUFFIN: every choice is equally likely."""
 
     again = 1.0
 
@@ -59,7 +59,7 @@ class Alike(Whole):
         return self.rng.choice(names)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Learns nothing."""
+        """Ignores the reward."""
 
 
 class Epsilon(Whole):
@@ -79,12 +79,17 @@ class Epsilon(Whole):
         return ranked[0] if self.rng.chance(0.5) else self.rng.choice(ranked[: self.top])
 
     def value(self, before: str, name: str) -> float:
-        """What is expected of an operator after another."""
+        """Returns the expected value of an operator after another."""
         raise NotImplementedError
 
 
 class QLearning(Epsilon):
-    """A table of values, learnt from a graph's end to its beginning. rate: of learning; discount: of what follows."""
+    """A table of values, learnt from a graph's end to its beginning.
+
+    Args:
+        rate: of learning
+        discount: of what follows.
+    """
 
     def __init__(self, rng: Rng, rate: float = 0.3, discount: float = 0.9) -> None:
         super().__init__(rng)
@@ -92,7 +97,7 @@ class QLearning(Epsilon):
         self.values: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
     def value(self, before: str, name: str) -> float:
-        """What is on record."""
+        """Returns the value in the table, 0 if there is none yet."""
         return self.values[before].get(name, 0.0)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
@@ -111,7 +116,7 @@ class QLearning(Epsilon):
 
 
 class DoubleQ(QLearning):
-    """Two tables: one says which successor is best, the other what that is worth (DDQN's idea, without a network)."""
+    """Two tables: the first chooses the best successor, the second gives its value (DDQN's idea, without a network)."""
 
     def __init__(self, rng: Rng, rate: float = 0.3, discount: float = 0.9) -> None:
         super().__init__(rng, rate, discount)
@@ -122,7 +127,7 @@ class DoubleQ(QLearning):
         return (self.values[before].get(name, 0.0) + self.others[before].get(name, 0.0)) / 2
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """One of the tables learns, by chance."""
+        """Updates one of the two tables, chosen by chance."""
         self.told_each(chosen, [reward] * len(chosen))
 
     def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
@@ -159,14 +164,19 @@ class Mcmc(Whole):
         return proposed
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Each operator has its part in what the graph was worth."""
+        """Adds the graph's reward to each of its operators; negative rewards count as 0."""
         for _, name in chosen:
             self.times[name] += 1
             self.worth[name] += max(0.0, reward)
 
 
 class Genetic(Whole):
-    """AUDEE's: graphs follow children of the best ones so far. kept: of these; mutated: how often a gene is."""
+    """AUDEE's: graphs follow children of the best ones so far.
+
+    Args:
+        kept: of these
+        mutated: how often a gene is.
+    """
 
     again = 1.0
 
@@ -204,7 +214,7 @@ class Bandit(Whole):
         return max(_shuffled(names, self.rng), key=lambda name: self._bound((before, name)))
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Each pair had its part in it."""
+        """Updates the mean reward of each pair; negative rewards count as 0."""
         for pair in chosen:
             self.total += 1
             self.times[pair] += 1
@@ -215,9 +225,9 @@ class Bandit(Whole):
 
 
 class Novelty(Bandit):
-    """A bandit whom only news pays, and who asks of every operator as often: pairs are too many for each to be tried.
+    """A bandit that is rewarded only for new signatures and explores by operator, because pairs are too many to try.
 
-    A pair is worth what its operator is, as long as it has not been tried `kept` times itself.
+    The value of a pair is a mean of its own rewards and its operator's, which counts as `kept` trials.
     """
 
     again = 0.0
@@ -236,7 +246,7 @@ class Novelty(Bandit):
             self.each[name] += (max(0.0, reward) - self.each[name]) / self.tried[name]
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        """What it has learnt of each operator and pair that was tried, to go on with the next night."""
+        """Returns the counts and mean rewards of each tried operator and pair, so that a later run can go on."""
         pairs, names = list(self.times), list(self.tried)
         return {
             "pairs": np.array(pairs, np.str_).reshape(-1, 2),
@@ -248,7 +258,7 @@ class Novelty(Bandit):
         }
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> bool:
-        """Goes on with what was learnt before; False where something is missing, or sizes do not fit."""
+        """Restores what was learnt before. Returns False if an array is missing or sizes do not fit."""
         try:
             pairs = [(before, name) for before, name in saved["pairs"].tolist()]
             names = saved["names"].tolist()

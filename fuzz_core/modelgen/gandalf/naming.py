@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fuzz_core.modelgen.gandalf.table import Library, Spelling
 from fuzz_core.modelgen.gandalf.templates import parsed
 
-# What the names in programs stand for, see `libraries`.
+# The modules that the names in programs stand for, see `libraries`.
 ROOTS: dict[Library, dict[str, str]] = {
     "torch": {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"},
     "tensorflow": {"tf": "tf", "keras": "tf.keras"},
@@ -16,7 +16,7 @@ ROOTS: dict[Library, dict[str, str]] = {
 }
 
 NUMPY = "np"
-# Methods that compute nothing: an operator is about what they are asked of.
+# Methods that only move or convert data: the operator is about the call whose result they are asked of.
 MOVING = {"expand", "flatten", "float", "permute", "reshape", "squeeze", "to", "transpose", "unsqueeze", "view"}
 # The class whose methods everything else is that is called.
 INSTANCES: dict[Library, str] = {"torch": "torch.Tensor", "jittor": "jittor.Var", "tensorflow": "tf.Tensor"}
@@ -32,7 +32,7 @@ def api_of(spelling: Spelling, library: Library) -> str:
 
 
 def _asked(call: ast.Call) -> ast.expr:
-    """What is called, or what is asked for the result that is merely moved."""
+    """Returns the called function, or the function whose result a moving method is asked of."""
     function = call.func
     while isinstance(function, ast.Attribute) and function.attr in MOVING and isinstance(function.value, ast.Call):
         function = function.value.func
@@ -63,7 +63,7 @@ def _computes(function: ast.expr, library: Library) -> bool:
 
 
 def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
-    """What is called to make each name that a preparation gives a value to."""
+    """Yields the function whose call gives a name its value in a preparation, with the name."""
     for node in ast.walk(parsed(setup)):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):

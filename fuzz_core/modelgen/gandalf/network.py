@@ -1,6 +1,6 @@
-"""A Q-network: an observation in, a value for each action out, by two hidden layers with ReLU (figure 4).
+"""A Q-network: two hidden layers with ReLU turn an observation into a value for each action (figure 4).
 
-In numpy, so that nothing of a library under test decides what is tested, and no second build of one is needed for it.
+The network is written in numpy: no library under test decides what is tested, and no second build of one is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class QNetwork:
         random = np.random.RandomState(seed)
         sizes = (observations, hidden, hidden, actions)
         self.weights = [random.normal(0.0, np.sqrt(2.0 / a), (a, b)) for a, b in pairwise(sizes)]
-        # Nothing is known of any action at first.
+        # The initial values of all actions are near zero.
         self.weights[-1] *= 0.01
         self.weights += [np.zeros(size) for size in sizes[1:]]
         self.moments = [(np.zeros_like(each), np.zeros_like(each)) for each in self.weights]
@@ -36,7 +36,7 @@ class QNetwork:
         return self._forward(observations)[-1]
 
     def learn(self, observations: Sequence[int], actions: Sequence[int], targets: Floats) -> float:
-        """One step of Adam on the Huber loss of these actions' values; the mean absolute error before it."""
+        """Makes a step of Adam on the Huber loss of these actions' values. Returns the mean absolute error before."""
         first, second, found = self._forward(observations)
         rows = np.arange(len(actions))
         errors = found[rows, actions] - targets
@@ -60,7 +60,7 @@ class QNetwork:
         return {f"w{place}": each for place, each in enumerate(self.weights)}
 
     def restore(self, saved: Mapping[str, Floats]) -> bool:
-        """Takes over weights that were saved; False, and nothing done, where they are of other sizes."""
+        """Restores saved weights. Returns False, without a change, if they have other sizes."""
         found = [saved.get(f"w{place}") for place in range(len(self.weights))]
         if any(new is None or new.shape != old.shape for new, old in zip(found, self.weights, strict=True)):
             return False

@@ -38,11 +38,14 @@ class Order:
     families: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def among(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
-        """Those of the candidates that follow this operator in programs, else those that do by review, else all."""
+        """Returns the candidates that `named` gives, or all candidates if there are none."""
         return self.named(before, candidates) or candidates
 
     def named(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
-        """Those that a production rule names: in programs they follow this operator, else they do by review."""
+        """Returns the candidates that a production rule names.
+
+        These are the candidates that follow the operator in programs, or the reviewed ones if there are none.
+        """
         seen, reviewed = self.mined.get(before.name, {}), self.families.get(before.family, ())
         return [each for each in candidates if each.name in seen] or [
             each for each in candidates if each.family in reviewed
@@ -50,9 +53,13 @@ class Order:
 
 
 def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) -> dict[str, dict[str, Seen]]:
-    """What programs, given by name and pairs, show of the operators of a table.
+    """Counts which operators of a table follow each other in programs.
 
-    A call stands for every operator that it is all of: `conv2d` for one with and one without a bias.
+    A call stands for every operator that it spells completely: `conv2d` for the operator with a bias and the one
+    without.
+
+    Args:
+        programs: the name and the pairs of each program.
     """
     meant: dict[str, list[str]] = {}
     for operator in table.values():
@@ -69,7 +76,10 @@ def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) 
 
 
 def names_of(operator: Operator) -> set[str]:
-    """What calls of this operator are named in programs, in any library: its own name, and apis that are all of it."""
+    """Returns the plain names that calls of this operator have in programs of any library.
+
+    These are its own name and the apis that spell it completely.
+    """
     spelled = operator.spelled.items()
     apis = {plain(api_of(each, library)) for library, each in spelled if _is_all(each)}
     return {plain(operator.name), *apis}
@@ -93,7 +103,7 @@ def pairs_of(source: str) -> Pairs:
 
 
 def recorded(libraries: Iterable[Library]) -> Iterator[tuple[str, Pairs]]:
-    """Each library with the pairs that its model programs have shown."""
+    """Yields each library with the recorded pairs of its model programs."""
     data = parsed(MINED.read_text(encoding="utf-8"), MINED.name)
     for library in libraries:
         followers = data[library].items()

@@ -1,4 +1,4 @@
-"""What a parameter of an operator may be: a range, some choices, or an expression over dimensions."""
+"""Declarations of an operator's parameters: a range, a list of choices, or an expression over dimensions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def computed(declared: Declared) -> str | None:
 
 
 def check(declared: Declared) -> None:
-    """Raises ValueError where it declares nothing."""
+    """Raises ValueError if the declaration is neither a range, nor choices, nor an expression."""
     if isinstance(declared, tuple):
         if not declared:
             raise ValueError("no choice at all")
@@ -47,7 +47,11 @@ def check(declared: Declared) -> None:
 
 
 def allows(declared: Declared, given: Value, known: Mapping[str, object]) -> bool:
-    """Whether a parameter may have this value. known: the dimensions and the other parameters."""
+    """Returns whether a parameter may have this value.
+
+    Args:
+        known: the dimensions and the values of the other parameters.
+    """
     if isinstance(declared, tuple):
         return given in declared
     if (text := computed(declared)) is not None:

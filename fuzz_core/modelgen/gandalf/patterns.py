@@ -29,11 +29,10 @@ DRAWS = {
 
 
 class Pattern(NamedTuple):
-    """kind: a class of dtypes or values, or how weights are drawn. parts: one expression for each dimension, and None
-    for `...`, which stands for any number of them.
-    """
+    """The pattern of a tensor, read from its text."""
 
-    kind: str
+    kind: str  # a class of dtypes or values, or the way in which weights are drawn
+    # An expression for each dimension, and None for `...`, which stands for any number of dimensions.
     parts: tuple[ast.expr | None, ...]
 
     @property

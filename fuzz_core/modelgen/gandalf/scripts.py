@@ -17,25 +17,27 @@ _EXACTLY = "found == expected"
 
 
 class Expected(NamedTuple):
-    """at: the index of the element. value: what it has to be, bound: give or take. witnesses: who says so.
+    """The expected element or shape that an assertion compares with."""
 
-    shape: what the shape has to be, where that is wrong and no element.
-    """
-
-    at: tuple[int, ...]
-    value: float
-    bound: float
-    witnesses: str
-    shape: tuple[int, ...] | None = None
+    at: tuple[int, ...]  # the index of the element
+    value: float  # the expected value
+    bound: float  # the allowed absolute difference from the value
+    witnesses: str  # a comment that names the sources of the expected value
+    shape: tuple[int, ...] | None = None  # the expected shape, if the shape is wrong and no element
 
 
 def printing(program: Sequence[str], array: str) -> str:
-    """The script of what dies or fails: it ends by printing an array, without which a lazy library computes nothing."""
+    """Returns a script for a crash or an error. The last line prints an array, so that a lazy library computes it."""
     return "\n".join([*program, "", f"print({array})", ""])
 
 
 def asserting(program: Sequence[str], array: str, said: str, expected: Expected) -> str:
-    """The script. array: the expression of a numpy array of the program's. said: one of SAID."""
+    """The script.
+
+    Args:
+        array: the expression of a numpy array of the program's.
+        said: one of SAID.
+    """
     if expected.shape is not None:
         found, value, holds = f"{array}.shape", repr(expected.shape), _EXACTLY
     else:

@@ -16,14 +16,14 @@ REST = "..."
 
 
 class Tensor(NamedTuple):
-    """What is known of a tensor before it is made. dtype: `float`, `int` or `bool`."""
+    """The shape and dtype of a tensor, known before it is computed."""
 
     shape: tuple[int, ...]
-    dtype: str
+    dtype: str  # `float`, `int` or `bool`
 
 
 class Made(NamedTuple):
-    """What an operator makes: its result, the shapes of its weights, and what the names in its entry stand for."""
+    """The inferred result of an operator, the shapes of its weights, and the values of the names in its entry."""
 
     result: Tensor
     weights: dict[str, tuple[int, ...]]
@@ -62,16 +62,16 @@ def concluded(operator: Operator, bound: Mapping[str, Any], parameters: Mapping[
 
 
 def words_of(bound: Mapping[str, Any]) -> dict[str, Any]:
-    """What expressions may name: dimensions, and number and product of those that `...` stands for."""
+    """Returns the names that expressions may use: dimensions, and number and product of the dimensions of `...`."""
     rest = bound.get(REST, ())
     plain = {name: size for name, size in bound.items() if name not in (REST, SAME, ANY)}
     return plain | {"rank": len(rest), "size": prod(rest)}
 
 
 def bind(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> dict[str, Any]:
-    """What the names of a pattern stand for with this tensor, besides what they do already. Raises Refused.
+    """Adds the values that a pattern's names have with this tensor to those bound before. Raises Refused.
 
-    `same` stands for the dtype of the first tensor, `any` for that of all whose dtype is free.
+    The name `same` stands for the dtype of the first tensor, `any` for the dtype of all tensors whose dtype is free.
     """
     new = dict(bound)
     new.setdefault(SAME, tensor.dtype)

@@ -30,7 +30,11 @@ def above(graph: Graph, place: int) -> Graph:
 
 
 def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[Tensor, Values]]) -> Graph:
-    """These nodes alone, each on data of its own: what it took when it was executed, by the name of where that was."""
+    """Returns a graph of these nodes alone, each on input data of its own.
+
+    Args:
+        tensors: every tensor of the graph with its values when the graph was executed, by name.
+    """
     inputs: list[Input] = []
     nodes: list[Node] = []
     for place in places:
@@ -41,7 +45,7 @@ def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[Tenso
 
 
 def beside(graph: Graph, other: Graph) -> Graph:
-    """Both in one: the other's inputs and nodes follow, and are renumbered."""
+    """Returns one graph with the nodes of both: the second graph's inputs and nodes follow, renumbered."""
     names = {f"x{place}": f"x{place + len(graph.inputs)}" for place in range(len(other.inputs))}
     names |= {f"n{place}": f"n{place + len(graph.nodes)}" for place in range(len(other.nodes))}
     nodes = tuple(_taking(node, [names[name] for name in node.takes]) for node in other.nodes)

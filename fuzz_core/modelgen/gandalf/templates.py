@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-# What is known of a tensor before it is computed.
+# Attributes of a tensor that are known before it is computed.
 _TRAITS = ("shape", "dtype")
 
 

@@ -18,24 +18,24 @@ class Example(NamedTuple):
 
 
 class Relation(ABC):
-    """number: in table 4. statement: what is equivalent. precisions: those in which it is.
-
-    reference: the precision of the plain result that the other spelling must give, where it is another one.
+    """An equivalent way to write an operator in a library, with the conditions under which it must give the same
+    result.
     """
 
-    number: ClassVar[int]
-    statement: ClassVar[str]
-    precisions: ClassVar[tuple[str, ...]] = ("float32", "float64")
+    number: ClassVar[int]  # its number in table 4
+    statement: ClassVar[str]  # what is equivalent, in the paper's words
+    precisions: ClassVar[tuple[str, ...]] = ("float32", "float64")  # the precisions in which the equivalence holds
+    # The precision of the plain result to compare with; None for the same precision.
     reference: ClassVar[Literal["float32", "float64"] | None] = None
     examples: ClassVar[tuple[Example, ...]]
 
     @abstractmethod
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Whether it says anything of the operator's spelling in this library."""
+        """Returns whether the relation can rewrite the operator's spelling in this library."""
 
     @abstractmethod
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """The other spelling. To be asked for only where the relation applies."""
+        """Returns the rewritten spelling. Call this method only if the relation applies."""
 
     def constants(self, operator: Operator) -> tuple[str, ...]:
         """The weights that must be one constant for the two to be equivalent; most relations need none."""
@@ -46,21 +46,21 @@ class Told(Relation):
     """A relation that the table spells out, operator by operator."""
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where the table has another spelling under the relation's number."""
+        """Returns whether the table has another spelling under the relation's number."""
         return self.number in operator.also.get(library, {})
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """That spelling."""
+        """Returns the table's other spelling."""
         return operator.also[library][self.number]
 
 
 class Defaulted(Relation):
-    """An argument left out that is the library's default. arguments: by name and value, as libraries call it."""
+    """An argument left out that is the library's default."""
 
-    arguments: ClassVar[tuple[tuple[str, str], ...]]
+    arguments: ClassVar[tuple[tuple[str, str], ...]]  # by name and value, as libraries call it
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where the spelling has the argument, with that value."""
+        """Returns whether the spelling has one of the arguments, with the default value."""
         spelling = operator.spelled.get(library)
         if spelling is None:
             return False

@@ -14,7 +14,7 @@ class Together(Told):
 
 
 class Multiplier(Defaulted):
-    """One output channel for each input channel, said or by default."""
+    """A depth multiplier of 1, given explicitly or by default."""
 
     number = 10
     statement = "I1 ≡ I2 when separable and depthwise set as depth_multiplier = 1 or default"
