@@ -23,7 +23,7 @@ def activation(call: Call) -> int | None:
 
 
 def parameters(facts: Facts) -> tuple[Parameter, ...]:
-    """Those that can be chosen: of a function, all but the first, which takes the activation."""
+    """Returns the parameters that can be chosen: a function's first parameter takes the activation and is left out."""
     return facts.parameters[1:] if facts.kind == "function" else facts.parameters
 
 
@@ -33,7 +33,7 @@ def given(call: Call, facts: Facts) -> dict[str, int]:
     free = iter([parameter.name for parameter in facts.parameters if parameter.positional])
     for place, argument in enumerate(call.arguments):
         if argument.source.startswith("*"):
-            # What a starred argument is for is not known, nor are those that come after it.
+            # The parameters of a starred argument and of the arguments after it are unknown.
             free = iter(())
         elif (name := argument.name or next(free, "")) and argument.source != INPUT:
             found[name] = place
@@ -81,7 +81,7 @@ def meanings(call: Call, facts: Facts) -> dict[str, Any]:
 
 
 def broken(call: Call, facts: Facts) -> list[int]:
-    """The relations, by place, that a call does not keep to. One that cannot be decided is not among them."""
+    """Returns the places of the relations that a call breaks. An undecidable relation does not count as broken."""
     if not facts.relations:
         return []
     names = meanings(call, facts)

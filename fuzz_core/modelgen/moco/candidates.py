@@ -11,29 +11,29 @@ from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
 from fuzz_core.modelgen.moco.facts import Bounds, Parameter
 from fuzz_core.modelgen.moco.legality import chosen, documented, known, legal, numbers, whole, within
 
-# Where no upper bound keeps them small: larger layers cost time and memory, and show nothing else.
+# Largest size if no upper bound is known: larger layers cost time and memory, and find no other bugs.
 MOST = 64
 NEAR = 8
 DRAWS = 4
 
 
 class Range(NamedTuple):
-    """The legal numbers of a parameter. least, most: None where nothing is known. whole: integers alone."""
+    """The legal numbers of a parameter."""
 
-    least: float | None
-    most: float | None
-    whole: bool
+    least: float | None  # the lower bound, or None if none is known
+    most: float | None  # the upper bound, or None if none is known
+    whole: bool  # whether only integers are legal
 
 
 def legal_range(parameter: Parameter, current: object = None) -> Range:
-    """All bounds of a parameter taken together, whether they are open or not."""
+    """Returns the intersection of a parameter's finite bounds; open bounds count as closed."""
     lows = [bounds.least for bounds in parameter.bounds if bounds.least is not None and math.isfinite(bounds.least)]
     highs = [bounds.most for bounds in parameter.bounds if bounds.most is not None and math.isfinite(bounds.most)]
     return Range(max(lows, default=None), min(highs, default=None), whole(parameter, (current,)))
 
 
 def others(parameter: Parameter, current: object, rng: Rng) -> list[Any]:
-    """Legal values other than the current one; empty where nothing is known to vary it by."""
+    """Returns legal values that differ from the current one; empty if no other value is known."""
     pool = _pool(parameter, current, rng)
     found = {written(value): value for value in pool if legal(parameter, value)}
     found.pop(written(current), None)
@@ -59,7 +59,7 @@ def _numbers(parameter: Parameter, current: object, rng: Rng) -> Iterator[int | 
     least, most, integers = legal_range(parameter, current)
     anchors = [number for value in (current, *known(parameter)) for number in numbers(value) if math.isfinite(number)]
     if least is None or most is None:
-        # An open side says nothing of sizes: those near what worked are more often of use than any.
+        # An open side does not limit the size: values near a working one are legal more often than arbitrary values.
         for anchor in dict.fromkeys(anchors):
             yield from _near(anchor, integers, rng)
     if least is None and most is None:
@@ -83,7 +83,7 @@ def _windows(least: float | None, most: float | None) -> list[tuple[float, float
 
 
 def _near(anchor: float, integers: bool, rng: Rng) -> Iterator[int | float]:
-    """Of the same sign and about the same size: where nothing is documented, nothing else is known to be legal."""
+    """Yields numbers of the same sign and about the same size; without documentation only these are likely legal."""
     if integers:
         number = int(anchor)
         step = 1 if number >= 0 else -1
@@ -115,7 +115,7 @@ def _placed(parameter: Parameter, current: object, drawn: list[int | float], rng
 
 
 def some(parameter: Parameter) -> str | None:
-    """A legal value where one is needed and nothing else is known, a small one; None where nothing is known at all."""
+    """Returns a small legal value for a parameter without a known value; None if no value is legal."""
     near = (1, 1.0, 2, 0.5) if parameter.dtype in ("int", "float") else ()
     least, most, integers = legal_range(parameter)
     ends = [_typed(math.ceil(end), integers) for end in (least, most) if end is not None]
@@ -131,7 +131,7 @@ class Outside(NamedTuple):
 
 
 def outside(parameter: Parameter, current: object, rng: Rng) -> list[Outside]:
-    """Values just outside of each documented bound. What worked before contradicts a bound, and so there is none."""
+    """Returns values just outside of each documented bound, without bounds that a working value contradicts."""
     found = [
         Outside(value, bounds.origin.text)
         for bounds in parameter.bounds
@@ -180,7 +180,7 @@ def _no_choice(parameter: Parameter, current: object) -> Iterator[Outside]:
 
 
 def _too_long(parameter: Parameter, current: object) -> Iterator[Outside]:
-    """One item more than the longest; the items are legal."""
+    """Yields a sequence that is one item longer than the longest legal one; the items are legal."""
     tried = [value for value in (current, *known(parameter)) if isinstance(value, list | tuple)]
     if not parameter.shape or not documented(parameter.shape_origin) or not isinstance(current, list | tuple):
         return

@@ -17,7 +17,7 @@ MAX_NUMBER = 1 << MAX_EXPONENT
 
 
 class Opaque(NamedTuple):
-    """Something that has a name in a program and no value here: `torch.float32`, `nn.ReLU()`, `width`."""
+    """A named object in a program that has no value here: `torch.float32`, `nn.ReLU()`, `width`."""
 
     source: str
 

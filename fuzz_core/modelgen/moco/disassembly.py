@@ -22,10 +22,14 @@ from fuzz_core.modelgen.moco.styles.world import World
 
 
 def disassemble(name: str, source: str, library: str, aliases: Mapping[str, str] | None = None) -> Program:
-    """Takes a program apart. aliases: further names of apis of the library, each with the canonical one.
+    """Takes a program apart into its template and blocks.
 
-    Raises UserError where the text is not Python, or where no hidden layer is found in it: it says what stands in the
-    way, and at which line.
+    Args:
+        aliases: further names of apis of the library, each with the canonical one.
+
+    Raises:
+        UserError: the text is not Python, or no hidden layer is found in it. The message names the obstacles and their
+            lines.
     """
     try:
         text = Source(name, source)
@@ -131,7 +135,7 @@ class _Parts:
         return Template((*pieces, self._source.text[at:]), head, fresh)
 
     def _fresh(self) -> int:
-        """Where imports may go: behind the docstring and what must come first."""
+        """Returns the place for imports: behind the docstring and the imports from `__future__`."""
         for place, statement in enumerate(self._source.module.body):
             small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
             docstring = not place and small and isinstance(small[0], cst.Expr)
@@ -159,7 +163,7 @@ def _is_future(statement: cst.ImportFrom) -> bool:
 
 
 def _is_sized(call: cst.Call) -> bool:
-    """Whether a layer is told a size, as an output layer is: by a number that is no axis."""
+    """Returns whether a layer gets a size, as an output layer does: a number that is no axis."""
     return any(
         not isinstance(each.value, (cst.BaseString, cst.Float))
         and not (isinstance(each.value, cst.Name) and each.value.value in ("True", "False", "None"))

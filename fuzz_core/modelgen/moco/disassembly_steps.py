@@ -11,10 +11,10 @@ from fuzz_core.modelgen.moco.program import Call, Program, Slot
 
 
 class Told(NamedTuple):
-    """What a program that runs tells of its blocks. same: those that give the shape and dtype that they take. arrived:
-    shape and dtype of what arrives at each block, inserted or not, as far as they are known; None is any size."""
+    """Observations from a run of a program."""
 
-    same: Collection[int] = ()
+    same: Collection[int] = ()  # blocks whose result has the shape and dtype of their input
+    # Known shape and dtype of the input of each block, inserted or not; a size of None means any size.
     arrived: Mapping[int, tuple[tuple[int | None, ...], str]] = {}
 
     def as_json(self) -> dict[str, Any]:
@@ -23,7 +23,7 @@ class Told(NamedTuple):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Told:
-        """What `as_json` gave."""
+        """Reads the dictionary that `as_json` returned."""
         return cls(data["same"], {each: (tuple(shape), dtype) for each, shape, dtype in data["arrived"]})
 
     def alike(self, other: Told, number: int) -> bool:
@@ -41,11 +41,16 @@ Runs = Callable[[Mapping[int, Call]], Told | None]
 def steps(program: Program, runs: Runs) -> Program:
     """Verifies a program: its original blocks are inserted in order, and each assembled program must run.
 
-    runs: what the program tells with these calls inserted, adapted as the caller sees fit; None where it does not run.
-    Blocks without which the program does not run at all join the head; a block that does not run with those before it
-    alone is joined with as few of the next ones as it takes. A program is not executed that differs from one that runs
-    in blocks alone which change no shape: all of its other parts get what they get there. Raises UserError where not
-    even the whole program runs, or where nothing can be left out of it.
+    Blocks without which the program does not run at all join the head. A block that does not run with only the blocks
+    before it is joined with as few of the next blocks as it needs. A program is not executed if it differs from a
+    running one only in blocks that keep the shape, because all its other parts get the same inputs.
+
+    Args:
+        runs: executes the program with the given calls inserted, which the caller may adapt. Returns its observations,
+            or None if it does not run.
+
+    Raises:
+        UserError: the whole program does not run, or no block can be left out of it.
     """
     trial = _Trial(program, runs)
     every = {block.number for block in program.blocks}
@@ -53,7 +58,7 @@ def steps(program: Program, runs: Runs) -> Program:
     if whole is None:
         raise UserError(f"{program.name} does not run as it is", "run it by itself to see why, and correct it")
     head = set(program.template.head)
-    # What an output layer cannot do without is most often just before it.
+    # The blocks that an output layer needs are most often just before it.
     head |= trial.fewest(head, sorted(every - head, reverse=True))
     if head == every:
         raise UserError(f"{program.name} does not run without any one of its hidden layers", "give another program")
@@ -75,7 +80,7 @@ class _Trial:
         self._known: dict[frozenset[int], Told | None] = {}
 
     def told(self, numbers: Iterable[int]) -> Told | None:
-        """What the program tells with these blocks."""
+        """Returns the observations from the program with these blocks; None if it does not run."""
         key = frozenset(numbers)
         if key not in self._known:
             self._known[key] = self._runs({number: self._calls[number] for number in sorted(key)})
@@ -86,9 +91,9 @@ class _Trial:
         return self.told(numbers) is not None
 
     def fewest(self, always: set[int], others: Sequence[int]) -> set[int]:
-        """As few of the others as let the program run, which it does with all of them.
+        """Returns as few of these blocks as let the program run, which runs with all of them.
 
-        The last one of the shortest beginning that does is needed, and what else is, is before it.
+        The last block of the shortest prefix that runs is needed; further needed blocks come before it.
         """
         needed, left = set[int](), list(others)
         while left and not self.runs(always | needed):
@@ -98,7 +103,7 @@ class _Trial:
         return needed
 
     def _enough(self, always: set[int], others: Sequence[int]) -> int:
-        """How many of the others let the program run: twice as many each time, and then between the last two."""
+        """Returns how many of these blocks, from the front, let the program run: doubling, then bisection."""
         least, most = 0, 1
         while most < len(others) and not self.runs({*always, *others[:most]}):
             least, most = most, 2 * most
@@ -134,7 +139,9 @@ class _Trial:
         return quiet if len(quiet) > 1 else []
 
     def _once_of(self, inserted: set[int], quiet: Sequence[int]) -> list[int]:
-        """The first of these that change nothing else either: each is used in one place, and has no branches joined."""
+        """Returns the first of these blocks that keep the program's structure: used in one place, and no join depends
+        on them.
+        """
         found: list[int] = []
         for number in quiet:
             there = {*inserted, *found}
@@ -144,9 +151,11 @@ class _Trial:
         return found
 
     def _is_quiet(self, inserted: set[int], quiet: Sequence[int], last: Sequence[int]) -> bool:
-        """Whether blocks change nothing that arrives anywhere, by themselves or together.
+        """Returns whether blocks change no input of any part of the program, by themselves or together.
 
-        last: the block that is inserted behind them, which may; what arrives behind it says nothing of them then.
+        Args:
+            last: the block that is inserted behind them. It may change its output, so inputs behind it are not
+                compared.
         """
         before, after = self.told(inserted), self.told({*inserted, *quiet, *last})
         if before is None or after is None or any(number not in after.same for number in quiet):

@@ -58,7 +58,7 @@ def _class(state: str) -> str:
 
 
 def _label(node: Node) -> str:
-    """What was inserted, what was changed, and what became of the node, a line each."""
+    """Returns the node's operator, its change and its state, a line each."""
     changed = f"{node.parameter}: {node.old} -> {node.new}" if node.parameter else f"{node.old} -> {node.new}"
     pruned = " (pruned)" if node.kept is False and node.positive and node.state == OK else ""
     lines = [

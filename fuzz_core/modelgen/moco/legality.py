@@ -1,4 +1,4 @@
-"""Which values of a parameter are legal, as far as anything is known of it."""
+"""Tests for legal values of a parameter, according to the known facts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, same
 from fuzz_core.modelgen.moco.facts import Bounds, Knowledge, Origin, Parameter
 
-# What is said where users read it, or declared. What an error says the library checks already; a guess is no bound.
+# Sources that users can read, or that declare. An error message is left out because the library makes that check
+# already, and a guess is no bound.
 DOCUMENTED = frozenset({"op definition", "schema", "annotation", "docstring"})
 SURE = 0.5
 
@@ -74,9 +75,9 @@ def chosen(parameter: Parameter, value: object) -> bool:
 
 
 def legal(parameter: Parameter, value: object) -> bool:
-    """Whether nothing that is known of a parameter speaks against a value: bounds, choices, lengths and type.
+    """Returns whether no known fact rules a value out: bounds, choices, lengths and type.
 
-    What worked before is of the right type, whatever it is, and the default is legal.
+    The default is legal, and a value that has worked has the right type.
     """
     if parameter.default is not None and same(value, meaning(parameter.default)):
         return True

@@ -17,9 +17,12 @@ from fuzz_core.programs.shipped import fitted_class
 class Names:
     """The modules of a library that a program has names for: `{"nn": "torch.nn"}`, by public path.
 
-    line: the import statement by which `root`, with which all public paths begin, is reached where it is not there.
-    constants: variables of the program that are one constant throughout, as source. fitting: the text that defines
-    `fitted`, the class that stands around layers which do not fit; both are empty where there is none.
+    Args:
+        root: the first name of all public paths.
+        line: the import statement that makes `root` available if the program lacks it.
+        constants: variables of the program that are one constant throughout, as source.
+        fitted: the name of the class that stands around layers which do not fit, or "".
+        fitting: the text that defines this class, or "".
     """
 
     def __init__(
@@ -51,7 +54,7 @@ class Names:
         return cls(aliases, root, line, _constants(tree), *_fitting(program.library, text))
 
     def beside(self, program: Program) -> frozenset[str]:
-        """What the program calls, or derives classes from, whatever blocks are in it, by public path."""
+        """Returns public paths that the program calls or derives classes from independently of its inserted blocks."""
         heads = {block.number: block.call for block in program.blocks if block.number in program.template.head}
         said = _said(ast.parse(assemble(program.template, heads)))
         return frozenset(path for each in said if (path := self.public(each)) is not None)
@@ -91,7 +94,7 @@ class Names:
 
 
 def _fitting(library: str, text: str) -> tuple[str, str]:
-    """The name of the class that makes layers fit, which the program has for nothing else, and its definition."""
+    """Returns the name and the definition of the class that makes layers fit; the program does not use the name."""
     own = fitted_class(library)
     name = CLASS
     while name in text:
@@ -120,7 +123,7 @@ def _public(imported: Iterable[tuple[str, str]], module: str, root: str) -> Iter
 
 
 def _said(tree: ast.Module) -> Iterator[str]:
-    """What a program calls and derives its classes from, as far as it has a dotted path."""
+    """Yields dotted paths that a program calls and derives its classes from."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as each):
@@ -168,7 +171,7 @@ class _Inserted(ast.NodeTransformer):
 
 
 def _shown(call: Call) -> Mapping[str, str]:
-    """What a call shows of its path: `layers.Dense` for `tf.keras.layers.Dense` says what `layers` is."""
+    """Returns the module behind the first name of a call: `layers.Dense` for `tf.keras.layers.Dense` shows `layers`."""
     head, dot, rest = call.spelled.partition(".")
     return {head: call.api[: -len(rest) - 1]} if dot and call.api.endswith(f".{rest}") else {}
 

@@ -1,4 +1,4 @@
-"""The derivation tree: grown level by level, and lazily: nodes to run are handed out, and results told (III-D)."""
+"""The derivation tree, grown level by level: it hands out nodes to run and takes their results (section III-D)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from fuzz_core.modelgen.moco.pruning import survivors
 
 
 class Tree:
-    """The tree of one seed program. The same seed and the same results give the same tree, however often it stops.
+    """The tree of one seed program. The same seed and results give the same tree, however often it is interrupted.
 
-    nodes: those that are on record, to go on from where it stopped; none for a new tree. What they do not have a state
-    for is handed out again.
+    Args:
+        nodes: the recorded nodes of an interrupted tree, empty for a new one. Nodes without a state are handed out
+            again.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class Tree:
         if not self.nodes:
             self._add(Node(0, None, 0, None, "", "", ROOT, equivalence=ROOT))
         self._levels: defaultdict[int, list[int]] = defaultdict(list)
-        # Of the nodes above this level alone.
+        # The children of the nodes above this level.
         self._children: defaultdict[int, list[int]] = defaultdict(list)
         # Apis that programs of this tree have executed; those of the seed were when it was verified.
         self._ran = {block.call.api for block in program.blocks}
@@ -74,7 +75,7 @@ class Tree:
         return not self._waiting and not self._out and not self._parents
 
     def take(self) -> Node | None:
-        """The next node to run; None where there is none until more results are told, or none at all (`finished`)."""
+        """Returns the next node to run; None if none is left before more results arrive, or if the tree is `finished`."""
         self._go_on()
         if not self._waiting:
             return None
@@ -83,9 +84,9 @@ class Tree:
         return self.nodes[number]
 
     def tell(self, number: int, result: Result) -> None:
-        """What became of a node that was handed out. Of one that works, BC may make further nodes of this level.
+        """Records the result of a node that was handed out. A node that works may get further BC nodes on this level.
 
-        Raises UserError for a node that is not out, and for a state that there is not.
+        Raises UserError if the node is not out, or the state does not exist.
         """
         if number not in self._out or result.state not in STATES:
             raise UserError(f"node {number} is not being run, or {result.state!r} is no state")
@@ -164,7 +165,7 @@ class Tree:
         made = negatives(self.ground, base) if times else ()
         new = [each for each in made if (each.block.number, each.mutant.call.written) not in there]
         new.sort(key=lambda each: self._checked[each.equivalence, each.mutant.new])
-        # A library checks its arguments whatever comes before the layer.
+        # A library checks a layer's arguments the same way, no matter which layers come before it.
         most = self.ground.options.same_check
         for child in new[:times]:
             if not most or self._checked[child.equivalence, child.mutant.new] < most:

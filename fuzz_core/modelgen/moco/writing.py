@@ -25,13 +25,15 @@ class _NoValue(Exception):  # noqa: N818 - never leaves this file
 def as_test(
     call: Call, facts: Facts, shape: tuple[int, ...], dtype: str, seed: int, public: Public = str
 ) -> TestCase | None:
-    """The block alone as a test case with uniform input: a class is made and called, a function is called.
+    """Writes the block alone as a test case with uniform input: a class is made and called, a function is called.
 
-    What is made to fit is called with what it takes, whatever arrives.
+    A block that is made to fit gets its own inputs, independent of what arrives. Returns None if an argument is no
+    constant expression (`Names.resolved` makes some of them constants), or if the dtype is unknown here.
 
-    dtype: a name of `ir.dtypes`. public: the public path for a dotted path of the program, None where it is none of the
-    library's (`Names.public`). None where an argument is no constant expression (`Names.resolved` makes some of them
-    constants), or the dtype has no elements here.
+    Args:
+        dtype: a name of `ir.dtypes`.
+        public: returns the public path for a dotted path of the program, or None if it is not the library's
+            (`Names.public`).
     """
     if dtype not in DTYPES:
         return None

@@ -1,6 +1,6 @@
-"""Facts in others' words: types, ranges and constraints as a model of language or the paper's own files put them.
+"""Readers for types, ranges and constraints in the words of a language model or of the paper's own files.
 
-Nothing is believed that cannot be read: ranges and constraints are expressions (see `expressions`), never executed.
+Unreadable answers are ignored: ranges and constraints are expressions (see `expressions`), never executed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FLIPPED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, 
 
 
 def dtype_of(text: str) -> str:
-    """`int` of "tf.int32", "Integer" and "int, optional"; empty where nothing is recognised."""
+    """Returns `int` for "tf.int32", "Integer" and "int, optional"; an empty text for an unknown type."""
     return _first(text, _DTYPES)
 
 
@@ -75,7 +75,7 @@ def _listed(part: ast.Compare, name: str) -> tuple[str, ...]:
 
 
 def _sides(part: ast.expr, name: str) -> Iterator[tuple[str, float | bool]]:
-    """Of a chain of comparisons of the parameter with numbers; nothing of any other."""
+    """Yields the bounds in a chain of comparisons of the parameter with numbers; none for any other expression."""
     if not isinstance(part, ast.Compare):
         return
     operands = [part.left, *part.comparators]

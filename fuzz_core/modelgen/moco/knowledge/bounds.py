@@ -20,7 +20,7 @@ _SIDES = {
 
 
 def origin_of(constraint: Constraint) -> Origin:
-    """Where a constraint was read."""
+    """Returns the origin of a constraint."""
     return Origin(source=constraint.source, text=constraint.text, confidence=CONFIDENCE[constraint.source])  # type: ignore[arg-type]
 
 

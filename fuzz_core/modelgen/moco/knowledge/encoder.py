@@ -36,7 +36,7 @@ class SentenceEncoder:
         self.layers = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """One row for each text; equal texts have equal rows."""
+        """Returns a row for each text; equal texts have equal rows."""
         once = list(dict.fromkeys(texts))
         parts = (once[place : place + BATCH] for place in range(0, len(once), BATCH))
         rows = dict(zip(once, chain.from_iterable(map(self._rows, parts)), strict=True))
@@ -83,7 +83,7 @@ class SentenceEncoder:
 
 
 def _attended(query: Floats, key: Floats, value: Floats) -> Floats:
-    """Of one text, in HEADS parts of the width."""
+    """Computes the attention within a text, in HEADS parts of the width."""
     q, k, v = (part.reshape(len(part), HEADS, -1).transpose(1, 0, 2) for part in (query, key, value))
     scores = q @ k.transpose(0, 2, 1) / np.float32(np.sqrt(q.shape[-1]))
     scores = np.exp(scores - scores.max(axis=-1, keepdims=True))

@@ -20,37 +20,34 @@ from fuzz_core.modelgen.moco.knowledge.signature import Declared, declared
 from fuzz_core.modelgen.moco.knowledge.structures import Structure, structure_of
 
 MAX_SEEN, MAX_EXPRESSION = 12, 120
-# An activation has a batch and something in it.
+# An activation has a batch axis and at least one more axis.
 MIN_RANK = 2
-# It worked when it was recorded, on a build that may be another one.
+# The call worked when it was recorded, on a build that may be another one.
 TRACE_CONFIDENCE = 0.8
-# Lengths that nobody has seen may be legal too.
+# Lengths that were never seen may be legal too.
 SEEN_CONFIDENCE = 0.5
 Spell = Callable[[Value], str]
 
 
 class Extractor(Protocol):
-    """Facts of an api from its documentation: of rules, of a model of language, of somebody else's file."""
+    """A source of facts about an api from its documentation: rules, a language model, or imported files."""
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """What is known of the api; None where nothing is."""
+        """Returns the facts about the api; None if there are none."""
 
 
 class Evidence(NamedTuple):
-    """What there is about one api. doc in `api.doc`; calls: recorded ones that work; spell: a value as source.
+    """The evidence about one api."""
 
-    refusals: messages of exceptions that calls of it ended with.
-    """
-
-    api: Api
+    api: Api  # the api, with its documentation in `api.doc`
     constraints: Sequence[Constraint] = ()
-    calls: Sequence[Invocation] = ()
-    spell: Spell = repr
-    refusals: Sequence[str] = ()
+    calls: Sequence[Invocation] = ()  # recorded calls that work
+    spell: Spell = repr  # writes a value as source
+    refusals: Sequence[str] = ()  # messages of exceptions that calls ended with
 
 
 def facts_of(evidence: Evidence) -> Facts:
-    """All that the evidence says, without any experiment."""
+    """Returns all facts that follow from the evidence without an experiment."""
     api = evidence.api
     entries = told(api.doc)
     signature = declared(api.definition, api.params) or as_declared(entries)
@@ -108,7 +105,9 @@ def best(seen: Iterable[Seen], spell: Spell) -> Seen | None:
 
 
 def simplest(seen: Iterable[Seen]) -> list[Seen]:
-    """The plainest first, what was applied to something before what was only made; each choice of arguments once."""
+    """Sorts calls, the plainest first; constructions that were never applied come last. Repeated arguments are left
+    out.
+    """
     listed = list(seen)
     ordered = sorted((each for each in listed if each.inputs), key=_plainness)
     ordered += sorted((each for each in listed if not each.inputs), key=lambda each: len(each.arguments))

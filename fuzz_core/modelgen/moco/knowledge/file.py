@@ -18,13 +18,13 @@ from fuzz_core.ir.files import write_whole
 from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
 
 WIDTH = 4096
-# What may stand without quotes if YAML itself has nothing against it; the library leaves too much of the rest as it is.
+# Text that may stand without quotes if YAML allows it; the YAML library by itself quotes too little of other text.
 _PLAIN = re.compile(r"[\w'\"(\[{<*+./-][ -~]*")
 _REMEDY = "make it again: `nightfuzz moco knowledge`"
 
 
 def path_of(folder: Path, build: str) -> Path:
-    """Where the knowledge of a build is kept."""
+    """Returns the path of a build's knowledge file."""
     return folder / f"{build}.yaml"
 
 

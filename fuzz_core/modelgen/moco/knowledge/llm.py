@@ -66,10 +66,15 @@ T = TypeVar("T", bound=_Answer)
 
 
 class ChatExtractor:
-    """An `Extractor`. endpoint: the address that ends in `/v1`; key: its bearer token, empty where it needs none.
+    """An `Extractor` that asks a language model. An unreadable answer gives no facts.
 
-    An answer that is not what was asked for brings nothing: `unread` counts these, `asked` the apis. `wait` sleeps so
-    many seconds between tries. Raises UserError for a key that cannot be sent, or not safely.
+    The attribute `asked` counts the apis, and `unread` counts the unreadable answers. Raises UserError for a key that
+    cannot be sent, or not safely.
+
+    Args:
+        endpoint: the address that ends in `/v1`.
+        key: the bearer token of the endpoint, empty if it needs none.
+        wait: sleeps so many seconds between tries.
     """
 
     def __init__(
@@ -83,15 +88,15 @@ class ChatExtractor:
         # The same answer to the same question, where the model lets itself be asked for that.
         self.steady = True
         self.session = requests.Session()
-        # Else a password file of the user's would be sent instead.
+        # If no auth were set, `requests` would send a password from the user's netrc file.
         self.session.auth = _Bearer(_sound(key, endpoint))
 
     def check(self) -> None:
-        """Asks for a word, to know that somebody answers. Raises UserError where nobody does."""
+        """Asks for one word, to check that the endpoint answers. Raises UserError if it does not."""
         self._round([], "Please answer only 'Yes.'")
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """What the model says of the api. Raises UserError where the endpoint does not answer as one."""
+        """Returns the model's facts about the api; None if it finds no parameters. Raises UserError for a bad endpoint."""
         if not doc.strip():
             return None
         self.asked += 1
@@ -107,7 +112,7 @@ class ChatExtractor:
         return Facts(api=api.name, kind=kind, parameters=parameters, relations=relations)
 
     def _read(self, said: str, form: type[T]) -> list[T]:
-        """The records in an answer, fenced or not; none where it is anything else."""
+        """Returns the records in an answer, fenced or not; none if the answer is unreadable."""
         fenced = _FENCE.search(said)
         try:
             return TypeAdapter(list[form]).validate_json(fenced[1] if fenced else said)  # type: ignore[valid-type]
@@ -141,7 +146,7 @@ class ChatExtractor:
     def _posted(self, messages: Sequence[dict[str, str]]) -> requests.Response:
         request: dict[str, Any] = {"model": self.model, "messages": list(messages)}
         request |= {"temperature": 0} if self.steady else {}
-        # A redirection could take the question, and the key, to somebody else.
+        # A redirection could send the question and the key to a third party.
         return self.session.post(self.address, json=request, timeout=TIMEOUT_S, stream=True, allow_redirects=False)
 
     def _content(self, answer: requests.Response) -> str:
@@ -159,7 +164,7 @@ class ChatExtractor:
 
 
 def _sound(key: str, endpoint: str) -> str:
-    """The key. What cannot stand in a header would be repeated by the error that it makes."""
+    """Returns the key if it is safe to send. A key that cannot stand in a header would appear in the error message."""
     if re.fullmatch(r"[!-~]*", key) is None:
         raise UserError("the key for the model of language is none", "it has to be one word of ASCII letters and signs")
     parts = urlsplit(endpoint)

@@ -14,7 +14,7 @@ from fuzz_core.modelgen.moco.legality import numbers, within
 
 
 def enriched(facts: Facts, evidence: Evidence, extractors: Iterable[Extractor]) -> Facts:
-    """With what further extractors make of the same documentation."""
+    """Returns the facts, merged with the facts that further extractors find in the same documentation."""
     seen = seen_calls(evidence.api, evidence.calls)
     for extractor in extractors:
         more = extractor.facts(evidence.api, evidence.api.doc)
@@ -55,7 +55,7 @@ def _merged(own: Parameter, more: Parameter | None, seen: Sequence[Seen]) -> Par
 
 
 def _values(parameter: Parameter, seen: Iterable[Seen]) -> list[Any]:
-    """All that the parameter was in calls that work, its default too."""
+    """Returns the values that the parameter had in working calls, and its default."""
     default: Mapping[str, str] = {parameter.name: parameter.default} if parameter.default is not None else {}
     given = [literals(each.arguments) for each in seen]
     return [each[parameter.name] for each in (constants(default), *given) if parameter.name in each]

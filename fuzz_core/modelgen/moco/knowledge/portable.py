@@ -16,9 +16,12 @@ MOST_ITEMS = 64
 
 
 def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
-    """What of these facts stands for values and names of the library's own; None where the api is none of its apis.
+    """Returns the facts that consist of values and of names of the library; None if the api is not the library's.
 
-    roots: the names that programs import the library by. An example that says anything else is left out as a whole.
+    An example with any other expression is left out as a whole.
+
+    Args:
+        roots: the names that programs import the library by.
     """
     if _own(facts.api, roots) is None:
         return None
@@ -66,7 +69,7 @@ def _parameter(parameter: Parameter, roots: Collection[str]) -> Parameter:
 
 
 def _finite(bounds: Bounds) -> Bounds:
-    """JSON has no infinity, which bounds nothing."""
+    """Replaces infinite bounds by None: JSON has no infinity, which is no bound anyway."""
     least, most = (end if end is not None and isfinite(end) else None for end in (bounds.least, bounds.most))
     return bounds.model_copy(update={"least": least, "most": most})
 

@@ -1,4 +1,4 @@
-"""What a docstring says of an api and of its parameters, beyond bounds: what it is, types, defaults."""
+"""Facts in a docstring besides bounds: an api's definition, and types and defaults of its parameters."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _STRUCTURES = {"int": "integer", "tuple": "tuple", "list": "list"}
 
 
 class Told(NamedTuple):
-    """What a docstring says of a parameter: dtype and structure in the words of `facts.Parameter`, "" where neither."""
+    """A docstring's entry about a parameter."""
 
     name: str
-    dtype: str = ""
-    structure: str = ""
+    dtype: str = ""  # in the words of `facts.Parameter`, "" if unknown
+    structure: str = ""  # in the words of `facts.Parameter`, "" if unknown
     default: str | None = None
 
 
@@ -59,7 +59,7 @@ def as_declared(entries: list[Told]) -> list[Declared]:
 
 
 def _entries(doc: str) -> Iterator[tuple[str, str, str]]:
-    """(name, type, text) of each entry of the first section of arguments; its indentation tells entries apart."""
+    """Yields (name, type, text) of each entry of the first section of arguments; indentation separates entries."""
     lines = inspect.cleandoc(doc).splitlines()
     start = next((place for place, line in enumerate(lines) if _HEADING.match(line.strip())), None)
     inside = None

@@ -55,7 +55,9 @@ def stated(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def _found(words: str, names: Collection[str]) -> Iterator[str]:
-    """Of a sentence that speaks of some cases alone, what is said of two options that exclude each other is kept."""
+    """Yields relations in a sentence. A sentence about special cases can only state that two options exclude each
+    other.
+    """
     if not _HEDGED.search(words):
         yield from _divided(words, names)
         yield from _ordered(words, names)
@@ -89,7 +91,7 @@ def _exclusive(words: str, names: Collection[str]) -> Iterator[str]:
 
 
 def relations_of(texts: Iterable[tuple[Source, str]], parameters: Sequence[Parameter]) -> list[Relation]:
-    """What texts state of these parameters, each expression once, from the first text that states it."""
+    """Returns the relations that texts state about these parameters, each expression once, from the first such text."""
     names = [parameter.name for parameter in parameters]
     found: dict[str, Relation] = {}
     for source, text in texts:
@@ -101,14 +103,14 @@ def relations_of(texts: Iterable[tuple[Source, str]], parameters: Sequence[Param
 
 
 def kept(relations: Iterable[Relation], seen: Iterable[Seen], parameters: Sequence[Parameter]) -> tuple[Relation, ...]:
-    """Those that no call that works contradicts; what a call leaves out has its default."""
+    """Returns the relations that no working call contradicts; an omitted argument has its default."""
     defaults = constants({each.name: each.default for each in parameters if each.default is not None})
     calls = [_call(defaults, each.arguments) for each in seen]
     return tuple(each for each in relations if _holds_of_all(read(each.expression), calls))
 
 
 def _call(defaults: Mapping[str, Any], arguments: Mapping[str, Value]) -> dict[str, Any]:
-    """What is given as an object is neither its default nor anything that can be compared."""
+    """Returns a call's values with defaults. An argument that is an object gets neither its default nor a value."""
     left = {name: value for name, value in defaults.items() if name not in arguments}
     return {**left, **literals(arguments)}
 

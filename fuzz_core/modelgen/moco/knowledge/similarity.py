@@ -17,9 +17,9 @@ Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 def with_similar(facts: Sequence[Facts], encoder: Encoder | None, kept: int = KEPT) -> list[Facts]:
-    """Each api with the `kept` most similar others of its kind above 0, of those that something is known to work of.
+    """Adds to each api the `kept` most similar apis of its kind with a score above 0 and a working call.
 
-    Without an encoder, the cosine is replaced by the share of words that two definitions have in common.
+    If there is no encoder, the share of words that two definitions have in common replaces the cosine.
     """
     words = [words_of(each) for each in facts]
     alike = _alike([each.definition for each in facts], encoder)

@@ -10,7 +10,7 @@ import libcst as cst
 from fuzz_core.modelgen.moco.styles.layers import is_input
 from fuzz_core.modelgen.moco.styles.world import Class, World
 
-# Methods and functions that say something of an activation and give none.
+# Methods and functions that describe an activation and do not return one.
 _QUESTIONS = frozenset(
     (
         "size",
@@ -29,7 +29,7 @@ _QUESTIONS = frozenset(
 )
 # Builtin functions whose result is made of what they get.
 _HANDING_ON = frozenset(("sum", "list", "tuple", "zip", "reversed", "enumerate", "iter", "next", "abs", "sorted"))
-# What a function calls that trains instead of computing.
+# Calls by which a function shows that it trains and does not only compute.
 _TRAINING = frozenset(("backward", "step", "zero_grad", "apply_gradients", "gradient", "fit", "minimize", "compile"))
 
 
@@ -37,47 +37,45 @@ Path = frozenset[cst.CSTNode]
 
 
 class Value(NamedTuple):
-    """What an activation is made of. root: what it is without any layer, as a number; path: the calls of layers, and of
-    what is made of layers, that it may have passed through; sure: those that it always has.
-    """
+    """The origin of an activation."""
 
-    root: int
-    path: Path = frozenset()
-    sure: Path = frozenset()
+    root: int  # a number for the value without any layer
+    path: Path = frozenset()  # calls of layers, and of objects made of layers, that it may have passed through
+    sure: Path = frozenset()  # the calls that it always passes through
 
 
 class Several(NamedTuple):
-    """A list of activations. fixed: so many of the first parts are always there; of the others there may be any number,
-    as of what a loop adds."""
+    """A list of activations."""
 
     parts: tuple[Value, ...]
+    # So many of the first parts are always there. Any number of the remaining ones may be there, for example if a loop
+    # adds them.
     fixed: int
 
 
 @dataclass
 class Frame:
-    """A function while it is walked.
-
-    owner: the class whose method it is. model: it belongs to a model, whatever it does. computes: it gives what it
-    computes and trains nothing. group: the model that its layers belong to, -1 where there is none yet. active:
-    variables that hold activations; alien: those that hold what a whole model gave; layered: those that hold a layer
-    of a sequence, with the sequence. values: what variables are made of; returned: what it gives is made of.
-    """
+    """The state of a function while it is walked."""
 
     method: cst.FunctionDef | None = None
-    owner: Class | None = None
-    model: bool = False
-    group: int = -1
-    computes: bool = False
-    active: set[str] = field(default_factory=set)
-    alien: set[str] = field(default_factory=set)
+    owner: Class | None = None  # the class whose method it is
+    model: bool = False  # whether it always belongs to a model
+    group: int = -1  # the model that its layers belong to, -1 if there is none yet
+    computes: bool = False  # whether it returns its result and trains no model
+    active: set[str] = field(default_factory=set)  # variables that hold activations
+    alien: set[str] = field(default_factory=set)  # variables that hold the result of a whole model
+    # Variables that hold a layer of a sequence, with the sequence.
     layered: dict[str, cst.BaseExpression] = field(default_factory=dict)
-    values: dict[str, Value | Several] = field(default_factory=dict)
-    returned: list[Value] = field(default_factory=list)
+    values: dict[str, Value | Several] = field(default_factory=dict)  # the origins of variables
+    returned: list[Value] = field(default_factory=list)  # the origins of its results
 
 
 class Activations:
-    """Tells activations from everything else. results: calls of layers and models, which give activations."""
+    """A test that separates activations from other values.
+
+    Attributes:
+        results: calls of layers and models, which return activations.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -136,7 +134,7 @@ class Activations:
                 variables -= names
 
     def computes(self, function: cst.FunctionDef) -> bool:
-        """Whether a function gives what it computes and trains nothing."""
+        """Returns whether a function returns its result and trains no model."""
         gives = False
         for node in self._world.source.nodes(function.body):
             if isinstance(node, cst.Return) and node.value is not None:
@@ -147,7 +145,7 @@ class Activations:
 
 
 def is_question(name: str) -> bool:
-    """Whether something of this name tells of an activation instead of giving one."""
+    """Returns whether a function of this name describes an activation and does not return one."""
     return name in _QUESTIONS or name.startswith("is_") or name.endswith("_like")
 
 

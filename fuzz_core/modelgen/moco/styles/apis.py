@@ -34,7 +34,7 @@ class Apis:
 
     @property
     def imported(self) -> bool:
-        """Whether the program imports anything of the library."""
+        """Whether the program imports the library or a part of it."""
         names = (alias.name for node in self._source.nodes() if isinstance(node, cst.Import) for alias in node.names)
         modules = (node.module for node in self._source.nodes() if isinstance(node, cst.ImportFrom))
         return any(self._canonical(dotted(each)) for each in (*names, *modules) if each is not None)
@@ -45,7 +45,7 @@ class Apis:
         return self._aliases.get(found, found)
 
     def value(self, target: cst.CSTNode) -> cst.BaseExpression | None:
-        """What a statement assigns to this target, where it says so for this target alone."""
+        """Returns the value that a statement assigns to this target alone; None for any other target."""
         return self._values.get(target)
 
     def _canonical(self, name: str) -> str:
@@ -91,7 +91,7 @@ def dotted(node: cst.CSTNode) -> str:
 
 
 def leftmost(node: cst.CSTNode) -> cst.CSTNode:
-    """What a chain of attributes begins with."""
+    """Returns the first expression of a chain of attributes."""
     while isinstance(node, cst.Attribute):
         node = node.value
     return node

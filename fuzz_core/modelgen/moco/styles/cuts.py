@@ -1,4 +1,4 @@
-"""Where a program is cut: the slots of its layers, with what stands there instead."""
+"""The cuts in a program: the slots of its layers, with the text that replaces an absent layer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from fuzz_core.modelgen.moco.styles.source import Source, Span, item
 
 
 class Cut(NamedTuple):
-    """A slot and the text that it replaces. size: of several at one place that replace none, how much is behind each of
-    them that opens (less than 0) or before each that closes (more): they are in order of this."""
+    """A slot and the text that it replaces."""
 
     span: Span
     slot: Slot
+    # The order of cuts at one place that replace no text. An opening cut has the negative length of the text that it
+    # encloses, a closing cut the positive length.
     size: int = 0
 
 
@@ -27,7 +28,7 @@ _OUTER = 1 << 62
 
 
 class Tail(NamedTuple):
-    """What a use of a layer gives besides its result, in text, while the layer is absent, and where the use ends."""
+    """Text around an activation that replaces the further results of an absent layer, and the end of the use."""
 
     before: str
     after: str
@@ -47,7 +48,11 @@ def _argument(source: Source, argument: cst.Arg, activation: bool) -> Argument:
 
 
 class Cutter:
-    """Makes the cuts of one layer after the other. known: the calls that make, apply and use layers."""
+    """The maker of cuts for one layer after another.
+
+    Args:
+        known: the calls that make, apply and use layers.
+    """
 
     def __init__(self, source: Source, reads: Reads, known: Collection[cst.CSTNode]) -> None:
         self._source = source
@@ -103,7 +108,7 @@ class Cutter:
         return self._made(number, call, layer.call, Span(start, end), "", not layer.counted)
 
     def _used(self, number: int, use: Use) -> list[Cut]:
-        """What is around the activation where a held layer is used."""
+        """Returns the cuts around the activation at a use of a held layer."""
         inner, outer = self._source.value(use.activation), self._source.span(use.call)
         tail = self.tail(use.call)
         assert tail is not None
@@ -152,7 +157,7 @@ class Cutter:
         return [Cut(outer, first), Cut(end, self._called(last, call, Span(end.start, call_end)))]
 
     def tail(self, call: cst.Call) -> Tail | None:
-        """What becomes of the other values that a use gives; None where several of them are read."""
+        """Returns the text for the further results of a use; None if several of them are read."""
         end, node, parent = self._source.span(call).end, call, self._source.parent(call)
         while isinstance(parent, cst.Subscript) and parent.value is node and not node.lpar and item(parent) is not None:
             end, node, parent = self._source.span(parent).end, parent, self._source.parent(parent)  # type: ignore[assignment]

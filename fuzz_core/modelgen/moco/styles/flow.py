@@ -1,4 +1,4 @@
-"""Where activations flow in a program, and which layers they meet, in the order of computation."""
+"""The walk that follows activations through a program and notes the layers they meet, in the order of computation."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ from fuzz_core.modelgen.moco.styles.world import Class, World, bound, own_attrib
 
 
 class Walk:
-    """Follows a program.
+    """A walk through a program.
 
-    layers: by the call that makes each. given: groups whose input layer is no block. parts: groups that are parts of
-    models, without input and output layers of their own. helped: how many calls of each function get an activation.
-    begun: calls of whole models, each of which computes it anew.
+    Attributes:
+        layers: the layers, by the call that makes each.
+        given: groups whose input layer is no block.
+        parts: groups that are parts of models, without input and output layers of their own.
+        helped: how many calls of each function get an activation.
+        begun: calls of whole models, each of which computes the model anew.
     """
 
     def __init__(self, world: World) -> None:
@@ -50,7 +53,7 @@ class Walk:
         self._passages = Passages(world, self._values, self.layers, self._added_to)
 
     def program(self) -> None:
-        """Walks all models: classes first, then what is called serially, then sequences that nothing calls."""
+        """Walks all models: classes first, then serial calls, then sequences that are never called."""
         inner = self.world.parts()
         for owner in sorted(self.world.classes.values(), key=lambda each: each.name in inner):
             group = self._group()
@@ -73,7 +76,7 @@ class Walk:
 
     @property
     def joins(self) -> Iterable[Join]:
-        """Where branches are joined that are the same without layers."""
+        """Returns the joins whose branches are the same value while their layers are absent."""
         return self._joins.found.values()
 
     def _group(self) -> int:
@@ -104,7 +107,7 @@ class Walk:
             self._visit(node, frame)
 
     def _visit(self, node: cst.CSTNode, frame: Frame) -> None:
-        """What a node computes, in order."""
+        """Follows the computation of a node, in order."""
         match node:
             case cst.FunctionDef() | cst.ClassDef() | cst.Lambda():
                 return
@@ -168,7 +171,7 @@ class Walk:
         self._turns(node, inner, frame)
 
     def _turns(self, loop: cst.CSTNode, inner: Iterable[cst.CSTNode], frame: Frame) -> None:
-        """What a loop computes any number of times."""
+        """Follows a loop body, which may run any number of times."""
         before = dict(frame.values)
         self._body(inner, frame)
         self._values.merge(frame, before)
@@ -244,7 +247,7 @@ class Walk:
             self._passages.model(call, owner)
 
     def _makes_layer(self, call: cst.Call, api: str) -> bool:
-        """Whether a call makes something to be called: an object of a class, or a function's version of a layer."""
+        """Returns whether a call makes a callable: an object of a class, or a function's version of a layer."""
         inner = [each.value for each in call.args if isinstance(each.value, cst.Call)]
         return is_class(api) or any(is_class(self.world.apis.of(each.func)) for each in inner)
 

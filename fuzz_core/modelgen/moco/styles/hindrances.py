@@ -15,7 +15,11 @@ _NAMING = frozenset(("setattr", "add_module", "register_module", "__setattr__", 
 
 
 def hindrances(world: World, library: str, known: Collection[cst.Call]) -> list[str]:
-    """What stands in the way, with its line. known: calls that make layers which are understood."""
+    """Returns the obstacles to disassembly, with their lines.
+
+    Args:
+        known: the calls that make layers which are understood.
+    """
     if not world.apis.imported:
         return [f"it imports nothing of {library}"]
     found = list(dict.fromkeys(_unused(world, known)))

@@ -1,4 +1,4 @@
-"""What variables and attributes hold that programs call: layers, sequences and lists of them, and loops over these."""
+"""The contents of variables and attributes that programs call: layers, sequences and lists of them, and their loops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Holding:
         self._world = world
 
     def of(self, node: cst.CSTNode, frame: Frame) -> cst.BaseExpression | None:
-        """What an expression holds wherever it is read; None where that is not known."""
+        """Returns the expression that a variable, attribute or item holds at all its reads; None if that is unknown."""
         if isinstance(node, cst.Subscript):
             return self._item(node, frame)
         return self._world.held(node, frame.owner, frame.method)
@@ -38,7 +38,7 @@ class Holding:
         return isinstance(value, (cst.List, cst.Name))
 
     def in_sequence(self, layer: cst.Call) -> bool:
-        """Whether a layer is an element of a sequence, which gives one activation whatever it consists of."""
+        """Returns whether a layer is an element of a sequence, which as a whole returns one activation."""
         calls = (each for each in self._world.source.ancestors(layer) if isinstance(each, cst.Call))
         return is_sequence(next(filter(None, (self._world.apis.of(call.func) for call in calls)), ""))
 

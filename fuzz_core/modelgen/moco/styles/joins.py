@@ -1,6 +1,7 @@
-"""Where a program makes one activation of several, as a shortcut is added and branches are put side by side.
+"""The places where a program joins several activations: a shortcut is added, or branches are concatenated.
 
-While the layers of all branches but one are absent, that is a value with itself: then it is the value alone instead.
+While the layers of all branches but one are absent, the join would combine a value with itself. The program then has
+the value alone instead.
 """
 
 from __future__ import annotations
@@ -21,23 +22,20 @@ from fuzz_core.modelgen.moco.styles.values import Layers, Values, joined
 
 
 class Branch(NamedTuple):
-    """What is joined. own: the layers that no other one has passed through, too; sure: whether it always has."""
+    """A branch of a join."""
 
-    own: Layers
-    sure: bool
+    own: Layers  # the layers that no other branch has passed through, too
+    sure: bool  # whether it always has
 
 
 class Join(NamedTuple):
-    """An expression, or a `+=`, that joins branches.
-
-    operands: the expressions of the branches, or the one of the list of them. fixed: so many of the first branches are
-    always there. spare: where none is, the variable that holds what they are without their own layers.
-    """
+    """An expression, or a `+=`, that joins branches."""
 
     node: cst.CSTNode
-    operands: tuple[cst.BaseExpression, ...]
+    operands: tuple[cst.BaseExpression, ...]  # the expressions of the branches, or the one expression of their list
     branches: tuple[Branch, ...]
-    fixed: int
+    fixed: int  # so many of the first branches are always there
+    # The variable that holds the branches' value without their own layers, for the case that no branch is there.
     spare: str
 
     @property
@@ -109,7 +107,9 @@ class Seams:
         return [self._cut(slot, *piece) for piece in pieces] if slot is not None else []
 
     def _rank(self, branch: Branch, place: int) -> tuple[bool, bool, int, int]:
-        """A shortcut without layers is what is left, or else the branch that is computed first."""
+        """Returns a sort key: a shortcut without layers comes first, then a sure branch, then the branch computed
+        first.
+        """
         first = min((self._numbers[call] for call in branch.own), default=-1)
         return bool(branch.own), branch.sure, first, place
 
@@ -137,7 +137,7 @@ class Seams:
         return []
 
     def _chosen(self, join: Join, whole: Span, first: int) -> list[tuple[Span, str, int]]:
-        """All operands are computed, and one is taken: `(x, skip)[0]`."""
+        """Returns cuts by which all operands are computed and one is taken: `(x, skip)[0]`."""
         spans = [self._source.whole(each) for each in join.operands]
         size = whole.end - whole.start
         between = [(Span(one.end, other.start), ", ", 0) for one, other in pairwise(spans)]
@@ -145,7 +145,7 @@ class Seams:
         return [(opening, "(", -size), *between, (closing, f")[{first}]", size)]
 
     def _listed(self, join: Join, call: cst.Call, first: int) -> list[tuple[Span, str, int]]:
-        """Of a list one is taken; what stacks activations takes a list of one, for the sake of the new axis."""
+        """Returns cuts that take one item of a list. A call that stacks gets a list of one, to keep the new axis."""
         inner, whole = self._source.whole(join.operands[0]), self._source.span(call)
         opening, closing = ("[*", f", {join.spare}]") if join.spare else ("", "")
         if last_word(self._apis.of(call.func)) == "stack":

@@ -19,24 +19,19 @@ class Use(NamedTuple):
 
 @dataclass(eq=False)
 class Layer:
-    """A layer, or a function that is applied to an activation.
+    """A layer, or a function that is applied to an activation."""
 
-    call: makes it (or applies it). kind: `held` by a variable or an attribute, made and used `inline`, an `element` of
-    a sequence, `added` to one by a statement, `applied`. group: the model that it is in. piece: what goes when it is
-    taken out of a sequence. makers: the calls of the function of the program that makes it, where there is one. stays:
-    why it cannot be taken out. counted: what a list of layers gives is joined, so that nothing may take the place of an
-    absent one.
-    """
-
-    call: cst.Call
+    call: cst.Call  # the call that makes or applies it
     api: str
+    # `held` by a variable or an attribute, made and used `inline`, an `element` of a sequence, `added` to a sequence by
+    # a statement, or `applied`.
     kind: Kind
-    group: int
-    piece: cst.CSTNode | None = None
+    group: int  # the model that it is in
+    piece: cst.CSTNode | None = None  # the text that is removed with it from a sequence
     uses: list[Use] = field(default_factory=list)
-    makers: set[cst.Call] = field(default_factory=set)
-    stays: str = ""
-    counted: bool = False
+    makers: set[cst.Call] = field(default_factory=set)  # calls of the program's function that makes it, if there is one
+    stays: str = ""  # why it cannot be taken out
+    counted: bool = False  # whether the results of its list are joined, so that an absent layer may leave no substitute
 
 
 def last_word(api: str) -> str:
@@ -55,5 +50,5 @@ def is_input(api: str) -> bool:
 
 
 def is_sequence(api: str) -> bool:
-    """Whether an api makes a model of layers that are computed one after the other."""
+    """Returns whether an api makes a model of layers that are computed one after another."""
     return last_word(api) == "Sequential"

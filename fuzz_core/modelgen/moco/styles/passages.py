@@ -1,4 +1,4 @@
-"""What only passes an activation through layers: functions and classes of the program, sequences and lists."""
+"""Functions, classes, sequences and lists of a program that only pass an activation through layers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ from fuzz_core.modelgen.moco.styles.world import Class, World, bound
 
 
 class Passing(NamedTuple):
-    """What a function of the program does to the parameter of this name: it passes through these layers, and nothing
-    else becomes of it. sure: it always passes through some."""
+    """The layers that a function of the program passes its parameter through, if that is the parameter's only use."""
 
-    name: str
+    name: str  # the parameter
     layers: Layers
-    sure: bool
+    sure: bool  # whether it always passes through at least one layer
 
 
 class Passages:
-    """Notes which calls do so. layers: the calls that make those that are known; added: sequences that grow later."""
+    """Notes which calls do so.
+
+    Args:
+        layers: the calls that make those that are known
+        added: sequences that grow later.
+    """
 
     def __init__(
         self, world: World, values: Values, layers: Collection[cst.CSTNode], added: Collection[cst.CSTNode]

@@ -1,4 +1,4 @@
-"""Where else a program reads a layer: one that is read for more than its result cannot be taken out."""
+"""The further places where a program reads a layer. A layer that is read for more than its result must stay."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Reads:
                 yield outer
 
     def _reads(self, holder: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """All places where the variable or the attribute is read that this expression names."""
+        """Yields all reads of the variable or the attribute that this expression names."""
         if isinstance(holder, cst.Name):
             for name in self._world.names[holder.value]:
                 if self._source.loads(name) and self._world.same_variable(name, holder):

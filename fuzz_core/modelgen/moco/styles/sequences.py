@@ -1,4 +1,4 @@
-"""What sequences of layers are made of, however a program writes them."""
+"""The elements of sequences of layers, in all forms that programs write."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def elements(world: World, sequence: cst.BaseExpression) -> Iterator[Element]:
 
 
 def is_whole(world: World, sequence: cst.BaseExpression) -> bool:
-    """Whether all elements of a sequence are written out: whatever it spreads has some."""
+    """Returns whether all elements of a sequence are written out, including those of each list that it spreads."""
     spread = (
         each.value
         for each in world.source.nodes(sequence)
@@ -83,7 +83,7 @@ def _named(value: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _collected(world: World, variable: cst.BaseExpression) -> Iterator[Element]:
-    """What a list got that is filled by statements; nothing where it is read for something else, too."""
+    """Yields the elements of a list that statements fill; none if the list is also read in another way."""
     if not isinstance(variable, cst.Name):
         return
     start = world.value(variable)
@@ -99,7 +99,7 @@ def _collected(world: World, variable: cst.BaseExpression) -> Iterator[Element]:
 
 
 def _fill(world: World, name: cst.Name) -> list[Element] | None:
-    """What a mention of a list adds to it; None where it does something that is not understood."""
+    """Returns the elements that a mention of a list adds to it; None if the mention is not understood."""
     parent = world.source.parent(name)
     if isinstance(parent, cst.AugAssign) and parent.target is name and isinstance(parent.value, cst.List):
         return [*elements(world, parent.value)]

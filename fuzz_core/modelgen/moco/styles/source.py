@@ -48,7 +48,7 @@ class Source:
         self._lines = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
 
     def span(self, node: cst.CSTNode) -> Span:
-        """Where a node stands, without the parentheses around it."""
+        """Returns the span of a node, without the parentheses around it."""
         found = self._positions[node]
         return Span(self._place(found.start), self._place(found.end))
 
@@ -64,16 +64,16 @@ class Source:
         return self._positions[node].start.line
 
     def line_start(self, node: cst.CSTNode) -> int:
-        """Where the line of a node begins."""
+        """Returns the offset at which the line of a node begins."""
         return self._lines[self.line(node) - 1]
 
     def whole(self, node: cst.BaseExpression) -> Span:
-        """Where an expression stands, with the parentheses around it."""
+        """Returns the span of an expression, with the parentheses around it."""
         start, end = self.span(node)
         return Span(self.span(node.lpar[0]).start, self.span(node.rpar[-1]).end) if node.lpar else Span(start, end)
 
     def value(self, argument: cst.Arg) -> Span:
-        """Where the value of an argument stands, with its parentheses and without its name."""
+        """Returns the span of an argument's value, with its parentheses and without its name."""
         start, end = self.span(argument)
         if argument.keyword is not None:
             behind = self.text.index("=", self.span(argument.keyword).end, end) + 1
@@ -81,11 +81,11 @@ class Source:
         return Span(start, end)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """What a node is a part of."""
+        """Returns the node that directly contains a node."""
         return self._parents.get(node)
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """What a node is a part of, from the inside."""
+        """Yields the nodes that contain a node, from the inside."""
         while (node := self._parents.get(node)) is not None:  # type: ignore[assignment]
             yield node
 
@@ -102,7 +102,7 @@ class Source:
         return self._contexts.get(node) is ExpressionContext.LOAD
 
     def nodes(self, below: cst.CSTNode | None = None) -> Iterator[cst.CSTNode]:
-        """All nodes, in the order of the text."""
+        """Yields a node and all nodes below it, in the order of the text."""
         todo: list[cst.CSTNode] = [below or self.module]
         while todo:
             node = todo.pop()

@@ -1,4 +1,4 @@
-"""Where layers get activations, and where functions of the library are applied to them."""
+"""The places where layers get activations, and where functions of the library are applied to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from fuzz_core.modelgen.moco.styles.world import World, own_attribute
 
 
 class Uses:
-    """Notes them. layers: by the call that makes each. group: the model that a function works on."""
+    """Notes them.
+
+    Attributes:
+        layers: by the call that makes each.
+        group: the model that a function works on.
+    """
 
     def __init__(
         self, world: World, activations: Activations, values: Values, joins: Joins, group: Callable[[Frame], int]
@@ -29,7 +34,12 @@ class Uses:
         self._group = group
 
     def layer(self, call: cst.Call, made: cst.Call, api: str, frame: Frame, makers: Collection[cst.Call]) -> None:
-        """A call of a layer. made: the call that makes it; makers: those of the program's function that does."""
+        """A call of a layer.
+
+        Args:
+            made: the call that makes it
+            makers: those of the program's function that does.
+        """
         activation = self._activation(call, frame)
         if activation is None:
             self._gathers(call, frame)

@@ -1,4 +1,4 @@
-"""What activations are made of: which of them are one and the same while the layers on their ways are absent."""
+"""The origins of activations: they show which activations are the same while the layers in between are absent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARTS = (cst.BaseExpression, cst.Arg, cst.BaseElement, cst.SubscriptElement, cs
 
 
 class Through(NamedTuple):
-    """What a call does to an activation: it passes through these layers, and nothing else becomes of it."""
+    """The layers that a call passes an activation through, if it does not change the activation in any other way."""
 
     activation: cst.BaseExpression
     layers: Layers
@@ -25,9 +25,11 @@ class Through(NamedTuple):
 
 
 class Values:
-    """Says of expressions what they are made of. through: calls of layers, and of what is made of layers alone.
+    """The origins of expressions.
 
-    gathering: calls of the library that make one activation of several.
+    Attributes:
+        through: calls of layers, and of objects made of layers alone.
+        gathering: calls of the library that make one activation of several.
     """
 
     def __init__(self, world: World, activations: Activations) -> None:
@@ -38,7 +40,7 @@ class Values:
         self._numbers: dict[Hashable, int] = {}
 
     def of(self, node: cst.CSTNode, frame: Frame) -> Value:
-        """What an expression is made of."""
+        """Returns the origin of an expression."""
         match node:
             case cst.Name():
                 held = frame.values.get(node.value)
@@ -57,7 +59,7 @@ class Values:
         return self._together(node, frame) or self._made(node, frame)
 
     def named(self, name: str) -> Value:
-        """What a variable is made of that nothing is known of."""
+        """Returns the origin of a variable about which no more than its name is known."""
         return Value(self._number("name", name))
 
     def _passed(self, call: cst.Call, frame: Frame) -> Value:
@@ -66,7 +68,7 @@ class Values:
         return Value(value.root, value.path | {call}, value.sure | {call} if sure else value.sure)
 
     def _together(self, node: cst.CSTNode, frame: Frame) -> Value | None:
-        """What a join gives; arithmetic with a single activation leaves it the one that it is."""
+        """Returns the origin of a join; arithmetic with a single activation keeps that activation's origin."""
         if isinstance(node, cst.BinaryOperation) and not isinstance(node.operator, cst.MatrixMultiply):
             sides = [each for each in (node.left, node.right) if self._activations.active(each, frame)]
             if len(sides) == 1:
@@ -114,7 +116,7 @@ class Values:
         return None
 
     def _made(self, node: cst.CSTNode, frame: Frame) -> Value:
-        """What something else makes of activations is another one, the same wherever it is made of the same."""
+        """Returns a new origin for any other expression; it is the same for the same parts."""
         if not self._activations.active(node, frame):
             return Value(self._number("text", self._world.source.module.code_for_node(node).strip()))
         parts = [self.of(each, frame) for each in self._world.source.children(node) if isinstance(each, _PARTS)]
@@ -125,7 +127,7 @@ class Values:
         return Value(root, one.path | other.path, one.sure & other.sure)
 
     def merge(self, frame: Frame, other: Mapping[str, Value | Several]) -> None:
-        """Notes that the program may have come by another way, where variables are made of something else."""
+        """Merges the origins of variables at a place that the program reaches on two paths."""
         one, frame.values = frame.values, {}
         for name in {*one, *other}:
             first, second = one.get(name, self.named(name)), other.get(name, self.named(name))
@@ -147,7 +149,7 @@ class Values:
                         frame.values[element.value.value] = made
 
     def forget(self, target: cst.CSTNode, frame: Frame) -> None:
-        """Notes that variables hold something else from here on."""
+        """Gives new origins to the variables in an assignment target."""
         for each in self._world.source.nodes(target):
             if isinstance(each, cst.Name):
                 frame.values[each.value] = Value(self._number("turn", each))

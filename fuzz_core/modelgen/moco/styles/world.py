@@ -37,7 +37,7 @@ def _stored(source: Source, method: cst.FunctionDef) -> Iterator[cst.Attribute]:
 
 
 class World:
-    """What the names of a program stand for."""
+    """The meanings of the names in a program."""
 
     def __init__(self, source: Source, apis: Apis) -> None:
         self.source = source
@@ -46,7 +46,7 @@ class World:
         self.classes = {n.name.value: Class(n, apis, source) for n in nodes if isinstance(n, cst.ClassDef)}
         self.functions: dict[cst.CSTNode, cst.FunctionDef] = {n: n for n in nodes if isinstance(n, cst.FunctionDef)}
         self.passed = [each for n in nodes if isinstance(n, cst.Arg) and (each := self._passed(n))]
-        # By name: where variables are mentioned, and where attributes are read.
+        # Mentions of variables, and reads of attributes, by name.
         self.names: defaultdict[str, list[cst.Name]] = defaultdict(list)
         self.attributes: defaultdict[str, list[cst.Attribute]] = defaultdict(list)
         for node in nodes:
@@ -88,7 +88,7 @@ class World:
         return None if asked else self.local_class(argument.value)
 
     def parts(self) -> set[str]:
-        """Names of classes that others are made of, and that nothing else makes."""
+        """Returns the names of classes that are only used as parts of other classes."""
         names = {each.name for each in self.passed}
         made = set()
         for name in self.classes:
@@ -113,19 +113,21 @@ class World:
         return self.functions.get(found) if found is not None else None
 
     def held(self, node: cst.CSTNode, owner: Class | None, method: cst.FunctionDef | None) -> cst.BaseExpression | None:
-        """What a variable, or an attribute of `self` in a method of `owner`, holds wherever it is read."""
+        """Returns the value that a variable, or an attribute of `self` in a method of `owner`, holds wherever it is
+        read.
+        """
         if isinstance(node, cst.Attribute) and own_attribute(node, method) and owner is not None:
             values = [v for each in self.lineage(owner) for v in each.attributes.get(node.attr.value, ())]
             return values[0] if len(values) == 1 else None
         return self.value(node)
 
     def value(self, node: cst.CSTNode) -> cst.BaseExpression | None:
-        """What a variable holds that is assigned once."""
+        """Returns the value of a variable that is assigned once."""
         target = self._assigned(node)
         return self.apis.value(target) if target is not None else None
 
     def mentions(self, variable: cst.Name) -> list[cst.Name]:
-        """Where a variable is read or added to, in the order of the text."""
+        """Returns the places that read a variable or add to it, in the order of the text."""
         first = self._assigned(variable)
         found = [
             each
@@ -153,7 +155,7 @@ class World:
         return any(isinstance(each, BuiltinAssignment) for each in self._bindings(node))
 
     def imported(self, node: cst.CSTNode) -> bool:
-        """Whether a name is that of an imported module, or of something in one."""
+        """Returns whether a name stands for an imported module or an object in one."""
         return any(isinstance(each, ImportAssignment) for each in self._bindings(node))
 
     def _bindings(self, node: cst.CSTNode) -> Iterable[BaseAssignment]:
@@ -173,7 +175,7 @@ def own_attribute(node: cst.CSTNode, method: cst.FunctionDef | None) -> bool:
 
 
 def selfname(method: cst.FunctionDef) -> str:
-    """What a method calls its object; empty where it has no parameters."""
+    """Returns the name that a method gives its object; empty if it has no parameters."""
     given = [*method.params.posonly_params, *method.params.params]
     return given[0].name.value if given else ""
 
