@@ -1,4 +1,4 @@
-"""A graph's model as a function that is called once more: trained for a step, or compiled (beyond the paper)."""
+"""Programs that call a graph's model a second time: in a step of training, or compiled (beyond the paper)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator
 def variables(graph: Graph, table: Mapping[str, Operator], libraries: Collection[Library]) -> list[str]:
     """Returns the names in programs of the tensors that a model is trained on.
 
-    These are the float data, then the weights that every library's spelling uses as tensors. A library that copies a
+    The list has the float data, then the weights that every library's spelling uses as tensors. A library that copies a
     weight into a layer of its own has no comparable gradient for that weight.
     """
     found = [f"x{place}" for place, each in enumerate(graph.inputs) if each.dtype == "float"]
@@ -50,13 +50,13 @@ def training(
 
 
 def losing(graph: Graph, table: Mapping[str, Operator]) -> list[int]:
-    """The nodes that the loss of training is made of."""
+    """Returns the nodes whose results are part of the loss: the float results that no other node takes."""
     made = shaped(graph, table)
     return [place for place in graph.leaves if made[place].result.dtype == "float"]
 
 
 def compiling(graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision) -> list[str]:
-    """The program that ends with `made`, every node's result once more, by the library's way to compile a function."""
+    """Returns the program that ends with `made`, every node's result from the library's compiled model."""
     names = [f"x{place}" for place in range(len(graph.inputs))]
     return [
         *function(graph, table, library, precision, names),
@@ -69,9 +69,9 @@ def function(
 ) -> list[str]:
     """Returns the program as far as its last node, followed by a function `model` that returns every node's result.
 
-    The function uses the layers and weights that the program has made before. It renames everything that it computes:
-    if the reducer removes a statement from it, the function must fail and not read an earlier result. Raises what
-    `render` does.
+    The function uses the layers and weights that the program has made before. Its own results have new names: if the
+    reducer removes a statement from it, the function must fail and not read an earlier result. Raises what `render`
+    does.
 
     Args:
         takes: the names of the function's arguments.
@@ -83,7 +83,7 @@ def function(
 
 
 def _renamed(body: Sequence[str]) -> list[str]:
-    """The statements of the function, with an underscore behind every name that one of them gives."""
+    """Returns the statements of the function, with an underscore behind every name that they assign."""
     names = {node.id for text in body[:-1] for node in ast.walk(ast.parse(text)) if _is_given(node)}
     pattern = re.compile(rf"\b({'|'.join(sorted(names))})\b")
     return [indent(pattern.sub(r"\1_", text) if names else text, "    ") for text in body]
@@ -94,7 +94,7 @@ def _is_given(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def results(name: str) -> str:
-    """The line by which whoever runs a program has its arrays: those of a list, without what is None."""
+    """Returns the line that collects the arrays of a list of tensors in `results`, without None."""
     return f"results = {{place: each.numpy() for place, each in enumerate({name}) if each is not None}}"
 
 

@@ -43,28 +43,28 @@ class Dqn(Epsilon):
         self.discount = discount
         self.memory: deque[Memory] = deque(maxlen=MEMORY)
         self.row: tuple[str, int, Floats] | None = None
-        # Row: an operator. Column: whether that operator has been among those that may follow.
+        # Row: an operator. Column: whether that operator has ever been allowed to follow.
         self.follows = np.zeros((len(self.places), len(self.places)), np.bool_)
         # The lowest and the highest return of a graph so far.
         self.least = self.most = 0.0
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Notes what may follow, and chooses by algorithm 1."""
+        """Notes which operators may follow, and chooses by algorithm 1."""
         self.follows[self.places[before], [self.places[name] for name in names]] = True
         return super().choose(before, names)
 
     def value(self, before: str, name: str) -> float:
-        """The network's."""
+        """Returns the value that the online network gives."""
         if self.row is None or self.row[:2] != (before, self.online.updates):
             self.row = before, self.online.updates, self.decoded(self.online.values([self.places[before]])[0])
         return float(self.row[2][self.places[name]])
 
     def decoded(self, outputs: Floats) -> Floats:
-        """Q-values of outputs of the network (figure 4): none is outside of what a graph has returned."""
+        """Returns the Q-values of network outputs (figure 4), limited to the range of returns that graphs have had."""
         return outputs.clip(self.least, self.most)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Remembers the choices, and learns once for each, from a batch of what it remembers."""
+        """Remembers the choices, and learns from a batch of the memory once for each choice."""
         self.told_each(chosen, [reward] * len(chosen))
 
     def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
@@ -93,7 +93,7 @@ class Dqn(Epsilon):
         return {**self.online.saved(), "follows": follows, "returns": np.array([self.least, self.most])}
 
     def restore(self, saved: Mapping[str, Floats]) -> bool:
-        """Goes on with what was learnt before; False where that was about other operators, or without returns."""
+        """Restores what was learnt before; False if the operators differ, or the returns are missing."""
         if "returns" not in saved or saved.get("follows", np.empty(0)).shape != self.follows.shape:
             return False
         restored = self.online.restore(saved)
@@ -121,6 +121,6 @@ class DoubleDqn(Dqn):
     """The double DQN: the online network chooses the best operator, and the target network gives its value."""
 
     def worth(self, after: Sequence[int]) -> Floats:
-        """See the class."""
+        """Returns the target network's value of the operator that the online network chooses."""
         best = self._allowed(self.online, after).argmax(1)
         return self.decoded(self.target.values(after)[np.arange(len(after)), best])

@@ -22,14 +22,14 @@ NONE: Kinds = frozenset()
 
 
 class Passage(NamedTuple):
-    """The first and the last call that data passes in a layer. They differ in a sequence of layers."""
+    """The first and the last call that data passes in a layer; different calls in a sequence of layers."""
 
     entry: str
     exit: str
 
 
 def plain(name: str) -> str:
-    """A name in any library's writing: `batch_norm` and `BatchNorm` are one."""
+    """Returns a name independent of a library's writing: `batch_norm` and `BatchNorm` become the same."""
     return name.rpartition(".")[2].replace("_", "").lower()
 
 
@@ -68,7 +68,7 @@ def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, Passage]]:
 
 
 def _made(value: ast.expr) -> Passage | None:
-    """The layer that an expression makes: a call of what is named like a class."""
+    """Returns the layer that an expression makes: a call of a name that is written like a class."""
     if not isinstance(value, ast.Call):
         return None
     name = _path(value.func).rpartition(".")[2]
@@ -92,7 +92,11 @@ def _path(node: ast.expr) -> str:
 
 
 class _Program:
-    """values: what the names of one body were made by, as it is read from top to bottom."""
+    """The state while a program's bodies are read from top to bottom.
+
+    Attributes:
+        values: the kinds of calls that made the values of the names in the current body.
+    """
 
     def __init__(self, layers: dict[str, Passage]) -> None:
         self.layers = layers

@@ -1,4 +1,4 @@
-"""Random graphs by the grammar of definition 2, where an operator may follow another if its shapes say so."""
+"""Random graphs by the grammar of definition 2. An operator may follow another if the shapes fit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fuzz_core.modelgen.gandalf.patterns import ANY, GUARDS, Pattern, pattern
 from fuzz_core.modelgen.gandalf.shapes import REST, Made, Refused, Tensor, bind, concluded, words_of
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
-# Given the operator that came last and those that may follow, by name, the one that does (section 4.1.2).
+# Chooses the next operator, given the last one and the names of those that may follow (section 4.1.2).
 Guide = Callable[[str, Sequence[str]], str]
-# Sizes of the dimensions that have a meaning of their own; all others are from OTHER.
+# Sizes of the dimensions with a fixed meaning; all further dimensions use OTHER.
 SIZES: dict[str, tuple[int, ...]] = {"N": (1, 2, 3), "C": (2, 4, 6), "S": (32, 48)}
 OTHER = (4, 5, 6, 8)
 TRIES = 12
@@ -41,7 +41,7 @@ class Options(NamedTuple):
 
 
 class Grammar(NamedTuple):
-    """The operators by symbol, and their partially ordered relations: S, V, Σ and R of definition 2."""
+    """The operators by symbol, and their partial order: S, V, Σ and R of definition 2."""
 
     starts: tuple[Operator, ...]
     inner: tuple[Operator, ...]
@@ -62,8 +62,8 @@ def grammar(
 ) -> Grammar:
     """Returns the grammar of a domain, with the operators that all of the libraries have.
 
-    An operator that one of the libraries is known to compute wrongly ends a path, whichever symbols it has, because
-    results after it would be wrong as well.
+    If one of the libraries is known to compute an operator wrongly, the operator ends a path, whichever symbols it has.
+    Results after it would be wrong as well.
     """
     known = [each for each in table.values() if domain in each.domains and set(libraries) <= set(each.spelled)]
     fit = [each.limited(libraries) for each in known]
@@ -76,9 +76,10 @@ def grammar(
 
 
 def generate(operators: Grammar, seed: int, guide: Guide | None = None, options: Options = Options()) -> Graph:  # noqa: B008
-    """A graph whose every path begins with an input operator or data and ends with an output operator.
+    """Generates a graph whose paths begin with an input operator or data and end with an output operator.
 
-    The same for the same grammar, seed and choices of the guide; without one, all choices are alike.
+    The same grammar, seed and choices of the guide give the same graph. If there is no guide, all choices are equally
+    likely.
     """
     rng = Rng(derive(seed, "graph"))
     growing = _Growing(rng, options, operators.order)
@@ -93,7 +94,7 @@ def generate(operators: Grammar, seed: int, guide: Guide | None = None, options:
 
 
 def alone(operator: Operator, seed: int, options: Options = Options(constant=0.0)) -> Graph:  # noqa: B008
-    """A graph of this operator alone, on new data. Raises Refused where no parameters were found that it takes."""
+    """Returns a graph of this operator alone, on new data. Raises Refused if no parameters that it takes were found."""
     growing = _Growing(Rng(derive(seed, operator.name)), options, Order())
     if not growing.put(operator, ""):
         raise Refused(f"{operator.name}: no inputs and parameters that hold in {TRIES} tries")
@@ -101,7 +102,7 @@ def alone(operator: Operator, seed: int, options: Options = Options(constant=0.0
 
 
 class _Growing:
-    """A graph in the making: what is in it is valid at any time."""
+    """A graph under construction, which is valid after every step."""
 
     def __init__(self, rng: Rng, options: Options, order: Order) -> None:
         self.rng, self.options, self.order = rng, options, order
@@ -113,12 +114,12 @@ class _Growing:
         return Graph(inputs=tuple(self.inputs), nodes=tuple(node for node, _ in self.nodes))
 
     def tip(self) -> str:
-        """The node that is followed next."""
+        """Returns the node that is followed next."""
         last = len(self.nodes) - 1
         return f"n{self.rng.between(0, last) if self.rng.chance(self.options.branch) else last}"
 
     def follow(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
-        """Puts an operator behind a tensor, or on new data where there is none; says whether any could be."""
+        """Puts an operator behind a tensor, or on new data if there is no source; returns whether any operator fits."""
         every = _behind(self.tensors[source], operators) if source else operators
         before = self.nodes[int(source[1:])][1] if source else None
         if before is not None and self.options.binding:
@@ -185,7 +186,7 @@ class _Growing:
         return takes, made, parameters
 
     def _operand(self, found: Pattern, bound: Mapping[str, Any], source: str) -> str | Tensor:
-        """A tensor of the graph for a further input, or new data; an operator without a source takes new data alone."""
+        """Returns a tensor of the graph for a further input, or new data; without a source, always new data."""
         if source and self.rng.chance(self.options.merge):
             fitting = [name for name, tensor in self.tensors.items() if name != source and _binds(found, tensor, bound)]
             if fitting:
@@ -210,7 +211,7 @@ class _Growing:
 
 
 def _behind(tensor: Tensor, operators: Sequence[Operator]) -> list[Operator]:
-    """Returns the operators whose first input may be this tensor. Each distinct pattern is matched only once."""
+    """Returns the operators whose first input may be this tensor, and matches a common pattern only once."""
     firsts = [next(iter(each.takes.values())) for each in operators]
     fitting = {text: _binds(pattern(text), tensor, {}) for text in set(firsts)}
     return [each for each, text in zip(operators, firsts, strict=True) if fitting[text]]

@@ -1,4 +1,4 @@
-"""The graph of a model: data that flows through operators, as it is stored (section 4.1.1)."""
+"""The graph of a model, as it is stored: data that flows through operators (section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class _Part(BaseModel):
 
 
 class Input(_Part):
-    """Data of the model. Floats are normal, integers from 0 to 9;"""
+    """Data of the model. Floats are normal, integers from 0 to 9."""
 
     shape: tuple[int, ...]
     dtype: Literal["float", "int", "bool"] = "float"
-    seed: int = 0  # of numpy's RandomState, 32 bits
-    values: tuple[float, ...] = ()  # the elements themselves, in order, where they are given and not drawn
+    seed: int = 0  # the seed of numpy's RandomState, 32 bits
+    values: tuple[float, ...] = ()  # the elements, in order; empty if they are drawn
 
 
 class Node(_Part):
@@ -37,7 +37,7 @@ class Node(_Part):
 
 
 class Graph(_Part):
-    """Inputs, and nodes in an order of computation: each takes inputs and earlier nodes alone, so there is no cycle."""
+    """Inputs, and nodes in order of computation. A node takes only inputs and earlier nodes, so there is no cycle."""
 
     inputs: tuple[Input, ...]
     nodes: tuple[Node, ...]
@@ -73,7 +73,11 @@ def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
 
 
 def tensors_of(graph: Graph, made: Sequence[Made]) -> dict[str, Tensor]:
-    """Every tensor of a graph by its name, inputs first. made: by its nodes, see `shaped`."""
+    """Returns every tensor of a graph by its name, inputs first.
+
+    Args:
+        made: the inferred results of its nodes, see `shaped`.
+    """
     found = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
     return found | {f"n{place}": each.result for place, each in enumerate(made)}
 
@@ -117,7 +121,7 @@ def _colours(graph: Graph) -> dict[str, int]:
 
 
 def _refined(graph: Graph, colours: Mapping[str, int]) -> dict[str, int]:
-    """Two that had one colour keep it if their neighbours' colours are the same, in the same roles."""
+    """Splits each colour: nodes keep a common colour only if their neighbours' colours and roles agree."""
     takes: dict[str, list[int]] = {name: [] for name in colours}
     taken: dict[str, list[tuple[int, int]]] = {name: [] for name in colours}
     for place, node in enumerate(graph.nodes):

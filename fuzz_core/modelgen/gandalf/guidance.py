@@ -1,4 +1,4 @@
-"""Who chooses the next operator of a graph: the paper's baselines, tabular learners, and a bandit (section 4.1.2)."""
+"""Guidances that choose the next operator of a graph (section 4.1.2): baselines, tabular learners, a bandit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fuzz_core.ir.rng import Rng
 
-# An operator after another one; the first operator of a path comes after "".
+# An operator and its successor; the first operator of a path follows "".
 Pair = tuple[str, str]
 
 
@@ -55,7 +55,7 @@ class Alike(Whole):
         self.rng = rng
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Any of them."""
+        """Returns any of the operators."""
         return self.rng.choice(names)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
@@ -63,7 +63,10 @@ class Alike(Whole):
 
 
 class Epsilon(Whole):
-    """SelectAction of algorithm 1: random by `epsilon`, else the best by half, and else one of the `top` best."""
+    """SelectAction of algorithm 1: random with probability `epsilon`, otherwise by value.
+
+    Half of the choices by value are the best operator, and half are one of the `top` best.
+    """
 
     again = 1.0
 
@@ -71,7 +74,7 @@ class Epsilon(Whole):
         self.rng, self.epsilon, self.top = rng, epsilon, top
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """See the class; of equals any."""
+        """Chooses as the class says; operators of equal value are equally likely."""
         if self.rng.chance(self.epsilon):
             return self.rng.choice(names)
         shuffled = _shuffled(names, self.rng)
@@ -87,8 +90,8 @@ class QLearning(Epsilon):
     """A table of values, learnt from a graph's end to its beginning.
 
     Args:
-        rate: of learning
-        discount: of what follows.
+        rate: the rate of learning.
+        discount: the weight of the value of the next choice.
     """
 
     def __init__(self, rng: Rng, rate: float = 0.3, discount: float = 0.9) -> None:
@@ -101,7 +104,7 @@ class QLearning(Epsilon):
         return self.values[before].get(name, 0.0)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Every choice is worth the graph's reward and the best that may follow it."""
+        """Gives every choice the graph's reward and the discounted value of the best successor."""
         self.told_each(chosen, [reward] * len(chosen))
 
     def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
@@ -123,7 +126,7 @@ class DoubleQ(QLearning):
         self.others: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
     def value(self, before: str, name: str) -> float:
-        """The mean of both."""
+        """Returns the mean of both tables."""
         return (self.values[before].get(name, 0.0) + self.others[before].get(name, 0.0)) / 2
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
@@ -139,7 +142,7 @@ class DoubleQ(QLearning):
 
 
 class Mcmc(Whole):
-    """LEMON's: operators take over from each other by Metropolis and Hastings, by the rank of what each has brought.
+    """LEMON's guidance: an operator replaces the last one by Metropolis and Hastings, by rank of mean reward.
 
     The lowest of n ranks is accepted by (1 - 3/n)^n, about a twentieth (Chen et al., Classfuzz, PLDI 2016).
     """
@@ -153,7 +156,7 @@ class Mcmc(Whole):
         self.last = ""
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Proposals until one is accepted: always one that ranks no lower than the last that was."""
+        """Proposes operators until one is accepted; a proposal that ranks no lower than the last is always accepted."""
         ranked = sorted({*names, self.last}, key=lambda name: (-self.worth[name] / (1 + self.times[name]), name))
         place = {name: number for number, name in enumerate(ranked)}
         kept = max(0.1, 1 - 3 / len(ranked))
@@ -171,11 +174,11 @@ class Mcmc(Whole):
 
 
 class Genetic(Whole):
-    """AUDEE's: graphs follow children of the best ones so far.
+    """AUDEE's guidance: the next graph follows a child of two of the best graphs so far.
 
     Args:
-        kept: of these
-        mutated: how often a gene is.
+        kept: how many of the best graphs stay in the population.
+        mutated: how often a gene mutates.
     """
 
     again = 1.0
@@ -186,12 +189,12 @@ class Genetic(Whole):
         self.plan: list[str] = []
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """The next gene of the child, where it fits here and does not mutate."""
+        """Returns the next gene of the child if it fits here and does not mutate; otherwise any operator."""
         gene = self.plan.pop(0) if self.plan else ""
         return gene if gene in names and not self.rng.chance(self.mutated) else self.rng.choice(names)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """The graph joins the population; the next one is a child of two of it, crossed over at one point."""
+        """Adds the graph to the population, and crosses two of its members at one point for the next graph."""
         self.population.append((reward, [name for _, name in chosen]))
         self.population = sorted(self.population, key=lambda each: -each[0])[: self.kept]
         one, other = (self.rng.choice(self.population)[1] for _ in range(2))
@@ -199,7 +202,7 @@ class Genetic(Whole):
 
 
 class Bandit(Whole):
-    """An upper confidence bound for each pair of operators: what it has brought, and more the less it was tried."""
+    """An upper confidence bound for each pair of operators: its mean reward, plus more for fewer trials."""
 
     again = 1.0
 
@@ -210,7 +213,7 @@ class Bandit(Whole):
         self.total = 0
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """The highest bound; of equals any."""
+        """Returns an operator with the highest bound; equal bounds are equally likely."""
         return max(_shuffled(names, self.rng), key=lambda name: self._bound((before, name)))
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
@@ -239,7 +242,7 @@ class Novelty(Bandit):
         self.tried: Counter[str] = Counter()
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Pairs, and each operator, had their part in it."""
+        """Updates the mean rewards of the pairs and of each operator."""
         super().told(chosen, reward)
         for _, name in chosen:
             self.tried[name] += 1
@@ -278,7 +281,7 @@ class Novelty(Bandit):
 
 
 class Noting:
-    """A guidance whose choices for the graph in the making are noted."""
+    """A guidance that notes its choices for the graph under construction."""
 
     def __init__(self, guidance: Guidance) -> None:
         self.guidance = guidance
@@ -291,7 +294,7 @@ class Noting:
         return name
 
     def taken(self) -> list[Pair]:
-        """The choices since the last time: the next graph begins."""
+        """Returns the choices since the last call: the next graph begins."""
         chosen, self.chosen = self.chosen, []
         return chosen
 

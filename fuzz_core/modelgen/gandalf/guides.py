@@ -24,6 +24,6 @@ GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
 
 
 def check_guidance(name: str) -> None:
-    """Raises UserError for a name that is none."""
+    """Raises UserError if there is no guidance of this name."""
     if name not in GUIDANCE:
         raise UserError(f"no guidance {name!r}", f"there are {', '.join(GUIDANCE)}")

@@ -14,12 +14,17 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 HIDDEN = 64
-# Adam's, as its authors have them, but for the step.
+# The constants of Adam, as in its paper except for the step.
 STEP, FIRST, SECOND, TINY = 1e-3, 0.9, 0.999, 1e-8
 
 
 class QNetwork:
-    """observations, actions: how many there are; an observation is one of them, as a one-hot row."""
+    """A network of values for each pair of an observation and an action.
+
+    Args:
+        observations: how many there are; an observation is a number, which stands for a one-hot row.
+        actions: how many there are.
+    """
 
     def __init__(self, observations: int, actions: int, seed: int, hidden: int = HIDDEN) -> None:
         random = np.random.RandomState(seed)
@@ -32,7 +37,7 @@ class QNetwork:
         self.updates = 0
 
     def values(self, observations: Sequence[int]) -> Floats:
-        """Shape (observations, actions)."""
+        """Returns the values of all actions, in the shape (observations, actions)."""
         return self._forward(observations)[-1]
 
     def learn(self, observations: Sequence[int], actions: Sequence[int], targets: Floats) -> float:
@@ -52,11 +57,11 @@ class QNetwork:
         return float(np.abs(errors).mean())
 
     def copy_from(self, other: QNetwork) -> None:
-        """Takes over another one's weights."""
+        """Copies the weights of another network."""
         self.weights = [each.copy() for each in other.weights]
 
     def saved(self) -> dict[str, Floats]:
-        """Its weights, by name."""
+        """Returns the weights, by name."""
         return {f"w{place}": each for place, each in enumerate(self.weights)}
 
     def restore(self, saved: Mapping[str, Floats]) -> bool:

@@ -1,4 +1,4 @@
-"""Partially ordered relations of operators (definition 2): which follow which in programs, and which may by review."""
+"""The partial order of operators (definition 2): successors in programs, and successors by review."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ Pairs = Mapping[tuple[str, str], int]
 
 
 class Seen(NamedTuple):
-    """times: how often a pair stands in programs. programs: in which, in order; of shipped data, the library."""
+    """Occurrences of a pair in programs."""
 
-    times: int
-    programs: tuple[str, ...]
+    times: int  # how often the pair occurs
+    programs: tuple[str, ...]  # the names of the programs, in order; for shipped data, the library
 
 
 @dataclass(frozen=True)
 class Order:
-    """mined: what follows an operator in programs. families: which families follow one, by review."""
+    """The successors of operators."""
 
+    # The operators that follow an operator in programs.
     mined: Mapping[str, Mapping[str, Seen]] = field(default_factory=dict)
-    families: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    families: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the families that follow a family, by review
 
     def among(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
         """Returns the candidates that `named` gives, or all candidates if there are none."""
@@ -44,7 +45,8 @@ class Order:
     def named(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
         """Returns the candidates that a production rule names.
 
-        These are the candidates that follow the operator in programs, or the reviewed ones if there are none.
+        A rule names the operators that follow `before` in programs, or the reviewed families if no such operator is a
+        candidate.
         """
         seen, reviewed = self.mined.get(before.name, {}), self.families.get(before.family, ())
         return [each for each in candidates if each.name in seen] or [
@@ -78,7 +80,7 @@ def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) 
 def names_of(operator: Operator) -> set[str]:
     """Returns the plain names that calls of this operator have in programs of any library.
 
-    These are its own name and the apis that spell it completely.
+    An operator has its own name, and the names of the apis that spell it completely.
     """
     spelled = operator.spelled.items()
     apis = {plain(api_of(each, library)) for library, each in spelled if _is_all(each)}
@@ -86,7 +88,7 @@ def names_of(operator: Operator) -> set[str]:
 
 
 def reviewed(path: Path = REVIEWED) -> dict[str, frozenset[str]]:
-    """Which families follow which. Raises UserError where the file is not of that form."""
+    """Reads which families follow which. Raises UserError if the file has another form."""
     data = parsed(path.read_text(encoding="utf-8"), path.name)
     if not isinstance(data, dict) or not all(isinstance(each, list) for each in data.values()):
         raise UserError(f"{path.name}: lists of families, by family", "name those that may follow it")
@@ -95,7 +97,7 @@ def reviewed(path: Path = REVIEWED) -> dict[str, frozenset[str]]:
 
 @cache
 def pairs_of(source: str) -> Pairs:
-    """The pairs of calls in the text of a program; none in what is no Python."""
+    """Returns the pairs of calls in the text of a program; none if it is no Python."""
     try:
         return Counter(followings(source))
     except (SyntaxError, ValueError, RecursionError):
@@ -111,7 +113,7 @@ def recorded(libraries: Iterable[Library]) -> Iterator[tuple[str, Pairs]]:
 
 
 def _is_all(spelling: Spelling) -> bool:
-    """Whether its expression is one call of an api, or of a layer that was made before, and an element of that."""
+    """Returns whether the expression is a single call of an api or of a layer made before, or an element of it."""
     (statement,) = templates.parsed(spelling.call).body
     node = statement.value if isinstance(statement, ast.Expr) else None
     while isinstance(node, ast.Subscript):

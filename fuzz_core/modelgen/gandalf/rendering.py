@@ -1,4 +1,4 @@
-"""Programs that compute a graph in one library. They need only numpy and that library, so a user can run them alone."""
+"""Programs that compute a graph in one library. A program needs only numpy and that library, so a user can run it."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def written(
     precision: Precision = "float32",
     through: Mapping[int, Relation] = {},
 ) -> list[str]:
-    """The lines of the program as far as its last node; raises what `render` does."""
+    """Returns the lines of the program as far as its last node; raises what `render` does."""
     return [line.text for line in lines_of(graph, table, library, precision, through)]
 
 
 class Line(NamedTuple):
-    """again: whether it computes with the model's data, and is not there to make weights and layers once."""
+    """A line of the program."""
 
     text: str
-    again: bool = False
+    again: bool = False  # whether it computes with the model's data; False if it makes weights or layers once
 
 
 def lines_of(
@@ -79,7 +79,7 @@ def lines_of(
 
 
 def spelled(operator: Operator, node: Node, library: Library, relation: Relation | None) -> Spelling:
-    """How a node is written, plainly or through a relation. Raises KeyError and ValueError as `render` does."""
+    """Returns a node's spelling, plain or through a relation. Raises KeyError and ValueError as `render` does."""
     if relation is None:
         return operator.spelled[library]
     if not relation.applies_to(operator, library) or not set(relation.constants(operator)) <= set(node.constants):
@@ -98,7 +98,11 @@ class _Writer:
         self.single = precision == "float64" and library in operator.single
 
     def lines(self, spelling: Spelling, tensors: Mapping[str, Tensor]) -> Iterator[Line]:
-        """The lines of the node. tensors: those that it may take."""
+        """Yields the lines of the node.
+
+        Args:
+            tensors: all tensors of the graph, by name.
+        """
         meanings = {name: repr(each) for name, each in self.made.words.items()}
         meanings[OUTPUT] = repr(self.made.result.shape)
         needed = templates.free(spelling.setup) | templates.free(spelling.call) - templates.assigned(spelling.setup)
@@ -130,7 +134,7 @@ class _Writer:
         return self._cast(moved, tensor, "float32")
 
     def _cast(self, text: str, tensor: Tensor, precision: Precision) -> str:
-        """A float tensor on the way into an operator of single precision, or out of it; others stay as they are."""
+        """Casts a float tensor at the border of an operator of single precision; other tensors stay as they are."""
         if not self.single or tensor.dtype != "float":
             return text
         plain = text if text.isidentifier() or self.library == "tensorflow" else f"({text})"

@@ -1,11 +1,11 @@
-"""A program as a script that ends with an assertion: one element of what it computes is not what it has to be."""
+"""Scripts that end with an assertion: an element of the result must have its expected value."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# The first words of the assertions, by which those who run them know that they are these.
+# The first words of the assertions, by which the runner of a script recognises them.
 RESULT = "other libraries agree on another result"
 GRADIENT = "other libraries agree on another gradient"
 REWRITTEN = "written in another way, it gives another result"
@@ -32,7 +32,7 @@ def printing(program: Sequence[str], array: str) -> str:
 
 
 def asserting(program: Sequence[str], array: str, said: str, expected: Expected) -> str:
-    """The script.
+    """Returns the script that asserts the expected value.
 
     Args:
         array: the expression of a numpy array of the program's.
@@ -50,5 +50,5 @@ def asserting(program: Sequence[str], array: str, said: str, expected: Expected)
 
 
 def is_of_shape(script: str) -> bool:
-    """Whether the script asserts a shape: unlike an element, that is none that other data has by chance."""
+    """Returns whether the script asserts a shape: other data cannot give a wrong shape by chance, unlike an element."""
     return f"\nassert {_EXACTLY}, " in script

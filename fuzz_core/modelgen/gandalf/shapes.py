@@ -1,4 +1,4 @@
-"""Shape inference: what an operator makes of concrete shapes and parameters, or why it refuses them."""
+"""Shape inference: the result of an operator for concrete shapes and parameters, or the reason for a refusal."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Made(NamedTuple):
 
 
 class Refused(ValueError):  # noqa: N818 - named for what it says of the operator
-    """The operator does not take these inputs or parameters; the text says why."""
+    """The error for inputs or parameters that an operator does not take; the text says why."""
 
 
 def infer(operator: Operator, inputs: Sequence[Tensor], parameters: Mapping[str, Value]) -> Made:
-    """The result of an operator by its entry. Raises Refused."""
+    """Infers the result of an operator from its entry. Raises Refused."""
     if len(inputs) != len(operator.takes):
         raise Refused(f"it takes {len(operator.takes)} inputs")
     if set(parameters) != set(operator.parameters):
@@ -47,7 +47,7 @@ def infer(operator: Operator, inputs: Sequence[Tensor], parameters: Mapping[str,
 
 
 def concluded(operator: Operator, bound: Mapping[str, Any], parameters: Mapping[str, Value]) -> Made:
-    """The same, where the inputs are bound already. Raises Refused."""
+    """Infers the result if the inputs are bound already. Raises Refused."""
     words = words_of(bound) | dict(parameters)
     for name, declared in operator.parameters.items():
         if not allows(declared, parameters[name], words):

@@ -1,4 +1,4 @@
-"""Parts of graphs: what a node depends on, and every node on data of its own."""
+"""Parts of graphs: the nodes that a node depends on, and single nodes on input data of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Values = Sequence[float]
 
 
 def above(graph: Graph, place: int) -> Graph:
-    """The graph of a node and all that it depends on; the node is its last one."""
+    """Returns the graph of a node and of all nodes that it depends on; the node is the last one."""
     wanted, waiting = {f"n{place}"}, [place]
     while waiting:
         new = set(graph.nodes[waiting.pop()].takes) - wanted
@@ -53,7 +53,7 @@ def beside(graph: Graph, other: Graph) -> Graph:
 
 
 def given(tensor: Tensor, values: Values) -> Input:
-    """Data with these elements."""
+    """Returns an input with these elements."""
     return Input.model_validate({**tensor._asdict(), "values": tuple(map(float, values))})
 
 

@@ -18,7 +18,7 @@ from fuzz_core.modelgen.moco.knowledge.file import parsed
 
 Library = Literal["torch", "tensorflow", "jittor"]
 LIBRARIES: tuple[Library, ...] = get_args(Library)
-# Libraries that are compared where none are named.
+# The libraries that are compared if the user names none.
 COMPARED: tuple[Library, ...] = ("torch", "tensorflow")
 Symbol = Literal["input", "inner", "output"]
 Domain = Literal["cv", "nlp", "asr"]
@@ -45,8 +45,8 @@ class Spelling(_Entry):
 
     call: str
     setup: str = ""
-    # Of images and sequences in it. `first`: N, C, then space, as the table has them; `last`: N, space, C; `time`: the
-    # first axis after the channels goes to the front.
+    # The axes of images and sequences in the spelling. `first`: N, C, then space, as the table has them; `last`: N,
+    # space, C; `time`: the first axis after the channels goes to the front.
     layout: Layout = "first"
 
 
@@ -82,12 +82,12 @@ class Operator(_Entry):
 
     @property
     def inputs(self) -> tuple[Pattern, ...]:
-        """The patterns of what it takes, in order."""
+        """The patterns of its inputs, in order."""
         return tuple(map(pattern, self.takes.values()))
 
     @property
     def coarse(self) -> dict[Library, str]:
-        """Why a library's result is as good as single precision alone, documented or not."""
+        """Why a library's result is only as good as single precision, documented or not."""
         return {**self.single, **self.loses}
 
     @property
@@ -117,12 +117,12 @@ class Operator(_Entry):
         return self
 
     def limited(self, libraries: Collection[Library]) -> Operator:
-        """The operator as far as all of these libraries take it."""
+        """Returns the operator with the limits of all of these libraries."""
         further = tuple(text for library, every in self.limits.items() if library in libraries for text in every)
         return self.model_copy(update={"requires": self.requires + further}) if further else self
 
     def spellings(self) -> Iterator[tuple[Library, str, Spelling]]:
-        """Every spelling with its library and its place in the entry."""
+        """Yields every spelling with its library and its place in the entry."""
         for library, spelling in self.spelled.items():
             yield library, f"spelled.{library}", spelling
         for library, others in self.also.items():
@@ -219,9 +219,10 @@ def load(folder: Path = HOME) -> dict[str, Operator]:
 
 
 def read(text: str, where: str) -> list[Operator]:
-    """The operators of one file: `family`, `each` (fields that all have unless they say otherwise) and `operators`.
+    """Reads the operators of a file: `family`, `each` (common fields, unless an operator has its own), `operators`.
 
-    Raises UserError with file, operator and field of what is wrong.
+    Raises:
+        UserError: an entry is wrong; the message names the file, the operator and the field.
     """
     data = _parsed(text, where)
     if not isinstance(data, dict) or not isinstance(data.get("operators"), dict) or "family" not in data:

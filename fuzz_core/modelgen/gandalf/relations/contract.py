@@ -10,7 +10,7 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
 
 
 class Example(NamedTuple):
-    """An operator of the table, a library, and what stands in its spelling there after the relation."""
+    """An operator of the table, a library, and a part of the spelling that the relation produces there."""
 
     operator: str
     library: Library
@@ -38,12 +38,12 @@ class Relation(ABC):
         """Returns the rewritten spelling. Call this method only if the relation applies."""
 
     def constants(self, operator: Operator) -> tuple[str, ...]:
-        """The weights that must be one constant for the two to be equivalent; most relations need none."""
+        """Returns the weights that must be one constant for the equivalence; most relations need none."""
         return ()
 
 
 class Told(Relation):
-    """A relation that the table spells out, operator by operator."""
+    """A relation whose spellings stand in the table, operator by operator."""
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
         """Returns whether the table has another spelling under the relation's number."""
@@ -55,7 +55,7 @@ class Told(Relation):
 
 
 class Defaulted(Relation):
-    """An argument left out that is the library's default."""
+    """An argument that is left out because its value is the library's default."""
 
     arguments: ClassVar[tuple[tuple[str, str], ...]]  # by name and value, as libraries call it
 
@@ -68,7 +68,7 @@ class Defaulted(Relation):
         return not given.isdisjoint(self.arguments)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """The spelling without them."""
+        """Returns the spelling without the arguments."""
         spelling = operator.spelled[library]
         texts = {"setup": self._without(spelling.setup), "call": self._without(spelling.call)}
         return spelling.model_copy(update=texts)
@@ -80,6 +80,6 @@ class Defaulted(Relation):
 
 
 def replaced(spelling: Spelling, meanings: dict[str, str]) -> Spelling:
-    """A spelling with names replaced by expressions."""
+    """Returns a spelling with names replaced by expressions."""
     texts = {"setup": templates.filled(spelling.setup, meanings), "call": templates.filled(spelling.call, meanings)}
     return spelling.model_copy(update=texts)

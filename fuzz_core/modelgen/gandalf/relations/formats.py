@@ -45,7 +45,7 @@ class Sequences(_Axes):
 
 
 class Declared(Told):
-    """Channels declared to be first or last. PyTorch declares it of the tensor, its memory format."""
+    """Channels declared to be first or last. PyTorch declares it for a tensor, as its memory format."""
 
     number = 6
     statement = "I1 ≡ I2 with input shape as channel_first and channel_last"
@@ -120,13 +120,13 @@ class Floats(_Undeclared):
         return kinds <= {*self.kinds, SAME} and not operator.spelled[library].setup
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Inputs are converted to `float`, and the result back to double precision."""
+        """Converts inputs to `float`, and the result back to double precision."""
         spelling = super().transform(operator, library)
         return spelling.model_copy(update={"call": templates.filled(self.back[library], {"made": spelling.call})})
 
 
 class Integers(_Undeclared):
-    """`int` is int32."""
+    """The short name `int` must mean int32."""
 
     number = 8
     statement = "I1 ≡ I2 with int and int32"

@@ -31,7 +31,7 @@ class SameWeights(Relation):
         return library in operator.spelled and bool(operator.weights)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Every weight is a parameter."""
+        """Returns the spelling in which every weight is a parameter."""
         meanings = {name: _LOADED[library].format(name) for name in operator.weights}
         return replaced(operator.spelled[library], meanings)
 
@@ -40,7 +40,7 @@ class _Constants(Relation):
     letter: ClassVar[str]
 
     def constants(self, operator: Operator) -> tuple[str, ...]:
-        """The weights that the relation is about."""
+        """Returns the weights that the relation is about."""
         return tuple(name for name in operator.weights if name.startswith(self.letter))
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
