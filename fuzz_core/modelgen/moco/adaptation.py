@@ -1,4 +1,4 @@
-"""Blocks that fit what arrives: parameters that are bound to the input's shape, and relations between parameters."""
+"""Adaptation of blocks to their inputs: parameters bound to the input's shape, and relations between parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bound(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
 
 
 def _alike(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
-    """The tensors that were as large as the input where a function was seen to work, as a loss's two are."""
+    """Returns arguments with the input's shape in the working example, such as a loss's target, in the new shape."""
     names = {parameter.name for parameter in parameters(facts) if parameter.dtype == "tensor"}
     made = ((name, _resized(text, facts.inputs[:1], shape)) for name, text in facts.example.items() if name in names)
     return {name: text for name, text in made if text is not None}
@@ -92,7 +92,7 @@ def _better(call: Call, facts: Facts, left: list[int], fixed: Collection[str]) -
 
 
 def _changes(call: Call, facts: Facts, relation: int, fixed: Collection[str]) -> Iterator[Call]:
-    """Calls with one parameter of a relation changed: as another one of them, as it is by default, as it worked."""
+    """Yields calls with one parameter of a relation changed: to a related one, its default, or a working value."""
     related = facts.relations[relation].parameters
     equal = [value(call, facts, name) for name in related]
     for parameter in parameters(facts):

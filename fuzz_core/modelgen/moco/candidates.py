@@ -1,4 +1,4 @@
-"""Other values for a parameter: legal ones, and those just outside of what is documented."""
+"""Further values for a parameter: legal ones, and values just outside of the documentation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _pool(parameter: Parameter, current: object, rng: Rng) -> Iterator[Any]:
 
 
 def _is_small(value: object, parameter: Parameter) -> bool:
-    """Traced calls may be of any size; the default is never too large."""
+    """Returns whether a value is small enough, as a traced call may have any size. A default always is."""
     return all(abs(number) <= 4 * MOST for number in numbers(value)) or written(value) == parameter.default
 
 
@@ -67,14 +67,14 @@ def _numbers(parameter: Parameter, current: object, rng: Rng) -> Iterator[int | 
     for low, high in _windows(least, most):
         for _ in range(DRAWS):
             yield rng.between(math.ceil(low), math.floor(high)) if integers else round(rng.uniform(low, high), 4)
-    # At the boundary itself, and next to it; `legal` leaves out what is open.
+    # At the boundary itself, and next to it; `legal` removes the bounds that are open.
     for end, step in ((least, 1), (most, -1)):
         if end is not None and abs(end) <= MOST:
             yield from (_typed(end, integers), _typed(end + step, integers)) if integers else (float(end),)
 
 
 def _windows(least: float | None, most: float | None) -> list[tuple[float, float]]:
-    """The parts of a range that are drawn from: all of it where it is small, else the part next to a bound."""
+    """Returns the parts of a range to draw from: all of a small range, otherwise the part next to a bound."""
     if least is None:
         return [(most - NEAR, most)] if most is not None else []
     if most is None or most - least > MOST:
@@ -101,7 +101,7 @@ def _typed(number: float, integers: bool) -> int | float:
 
 
 def _placed(parameter: Parameter, current: object, drawn: list[int | float], rng: Rng) -> Iterator[Any]:
-    """Numbers as the value, or in the place of one item where the value is a sequence."""
+    """Yields numbers as the value, or in the place of one item if the value is a sequence."""
     if isinstance(current, list | tuple) and current:
         for number in drawn:
             place = rng.below(len(current))
@@ -124,7 +124,7 @@ def some(parameter: Parameter) -> str | None:
 
 
 class Outside(NamedTuple):
-    """A value that is not documented to be legal, and the words that say so."""
+    """A value that the documentation rules out, with the words that do so."""
 
     value: Any
     why: str
@@ -156,7 +156,7 @@ def _beyond(bounds: Bounds, integers: bool) -> Iterator[int | float]:
 
 
 def _past(bound: float, step: int, is_open: bool, integers: bool) -> int | float:
-    """The nearest integer outside; of floats, one that no rounding brings back in."""
+    """Returns the nearest integer outside; for floats, a number far enough outside for any rounding."""
     if integers:
         nearest = math.floor(bound) if step < 0 else math.ceil(bound)
         return nearest if is_open or nearest != bound else nearest + step

@@ -1,4 +1,4 @@
-"""Model programs are taken apart into a template with slots and the blocks that fit them (MoCo 2024, section III-B)."""
+"""Disassembly of model programs into a template with slots and the blocks that fit them (MoCo 2024, section III-B)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def disassemble(name: str, source: str, library: str, aliases: Mapping[str, str]
 
 
 class _Parts:
-    """The layers of a program become blocks: those that can be taken out, and those that stay."""
+    """The maker of blocks from the layers of a program: removable ones, and those that stay."""
 
     def __init__(self, name: str, library: str, world: World, walk: Walk) -> None:
         self._name, self._library = name, library
@@ -68,7 +68,7 @@ class _Parts:
         return Program(self._name, self._library, style, self._template(cuts, head), blocks)
 
     def _in_models(self) -> list[Layer]:
-        """The layers in the order of computation; what is applied before the first and behind the last stays."""
+        """Returns the layers in order of computation. Functions before the first layer and after the last stay."""
         groups: dict[int, list[Layer]] = {}
         for layer in self._walk.layers.values():
             groups.setdefault(layer.group, []).append(layer)
@@ -97,7 +97,7 @@ class _Parts:
         return ""
 
     def _fitting(self, layers: list[Layer]) -> tuple[list[Layer], list[Cut]]:
-        """Layers whose cuts do not overlap: where one is in the arguments of another, the outer one stays."""
+        """Returns layers whose cuts do not overlap. If a layer is in the arguments of another, the outer one stays."""
         while True:
             cuts = [c for n, layer in enumerate(layers) for c in self._cutter.cuts(n, layer, bool(layer.stays))]
             outer = next((a for a, b in pairwise(sorted(cuts, key=_place)) if b.span.start < a.span.end), None)
@@ -109,7 +109,7 @@ class _Parts:
             layer.stays = "as another layer is among its arguments"
 
     def _with_joins(self, layers: list[Layer], cuts: list[Cut]) -> list[Cut]:
-        """The cuts of layers with those of joins; a join whose cuts overlap others stays as it is."""
+        """Returns the cuts of layers with those of joins; a join with overlapping cuts stays as it is."""
         numbers = {layer.call: number for number, layer in enumerate(layers) if not layer.stays}
         seams = Seams(self._source, self._world.apis, numbers)
         for join in self._walk.joins:

@@ -1,4 +1,4 @@
-"""Which blocks of a program can be inserted by themselves, and which only together (MoCo 2024, section III-B)."""
+"""The steps of a program: blocks that can be inserted alone, and blocks that belong together (MoCo 2024, III-B)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Told(NamedTuple):
     arrived: Mapping[int, tuple[tuple[int | None, ...], str]] = {}
 
     def as_json(self) -> dict[str, Any]:
-        """See `from_json`."""
+        """Returns the observations in the form that `from_json` reads."""
         return {"same": sorted(self.same), "arrived": [[each, *kind] for each, kind in sorted(self.arrived.items())]}
 
     @classmethod
@@ -27,7 +27,7 @@ class Told(NamedTuple):
         return cls(data["same"], {each: (tuple(shape), dtype) for each, shape, dtype in data["arrived"]})
 
     def alike(self, other: Told, number: int) -> bool:
-        """Whether the same arrives at a block in another program."""
+        """Returns whether a block gets the same input in another program."""
         here, there = self.arrived.get(number), other.arrived.get(number)
         if here is None or there is None:
             return here is there
@@ -42,8 +42,8 @@ def steps(program: Program, runs: Runs) -> Program:
     """Verifies a program: its original blocks are inserted in order, and each assembled program must run.
 
     Blocks without which the program does not run at all join the head. A block that does not run with only the blocks
-    before it is joined with as few of the next blocks as it needs. A program is not executed if it differs from a
-    running one only in blocks that keep the shape, because all its other parts get the same inputs.
+    before it is joined with as few of the next blocks as it needs. A program that differs from a running one only in
+    blocks that keep the shape is not executed: all its further parts get the same inputs.
 
     Args:
         runs: executes the program with the given calls inserted, which the caller may adapt. Returns its observations,
@@ -69,7 +69,7 @@ def steps(program: Program, runs: Runs) -> Program:
 
 
 class _Trial:
-    """Runs a program with some of its blocks; none is run twice with the same ones."""
+    """Runs of a program with some of its blocks; the same blocks never run twice."""
 
     def __init__(self, program: Program, runs: Runs) -> None:
         self._calls = {block.number: block.call for block in program.blocks}
@@ -87,7 +87,7 @@ class _Trial:
         return self._known[key]
 
     def runs(self, numbers: Iterable[int]) -> bool:
-        """Whether it runs with these blocks."""
+        """Returns whether the program runs with these blocks."""
         return self.told(numbers) is not None
 
     def fewest(self, always: set[int], others: Sequence[int]) -> set[int]:
@@ -114,9 +114,10 @@ class _Trial:
         return most
 
     def joined(self, head: set[int], others: set[int], same: Collection[int]) -> dict[int, int]:
-        """The step of each block: the number of the first one that is inserted with it.
+        """Returns the step of each block: the number of the first block that is inserted with it.
 
-        same: blocks that seem to change no shape.
+        Args:
+            same: blocks that seem to keep the shape.
         """
         inserted, waiting = set(head), sorted(others)
         found: dict[int, int] = {}
@@ -129,7 +130,7 @@ class _Trial:
         return found
 
     def _alone(self, inserted: set[int], waiting: list[int], same: Collection[int]) -> list[int]:
-        """The next blocks of which each runs with those before it, as one execution shows; none where it does not."""
+        """Returns the next blocks, if one execution shows that each runs with the blocks before it; otherwise empty."""
         quiet = list(takewhile(lambda number: number in same, waiting))
         once = self._once_of(inserted, quiet)
         if once and len(once) < len(waiting) and self._is_quiet(inserted, once, [waiting[len(once)]]):
@@ -139,9 +140,7 @@ class _Trial:
         return quiet if len(quiet) > 1 else []
 
     def _once_of(self, inserted: set[int], quiet: Sequence[int]) -> list[int]:
-        """Returns the first of these blocks that keep the program's structure: used in one place, and no join depends
-        on them.
-        """
+        """Returns the first of these blocks that are used in one place and that no join depends on."""
         found: list[int] = []
         for number in quiet:
             there = {*inserted, *found}

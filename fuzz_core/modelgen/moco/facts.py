@@ -25,7 +25,7 @@ class Origin(_Fact):
 
 
 class Bounds(_Fact):
-    """The legal range of a number, as documented; None where that side is open. `open_*`: the bound itself is out."""
+    """The documented legal range of a number. None: that side has no bound. `open_*`: the bound itself is illegal."""
 
     least: float | None = None
     most: float | None = None
@@ -50,7 +50,7 @@ class Parameter(_Fact):
     choices_origin: Origin | None = None
     seen: tuple[str, ...] = ()  # expressions from traced valid calls, the most frequent first
     # The axis of the input whose size this number must be (by experiment, or in all traced calls). Negative if it is
-    # counted from the last axis whatever the rank; None if there is none.
+    # counted from the last axis for every rank; None if there is none.
     binds: int | None = None
 
 
@@ -86,7 +86,7 @@ class Facts(_Fact):
     similar: dict[str, float] = {}  # similarity in function of other apis of the library, from 0 to 1
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of this name, if there is one."""
+        """Returns the parameter of this name; None if there is none."""
         return next((each for each in self.parameters if each.name == name), None)
 
 

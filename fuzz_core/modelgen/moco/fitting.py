@@ -2,7 +2,7 @@
 
 MoCo (2024) lets an api take a block's place only if its dimensionality is the same. As a result, layers with several
 tensors, or with ranks and types that no seed has, never get into a program. Here the program defines a class that makes
-their inputs from the activation, in shapes with which they were seen to work. It then adds the result to the
+their inputs from the activation, in shapes with which they were seen to work. The class then adds the result to the
 activation.
 """
 
@@ -78,7 +78,7 @@ def kinds(value: Any) -> Iterator[tuple[tuple[int, ...], str]]:
 
 
 def is_kind(value: Any) -> bool:
-    """Whether a value is a shape and a dtype."""
+    """Returns whether a value is a shape and a dtype."""
     return (
         isinstance(value, tuple)
         and len(value) == 2
@@ -89,7 +89,7 @@ def is_kind(value: Any) -> bool:
 
 
 def _is_input(node: ast.expr) -> bool:
-    """Whether an expression says what an argument of a layer is made to be."""
+    """Returns whether an expression describes an argument that the class makes for a layer."""
     try:
         value = constant(node)
     except (ValueError, TypeError, ArithmeticError):

@@ -1,4 +1,4 @@
-"""The children of a node: the block of the next level, as it was and mutated, fitted to what arrives."""
+"""The children of a node: the block of the next level, original or mutated, fitted to its input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz_core.modelgen.moco.program import INPUT, Block, Call, Program
 from fuzz_core.modelgen.moco.pruning import equivalence, sample
 from fuzz_core.modelgen.moco.writing import described
 
-# How often an operator is tried for each mutant: two of a node's children are never the same.
+# Tries for each mutant: two children of a node are never the same.
 TRIES = 4
 
 
@@ -38,11 +38,11 @@ class Options(NamedTuple):
     # How often a layer that might take a block's place as it is gets inputs made for it. A layer that might not always
     # gets them; with 0, as in the paper, none does.
     fitted: float = 0.2
-    same_check: int = 4  # how often a tree does the same BC, 0, as in the paper, for no limit
+    same_check: int = 4  # how often a tree does the same BC; 0, as in the paper, for no limit
 
 
 class Child(NamedTuple):
-    """A child to be: the block that it inserts, what was done to it, and its class."""
+    """A child before it becomes a node: its block, the mutation and the equivalence class."""
 
     block: Block
     mutant: Mutant
@@ -64,7 +64,7 @@ class Ground(NamedTuple):
 
 
 def steps_of(program: Program) -> list[list[Block]]:
-    """The blocks that are inserted together, in the order of computation; those of the head are in no step."""
+    """Returns the blocks that are inserted together, in the order of computation; head blocks are in no step."""
     found: dict[int, list[Block]] = {}
     for block in sorted(program.blocks):
         if block.number not in program.template.head:
@@ -98,7 +98,7 @@ def children(
 
 
 def negatives(ground: Ground, base: Node) -> list[Child]:
-    """Return what BC can make of the block of a node that works, in random order."""
+    """Return all BC mutants of a working node's block, in random order."""
     facts = ground.facts(base.api)
     if facts is None:
         return []
@@ -111,7 +111,7 @@ def negatives(ground: Ground, base: Node) -> list[Child]:
 
 
 def call_of(program: Program, node: Node) -> Call:
-    """The call that a node inserts. Raises UserError where its text is none."""
+    """Returns the call that a node inserts. Raises UserError if its text is none."""
     block = program.blocks[_place(program, node.block)]
     return parsed(node.call, node.api, block.call.applied)
 

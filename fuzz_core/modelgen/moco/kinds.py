@@ -30,11 +30,11 @@ def kind(operator: str, verdict: Verdict) -> str:
 
 
 def written(verdict: Verdict) -> str:
-    """A verdict as the record of a node has it, from where `kind_of` reads it."""
+    """Returns a verdict as it stands in the record of a node, where `kind_of` reads it."""
     return f"{verdict.oracle} {verdict.kind}: {verdict.detail}"
 
 
 def kind_of(node: Node) -> str:
-    """Which of the four a node with a finding is; empty for any other node."""
+    """Returns which of the four kinds a node with a finding has; empty for any other node."""
     oracle, _, rest = node.why.partition(" ")
     return kind(node.operator, Verdict(oracle, rest.partition(":")[0])) if node.state == FINDING else ""

@@ -92,7 +92,7 @@ def replaced(
 
 
 def turned(wheel: dict[str, float], rng: Rng) -> str:
-    """The api in whose interval a random number falls; the intervals lie in random order, as wide as similarities."""
+    """Turns the roulette wheel once. The intervals lie in random order, as wide as the similarities."""
     names = list(wheel)
     shuffled = [names.pop(rng.below(len(names))) for _ in range(len(names))]
     return rng.weighted(shuffled, [wheel[name] for name in shuffled])
@@ -121,9 +121,9 @@ def similar(
 
 
 def _is_fitted(facts: Facts, own: Facts, taste: Taste) -> bool:
-    """Whether a layer can stand in the place of one that gives a tensor, with what makes it fit.
+    """Returns whether an api can replace a layer that returns a tensor, with inputs made for it.
 
-    So can a function of several tensors: it is not applied to an activation alone.
+    A function of several tensors can, because it is not applied to the activation alone.
     """
     tensor = own.kind == "class" and own.returns in ("", "tensor")
     several = any(each.dtype == "tensor" and each.name in facts.example for each in parameters(facts))
@@ -152,7 +152,7 @@ def _takes_batches(facts: Facts, rank: int) -> bool:
 
 
 def generated(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
-    """RG: one parameter, never a bound one, gets another legal value, and relations hold; None where none can."""
+    """RG: sets one parameter that is not bound to another legal value, and keeps the relations; None if impossible."""
     free = _free(facts)
     while free:
         parameter = free.pop(rng.below(len(free)))
@@ -179,7 +179,7 @@ def checks(call: Call, facts: Facts, rng: Rng) -> Iterator[Mutant]:
 
 
 def _free(facts: Facts) -> list[Parameter]:
-    """The public parameters whose values are free to be chosen."""
+    """Returns the public parameters whose values are free to be chosen."""
     return [
         parameter
         for parameter in parameters(facts)

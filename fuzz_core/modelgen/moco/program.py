@@ -9,7 +9,7 @@ INPUT = "__input__"  # the source of the argument that is the activation, in cal
 
 
 class Argument(NamedTuple):
-    """An argument as the program writes it; `name` is empty where it is positional."""
+    """An argument as the program writes it; `name` is empty for a positional one."""
 
     name: str
     source: str
@@ -45,7 +45,7 @@ class Call(NamedTuple):
 
     @property
     def bare(self) -> str:
-        """The call as source, without what makes it fit; of a function that is made to, its name."""
+        """The call as source, without the class that makes it fit; for a fitted function, only its name."""
         if self.fit is not None and self.fit.function:
             return self.spelled
         return f"{self.spelled}({', '.join(argument.written for argument in self.arguments)})"
@@ -93,8 +93,8 @@ class Template(NamedTuple):
     """The text of a program without its blocks."""
 
     pieces: tuple[str | Slot, ...]
-    # Numbers of the layers that stay (input and output). Only adaptation treats them as blocks; they are never taken
-    # out.
+    # Numbers of the layers that stay (input and output). Adaptation treats them as blocks, but they are never
+    # taken out.
     head: tuple[int, ...] = ()
     fresh: int = 0  # the place in `pieces` before which further import lines go
 

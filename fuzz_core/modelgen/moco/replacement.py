@@ -29,13 +29,13 @@ def replacement(call: Call, own: Facts, facts: Facts, arrival: Arrival | None) -
 def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng) -> Call | None:
     """Like `replacement`, for a layer that gets the inputs with which it was seen to work.
 
-    Half of the calls have the arguments of then, half as many of the block's arguments as the layer can have.
+    A call takes, with equal chance, the working example's arguments or as many of the block's arguments as possible.
 
     Args:
         fitted: the program's name for the class that makes the inputs.
 
     Returns:
-        The call, or None if the layer was not seen to work, or on large inputs alone.
+        The call, or None if the layer was never seen to work, or only on large inputs.
     """
     fit = fit_of(facts, fitted, rng)
     if fit is None:
@@ -72,7 +72,7 @@ def _taken_over(call: Call, own: Facts, facts: Facts) -> dict[str, str]:
 
 
 def _chosen(facts: Facts, offered: Mapping[str, str], fixed: Mapping[str, str]) -> dict[str, str] | None:
-    """An expression for each parameter that has one; None where one that is required has none."""
+    """Returns an expression for each parameter that has one; None if a required parameter has none."""
     chosen = {}
     for parameter in parameters(facts):
         source = fixed.get(parameter.name) or offered.get(parameter.name)

@@ -19,7 +19,7 @@ _SEQUENCES: dict[type[ast.expr], str] = {ast.Tuple: "tuple", ast.List: "list", a
 
 
 class _NoValue(Exception):  # noqa: N818 - never leaves this file
-    """An expression has no description: it depends on the program around it."""
+    """The error for an expression without a description: it depends on the program around it."""
 
 
 def as_test(
@@ -65,7 +65,7 @@ def _arguments(call: Call, tensor: Tensor, public: Public) -> tuple[tuple[Value,
 
 
 def described(source: str, public: Public = str) -> Value | None:
-    """The description of an expression, like `as_test`; None where it is no constant."""
+    """Returns the description of an expression, like `as_test`; None if it is no constant."""
     try:
         return _parsed(source, public)
     except (_NoValue, RecursionError):
@@ -128,7 +128,7 @@ def _named(path: str, public: Public) -> Value:
 
 
 def _called(node: ast.expr, public: Public) -> Value:
-    """A call as an argument: an object that is described by its construction, or a slice."""
+    """Returns a call as an argument: an object that is described by its construction, or a slice."""
     if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
         raise _NoValue(type(node).__name__)
     args = tuple(_value(each, public) for each in node.args)

@@ -52,7 +52,7 @@ def _text(path: Path) -> str:
 
 
 def imported(api: str, text: str, where: str) -> Facts:
-    """One file's facts. Raises UserError where it is not of that form."""
+    """Returns the facts in a file. Raises UserError if it has another form."""
     data = parsed(_LINE.sub(lambda line: line[1] + json.dumps(line[2]), text), where)
     if not isinstance(data, dict):
         raise UserError(f"{where} has no Parameters", "it should hold Similarity, Parameters and Constrains")

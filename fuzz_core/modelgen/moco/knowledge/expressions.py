@@ -27,7 +27,7 @@ def read(text: str) -> ast.expr:
 
 
 def names_of(tree: ast.expr) -> set[str]:
-    """The parameters that an expression is about."""
+    """Returns the parameters that an expression is about."""
     calls = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     types = {id(leaf) for node in ast.walk(tree) if _is_call(node, "isinstance") for leaf in ast.walk(node.args[1])}  # type: ignore[attr-defined]
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in calls | types}

@@ -10,7 +10,7 @@ from fuzz_core.ir.catalogue import Api
 
 
 class Homes(NamedTuple):
-    """The namespace of layers and the one of functions that do what layers do; empty where there is none."""
+    """The namespace of layers and the namespace of equivalent functions; empty if there is none."""
 
     layers: str
     functions: str
@@ -39,7 +39,7 @@ def homes(apis: Sequence[Api], applied: Collection[str]) -> Homes:
 
 
 def of_homes(apis: Iterable[Api], found: Homes) -> Iterator[Api]:
-    """The classes and functions that have a name in these namespaces."""
+    """Returns the classes and functions that have a name in these namespaces."""
     for api in apis:
         spaces = [found.layers] if api.kind == "class" else [found.layers, found.functions]
         if api.kind in ("class", "function") and any(space and _names_in(api, space) for space in spaces):

@@ -1,4 +1,4 @@
-"""Facts by a model of language: the paper's four rounds at any endpoint that speaks OpenAI's chat protocol."""
+"""Facts from a language model: the paper's four rounds at any endpoint with OpenAI's chat protocol."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, Relation
 from fuzz_core.modelgen.moco.knowledge import answers
 
-# For an answer to begin, and between two parts of it; for all of it.
+# Seconds to wait for the start of an answer and between two parts of it, and for the whole answer.
 TIMEOUT_S, LONGEST_S = 120.0, 600.0
 TRIES, MAX_BYTES, MAX_DOC, CONFIDENCE = 4, 1 << 20, 20_000, 0.5
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -85,7 +85,7 @@ class ChatExtractor:
         self.library = library
         self.wait = wait
         self.asked, self.unread = 0, 0
-        # The same answer to the same question, where the model lets itself be asked for that.
+        # A temperature of 0, for the same answer to the same question, as long as the model accepts it.
         self.steady = True
         self.session = requests.Session()
         # If no auth were set, `requests` would send a password from the user's netrc file.
@@ -96,7 +96,10 @@ class ChatExtractor:
         self._round([], "Please answer only 'Yes.'")
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """Returns the model's facts about the api; None if it finds no parameters. Raises UserError for a bad endpoint."""
+        """Returns the model's facts about the api; None if it finds no parameters.
+
+        Raises UserError if the endpoint does not answer as expected.
+        """
         if not doc.strip():
             return None
         self.asked += 1
@@ -137,7 +140,7 @@ class ChatExtractor:
                     elif not busy or last:
                         return self._content(answer)
             except requests.RequestException as error:
-                # Who was waited for twice is not waited for any more.
+                # A timeout on any try after the first ends the tries.
                 if last or (attempt and isinstance(error, requests.Timeout)):
                     raise self._failure(type(error).__name__) from error
             self.wait(2.0**attempt)
@@ -174,7 +177,7 @@ def _sound(key: str, endpoint: str) -> str:
 
 
 def _body(answer: requests.Response) -> bytes:
-    """The answer, up to a bound. Raises requests.Timeout for one that takes for ever."""
+    """Returns the answer, up to a bound. Raises requests.Timeout if the answer takes too long."""
     end, body = time.monotonic() + LONGEST_S, b""
     for part in answer.iter_content(1 << 12):
         body += part

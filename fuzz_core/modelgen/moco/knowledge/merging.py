@@ -1,4 +1,4 @@
-"""Facts from several sources: what is known already stays, what no working call contradicts is added."""
+"""Facts from several sources: known facts stay, and facts that no working call contradicts are added."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def enriched(facts: Facts, evidence: Evidence, extractors: Iterable[Extractor]) 
 
 
 def merged(facts: Facts, more: Facts, seen: Sequence[Seen] = ()) -> Facts:
-    """The parameters are those of `facts`; of `more` is taken what they lack."""
+    """Returns `facts` with the same parameters; missing details are filled in from `more`."""
     parameters = [_merged(each, more.parameter(each.name), seen) for each in facts.parameters]
     known = {relation.expression for relation in facts.relations}
     added = kept((each for each in more.relations if each.expression not in known), seen, facts.parameters)

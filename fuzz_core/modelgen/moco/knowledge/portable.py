@@ -1,4 +1,4 @@
-"""Facts that may have come from anywhere: what of them goes into programs is never code that others wrote."""
+"""Facts from any source, reduced to values and names, so that no foreign code gets into programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzz_core.modelgen.moco.facts import Bounds, Facts, Parameter, Relation
 from fuzz_core.modelgen.moco.knowledge.expressions import read
 from fuzz_core.modelgen.moco.writing import described
 
-# Sequences of this many items are written.
+# A sequence with more items is not written.
 MOST_ITEMS = 64
 
 
@@ -42,7 +42,7 @@ def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
 
 
 def _own(path: str, roots: Collection[str]) -> str | None:
-    """A public path of the library, None for any other."""
+    """Returns the public path of a name of the library, None for any other name."""
     parts = path.split(".")
     public = all(part.isidentifier() and not part.startswith("_") for part in parts)
     return path if public and parts[0] in roots and len(parts) > 1 else None

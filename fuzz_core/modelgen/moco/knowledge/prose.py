@@ -38,7 +38,7 @@ class Told(NamedTuple):
 
 
 def definition_of(doc: str) -> str:
-    """The first sentences of a docstring, without markup and without its signature."""
+    """Returns the first sentences of a docstring, without markup and without its signature."""
     lines = inspect.cleandoc(doc).splitlines()
     while lines and (not lines[0].strip() or _SIGNATURE.match(lines[0].strip())):
         lines.pop(0)
@@ -48,13 +48,13 @@ def definition_of(doc: str) -> str:
 
 
 def told(doc: str) -> list[Told]:
-    """The parameters that a docstring has entries for, in order."""
+    """Returns the parameters that a docstring has entries for, in order."""
     found = {name: _told(name, kind, text) for name, kind, text in _entries(doc)}
     return list(found.values())
 
 
 def as_declared(entries: list[Told]) -> list[Declared]:
-    """A signature in the place of one that names no parameters (`*args, **kwargs`)."""
+    """Returns a signature from a docstring's entries, for one that names no parameters (`*args, **kwargs`)."""
     return [Declared(each.name, each.default, each.default is None, True) for each in entries]
 
 

@@ -1,4 +1,4 @@
-"""Constraints between parameters out of sentences; every one has to be true of all calls that were seen to work."""
+"""Constraints between parameters, from sentences. A constraint must be true for all working calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMPARISONS = (
     (r"equal to|the same as|==", "=="),
     (r"different from|!=", "!="),
 )
-# A message gives the value behind a name.
+# An error message shows the value behind a parameter's name.
 _SUBJECT = rf"({_NAME})(?: \([^()]*\))? {_MUST}"
 _END = r"(?=$|[.,;:)]| and\b| \()"
 _ORDERED = tuple((re.compile(rf"{_SUBJECT} (?:{words}) {_THE}({_NAME}){_END}"), sign) for words, sign in _COMPARISONS)
@@ -47,7 +47,7 @@ _INCOMPATIBLE = re.compile(
 
 
 def stated(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """(expression, sentence) of each constraint between two of these parameters that a text states."""
+    """Yields (expression, sentence) of each constraint between two of these parameters that a text states."""
     for sentence in _SENTENCE.split(inspect.cleandoc(text)):
         words = " ".join(_MARKUP.sub("", sentence).split())
         for expression in dict.fromkeys(_found(words, names)):
@@ -120,13 +120,13 @@ def _holds_of_all(tree: ast.expr, calls: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def literals(arguments: Mapping[str, Value]) -> dict[str, Any]:
-    """The arguments that are scalars or sequences of them, as Python objects."""
+    """Returns the arguments that are scalars or sequences of them, as Python objects."""
     found = {name: _literal(value) for name, value in arguments.items()}
     return {name: value for name, value in found.items() if value is not ...}
 
 
 def _literal(value: Value) -> Any:
-    """`...` for what is neither."""
+    """Returns a scalar or a sequence as a Python object, and `...` for any other value."""
     if isinstance(value, Prim):
         return value.value if value.type in ("none", "bool", "int", "float", "str") else ...
     if isinstance(value, Seq) and value.kind in ("tuple", "list"):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fuzz_core.ir.tree import fuzz_type
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value
 
-# A size of a symbolic input that it leaves open.
+# The size that stands for an open size of a symbolic input.
 OPEN_SIZE = 2
 
 
@@ -35,7 +35,7 @@ class Seen(NamedTuple):
 
 
 def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[Seen]:
-    """Constructions of a class, with what the instance was applied to where it was called."""
+    """Yields constructions of a class, with the arguments of the instance's call."""
     for call in calls:
         arguments = _named(call.args, call.kwargs, params)
         if arguments is None:
@@ -50,7 +50,7 @@ def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[
 
 
 def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[Seen]:
-    """Calls of a function whose first argument is a tensor."""
+    """Yields calls of a function whose first argument is a tensor."""
     for call in calls:
         arguments = _named(call.args, call.kwargs, params)
         if not arguments or call.then is not None:
@@ -63,7 +63,7 @@ def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterat
 
 
 def as_input(value: Value) -> Input | None:
-    """A tensor, or what stands for one: an object that was made of a shape (and a dtype) alone."""
+    """Returns a tensor, or an object that was made from a shape (and a dtype) alone, as an input."""
     if isinstance(value, Tensor):
         return Input(value.dtype, value.shape)
     if not isinstance(value, Invocation) or value.then is not None:
@@ -111,14 +111,14 @@ def _sizes(value: Seq) -> tuple[int, ...] | None:
 def _named(
     args: Sequence[Value], kwargs: Iterable[tuple[str, Value]], params: Sequence[str]
 ) -> dict[str, Value] | None:
-    """Arguments by name; None where there are more than have names."""
+    """Returns the arguments by name; None if there are more arguments than names."""
     if len(args) > len(params):
         return None
     return {**dict(zip(params, args, strict=False)), **dict(kwargs)}
 
 
 def kind_of(value: Value) -> tuple[str, str]:
-    """(dtype, structure) of an argument, in the words of `facts.Parameter`."""
+    """Returns (dtype, structure) of an argument, in the words of `facts.Parameter`."""
     match value:
         case Prim():
             return (value.type if value.type != "none" else ""), ("integer" if value.type == "int" else "")

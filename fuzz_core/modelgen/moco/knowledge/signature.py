@@ -1,4 +1,4 @@
-"""Parameters out of the text of a definition: `torch.nn.Conv2d(in_channels, out_channels, kernel_size, stride=1)`."""
+"""Parameters from the text of a definition: `torch.nn.Conv2d(in_channels, out_channels, kernel_size, stride=1)`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 
 class Declared(NamedTuple):
-    """A parameter as its signature has it."""
+    """A parameter in a signature."""
 
     name: str
-    default: str | None = None  # an expression, None where it has none or an unreadable one
+    default: str | None = None  # an expression; None if there is none or it is unreadable
     required: bool = True
     positional: bool = True
 

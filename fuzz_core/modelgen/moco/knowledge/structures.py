@@ -34,7 +34,7 @@ def _structure(seen: Seen) -> Structure | None:
 
 
 def _size(seen: Seen) -> tuple[int, int]:
-    """How many tensors, and cells in them."""
+    """Returns the number of tensors, and of cells in them."""
     cells = [prod(tensor.shape) for value in _given(seen) for tensor in _tensors(value)]
     return len(cells), sum(cells)
 

@@ -1,4 +1,4 @@
-"""Which expressions of a program are activations: what layers get and give."""
+"""The activations among the expressions of a program: the inputs and results of layers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUESTIONS = frozenset(
         "numpy",
     )
 )
-# Builtin functions whose result is made of what they get.
+# Builtin functions whose result contains their arguments.
 _HANDING_ON = frozenset(("sum", "list", "tuple", "zip", "reversed", "enumerate", "iter", "next", "abs", "sorted"))
 # Calls by which a function shows that it trains and does not only compute.
 _TRAINING = frozenset(("backward", "step", "zero_grad", "apply_gradients", "gradient", "fit", "minimize", "compile"))
@@ -59,7 +59,7 @@ class Frame:
 
     method: cst.FunctionDef | None = None
     owner: Class | None = None  # the class whose method it is
-    model: bool = False  # whether it always belongs to a model
+    model: bool = False  # whether it belongs to a model, regardless of its body
     group: int = -1  # the model that its layers belong to, -1 if there is none yet
     computes: bool = False  # whether it returns its result and trains no model
     active: set[str] = field(default_factory=set)  # variables that hold activations
@@ -82,7 +82,7 @@ class Activations:
         self.results: set[cst.Call] = set()
 
     def active(self, node: cst.CSTNode, frame: Frame) -> bool:
-        """Whether an expression is an activation (or a collection of some)."""
+        """Returns whether an expression is an activation (or a collection of activations)."""
         match node:
             case cst.Name():
                 return node.value in frame.active
@@ -109,7 +109,7 @@ class Activations:
         return any(self.active(each.value, frame) for each in call.args)
 
     def alien(self, node: cst.CSTNode, frame: Frame) -> bool:
-        """Whether this comes out of a whole model, in a function that is no model itself."""
+        """Returns whether an expression comes from a whole model, in a function that is no model itself."""
         if frame.model or frame.computes or isinstance(node, cst.Attribute):
             return False
         if isinstance(node, cst.Name):
@@ -119,13 +119,17 @@ class Activations:
         return any(self.alien(child, frame) for child in self._world.source.children(node))
 
     def _is_unknown(self, function: cst.CSTNode) -> bool:
-        """Whether a called name is neither a function of the program nor an api: it may be a model."""
+        """Returns whether a called name is neither a function of the program nor an api: it may be a model."""
         if not isinstance(function, cst.Name) or self._world.local_function(function) is not None:
             return False
         return not self._world.builtin(function) and not self._world.apis.of(function)
 
     def assign(self, target: cst.CSTNode, value: cst.BaseExpression, frame: Frame, added: bool = False) -> None:
-        """Notes what variables hold from here on. added: besides what they have held."""
+        """Notes what variables hold from here on.
+
+        Args:
+            added: whether they may still hold their earlier values.
+        """
         names = {each.value for each in self._world.source.nodes(target) if isinstance(each, cst.Name)}
         for variables, holds in ((frame.active, self.active), (frame.alien, self.alien)):
             if holds(value, frame):
@@ -150,10 +154,10 @@ def is_question(name: str) -> bool:
 
 
 def is_collection(node: cst.CSTNode) -> bool:
-    """Whether this is several values at once."""
+    """Returns whether an expression is a collection of values."""
     return isinstance(node, (cst.List, cst.Tuple, cst.Set, cst.Dict, cst.BaseComp))
 
 
 def may_be_tensor(node: cst.CSTNode) -> bool:
-    """Whether an expression of unknown origin may be what a layer computes with."""
+    """Returns whether an expression of unknown origin may be an input of a layer."""
     return isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.BinaryOperation))

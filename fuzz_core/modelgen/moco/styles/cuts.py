@@ -23,7 +23,7 @@ class Cut(NamedTuple):
     size: int = 0
 
 
-# The size of what is around everything else.
+# The size of a cut that encloses all other cuts at its place.
 _OUTER = 1 << 62
 
 
@@ -36,7 +36,7 @@ class Tail(NamedTuple):
 
 
 def call_of(source: Source, layer: Layer) -> Call:
-    """The call of a layer as a block has it."""
+    """Returns the call of a layer as a block has it."""
     activation = layer.uses[0].activation if layer.kind == "applied" else None
     arguments = tuple(_argument(source, each, each is activation) for each in layer.call.args)
     return Call(layer.api, source.said(layer.call.func), arguments, layer.kind == "applied")
@@ -60,7 +60,11 @@ class Cutter:
         self.known = known
 
     def cuts(self, number: int, layer: Layer, stays: bool) -> list[Cut]:
-        """The cuts for a layer. stays: it is always there, so that only its call is of interest."""
+        """Returns the cuts for a layer.
+
+        Args:
+            stays: whether it is always there, so that only its call is cut out.
+        """
         call = call_of(self._source, layer)
         if stays:
             return [self._made(number, call, layer.call, self._source.span(layer.call), "")]
@@ -78,7 +82,7 @@ class Cutter:
         return [self._made(number, call, layer.call, self._source.span(layer.piece), "pass", not layer.counted)]
 
     def _made(self, number: int, call: Call, node: cst.Call, piece: Span, absent: str, marked: bool = False) -> Cut:
-        """The call of a layer in a piece of text that goes with it."""
+        """Returns the cut for the call of a layer in a piece of text that is removed with it."""
         inner = self._source.span(node)
         before, after = self._source.text[piece.start : inner.start], self._source.text[inner.end : piece.end]
         marker = f"{before}{SEEN}({number}){after}" if marked else ""
@@ -88,7 +92,7 @@ class Cutter:
         return slot._replace(original=call, text=self._source.text[slice(*span)])
 
     def _element(self, number: int, call: Call, layer: Layer) -> Cut:
-        """An element of a sequence goes with the comma behind it."""
+        """Returns the cut for an element of a sequence with the comma behind it."""
         assert layer.piece is not None
         if isinstance(layer.piece, cst.ListComp):
             cut = self._made(number, call, layer.call, self._source.span(layer.piece), "[]")
@@ -125,13 +129,13 @@ class Cutter:
         return Cut(span, Slot(number, text, "", absent, called=False, marker=marker))
 
     def _has_layers_beside(self, use: Use) -> bool:
-        """Whether other arguments than the activation hold blocks, which are computed whether this one is or not."""
+        """Returns whether further arguments hold blocks, which are computed even if this block is absent."""
         plain = all(each.keyword is None for each in use.call.args)
         others = (each.value for each in use.call.args if each is not use.activation)
         return plain and any(node in self.known for each in others for node in self._source.nodes(each))
 
     def _chosen(self, number: int, use: Use, tail: Tail) -> list[Cut]:
-        """An absent layer leaves all of its arguments, in order, and gives the activation: `(x, self.keys(x))[0]`."""
+        """Returns cuts by which an absent layer leaves all its arguments, in order: `(x, self.keys(x))[0]`."""
         outer, inner = self._source.span(use.call), self._source.value(use.activation)
         first, last = self._source.value(use.call.args[0]), self._source.value(use.call.args[-1])
         place = use.call.args.index(use.activation)

@@ -76,7 +76,7 @@ class Walk:
 
     @property
     def joins(self) -> Iterable[Join]:
-        """Returns the joins whose branches are the same value while their layers are absent."""
+        """The joins whose branches are the same value while their layers are absent."""
         return self._joins.found.values()
 
     def _group(self) -> int:
@@ -84,7 +84,7 @@ class Walk:
         return self._groups
 
     def _joined(self, frame: Frame) -> int:
-        """The model that a function works on, from now on."""
+        """Returns the model that a function works on, and starts a new one if there is none."""
         if frame.group < 0:
             frame.group = self._group()
         return frame.group
@@ -149,7 +149,7 @@ class Walk:
         self._activations.assign(target, value, frame, added=added)
 
     def _choice(self, node: cst.If, frame: Frame) -> None:
-        """Two ways, of which a program goes one."""
+        """Follows both branches of an `if`, only one of which a program takes."""
         self._visit(node.test, frame)
         before = dict(frame.values)
         self._visit(node.body, frame)
@@ -159,7 +159,7 @@ class Walk:
         self._values.merge(frame, after)
 
     def _loop(self, node: cst.For | cst.CompFor, frame: Frame) -> None:
-        """A loop over activations, or over the layers of a sequence."""
+        """Follows a loop over activations, or over the layers of a sequence."""
         self._visit(node.iter, frame)
         held = self._holding.applied(node, frame)
         if held is not None:
@@ -193,7 +193,7 @@ class Walk:
             self._api(call, api, frame)
 
     def _api(self, call: cst.Call, api: str, frame: Frame) -> None:
-        """A call of an api: it makes a layer or a model, or it is a function that is applied."""
+        """Follows a call of an api: it makes a layer or a model, or it applies a function."""
         if is_input(api):
             self.given.add(self._joined(frame))
         elif is_sequence(api):
@@ -208,7 +208,7 @@ class Walk:
             self._models.add(call)
 
     def _helper(self, call: cst.Call, frame: Frame) -> bool:
-        """Walks a function or a method of the program where it is called."""
+        """Walks a function or a method of the program at its call; returns whether the call is one."""
         function, owner = self.world.local_function(call.func), None
         if isinstance(call.func, cst.Attribute) and own_attribute(call.func, frame.method) and frame.owner is not None:
             owner = frame.owner
@@ -228,7 +228,7 @@ class Walk:
         return True
 
     def _used(self, call: cst.Call, value: cst.Call, frame: Frame) -> None:
-        """A call of what another call made."""
+        """Follows a call of an object that another call made."""
         made = self.world.made_by(value.func) or value
         owner, api = self.world.local_class(made.func), self.world.apis.of(made.func)
         if owner is None and not is_sequence(api) and made not in self._models:
@@ -252,7 +252,7 @@ class Walk:
         return is_class(api) or any(is_class(self.world.apis.of(each.func)) for each in inner)
 
     def _unknown(self, call: cst.Call, group: int) -> None:
-        """A call of a parameter may make an object of any class that the program passes on: `block(64)`."""
+        """Follows a call of a parameter, which may make an object of any class that is passed on: `block(64)`."""
         if isinstance(call.func, cst.Name) and self.world.is_parameter(call.func):
             for owner in self.world.passed:
                 self._model(owner, group)
@@ -287,7 +287,7 @@ class Walk:
             self.layers.setdefault(value, Layer(value, api, element.kind, group, element.piece))
 
     def _added(self, call: cst.Call, frame: Frame) -> bool:
-        """`model.add(layers.Dense(3))`, where the model is a sequence."""
+        """Follows `model.add(layers.Dense(3))` if the model is a sequence; returns whether it is."""
         if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "add" or len(call.args) != 1:
             return False
         model = self._holding.of(call.func.value, frame)

@@ -1,4 +1,4 @@
-"""Why layers of a program are not understood, for the refusal of one that cannot be taken apart."""
+"""The obstacles that keep layers of a program from being understood, for the refusal's message."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _unused(world: World, known: Collection[cst.Call]) -> Iterator[str]:
 
 
 def _is_outermost(world: World, call: cst.Call) -> bool:
-    """Whether this is no argument of another layer."""
+    """Returns whether a call is no argument of another layer."""
     for outer in world.source.ancestors(call):
         if isinstance(outer, cst.Call) and (api := world.apis.of(outer.func)):
             return is_sequence(api) or is_list(world, outer) or api.endswith("Dict")

@@ -40,19 +40,23 @@ class Join(NamedTuple):
 
     @property
     def counted(self) -> Layers:
-        """The layers of those branches of which there may be any number."""
+        """The layers of the branches behind the fixed ones, of which there may be any number."""
         return Layers().union(*(branch.own for branch in self.branches[self.fixed :]))
 
 
 class Joins:
-    """Finds the joins of a program. found: by their nodes."""
+    """The collector of the joins of a program.
+
+    Attributes:
+        found: the joins, by their nodes.
+    """
 
     def __init__(self, values: Values) -> None:
         self.found: dict[cst.CSTNode, Join] = {}
         self._values = values
 
     def note(self, node: cst.CSTNode, frame: Frame) -> bool:
-        """Notes an expression if it is a join of what is the same without layers; returns whether it is."""
+        """Notes an expression if it joins values that are the same without layers; returns whether it does."""
         several = self._values.brought(node, frame)
         if several is None or joined(several.parts) is None:
             return False
@@ -77,7 +81,7 @@ class Joins:
             self.note(node, frame)
 
     def _spare(self, several: Several, common: Path, frame: Frame) -> tuple[str, Path] | None:
-        """The variable that holds what all branches of a list begin with, the latest one."""
+        """Returns the latest variable that holds the common beginning of all branches of a list."""
         held = {name: self._values.named(name) for name in frame.active} | frame.values
         same = [
             (name, value.path)
@@ -88,7 +92,11 @@ class Joins:
 
 
 class Seams:
-    """Cuts joins. numbers: those of the blocks, by the calls that make them; joins of other layers stay as they are."""
+    """The maker of cuts for joins. A join of layers that are no blocks stays as it is.
+
+    Args:
+        numbers: the numbers of the blocks, by the calls that make them.
+    """
 
     def __init__(self, source: Source, apis: Apis, numbers: Mapping[cst.Call, int]) -> None:
         self._source = source
@@ -96,7 +104,7 @@ class Seams:
         self._numbers = numbers
 
     def cuts(self, join: Join) -> list[Cut]:
-        """The cuts for a join: it stands while a block of a branch is inserted other than the one computed first."""
+        """Returns the cuts for a join, which is inserted with any block of a branch besides the one that remains."""
         if any(call not in self._numbers for branch in join.branches for call in branch.own):
             return []
         first = -1 if join.spare else min(range(join.fixed), key=lambda place: self._rank(join.branches[place], place))
@@ -117,7 +125,7 @@ class Seams:
         return Cut(span, slot._replace(before=self._source.text[slice(*span)], absent=absent), size)
 
     def _pieces(self, join: Join, first: int) -> list[tuple[Span, str, int]]:
-        """The places that change, with what stands there while the join is absent."""
+        """Returns the places that change, with the text while the join is absent."""
         node = join.node
         match node:
             case cst.BinaryOperation():

@@ -1,4 +1,4 @@
-"""The layers of a program: what makes each of them, and where it is used."""
+"""The layers of a program, with the calls that make and use them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Kind = Literal["held", "inline", "element", "added", "applied"]
 
 
 class Use(NamedTuple):
-    """A call by which a layer gets an activation, and the argument that this is."""
+    """A call by which a layer gets an activation, and the argument that is the activation."""
 
     call: cst.Call
     activation: cst.Arg
@@ -35,17 +35,17 @@ class Layer:
 
 
 def last_word(api: str) -> str:
-    """The last part of a name, without leading underscores."""
+    """Returns the last part of a name, without leading underscores."""
     return api.rpartition(".")[2].lstrip("_")
 
 
 def is_class(api: str) -> bool:
-    """Whether a name is that of a class, by its first letter."""
+    """Returns whether a name is a class's, by its first letter."""
     return last_word(api)[:1].isupper()
 
 
 def is_input(api: str) -> bool:
-    """Whether an api makes the placeholder that a model of serial calls begins with."""
+    """Returns whether an api makes the placeholder that a model of serial calls begins with."""
     return last_word(api).startswith("Input")
 
 

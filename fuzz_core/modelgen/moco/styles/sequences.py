@@ -12,7 +12,7 @@ from fuzz_core.modelgen.moco.styles.world import World
 
 
 class Element(NamedTuple):
-    """An element of a sequence: how it is written, the text that goes with it, and its value."""
+    """An element of a sequence: its form, the text that is removed with it, and its value."""
 
     kind: Kind
     piece: cst.CSTNode
@@ -20,10 +20,11 @@ class Element(NamedTuple):
 
 
 def elements(world: World, sequence: cst.BaseExpression) -> Iterator[Element]:
-    """The elements, in order, as far as they are written out.
+    """Yields the elements, in order, as far as they are written out.
 
-    `Sequential(a, b)`, `Sequential([a, b])`, `Sequential(layers=[a, b])`, `Sequential(OrderedDict([("one", a), ...]))`,
-    a list alone, `[a for _ in range(3)]`, and `Sequential(*layers)` after `layers.append(a)`, `layers += [a, b]`.
+    Understood forms: `Sequential(a, b)`, `Sequential([a, b])`, `Sequential(layers=[a, b])`,
+    `Sequential(OrderedDict([("one", a), ...]))`, a list alone, `[a for _ in range(3)]`, and `Sequential(*layers)` after
+    `layers.append(a)`, `layers += [a, b]`.
     """
     match sequence:
         case cst.List() | cst.Tuple():
@@ -67,7 +68,7 @@ def _of_call(world: World, call: cst.Call) -> Iterator[Element]:
 
 
 def _is_listed(world: World, value: cst.BaseExpression) -> bool:
-    """Whether a sole argument holds all the elements: a list, a variable, an `OrderedDict([...])`."""
+    """Returns whether a sole argument holds all the elements: a list, a variable, an `OrderedDict([...])`."""
     if isinstance(value, cst.Call) and len(value.args) == 1 and not world.apis.of(value.func):
         value = value.args[0].value
         return isinstance(value, (cst.List, cst.Tuple))
@@ -75,7 +76,7 @@ def _is_listed(world: World, value: cst.BaseExpression) -> bool:
 
 
 def _named(value: cst.BaseExpression) -> cst.BaseExpression:
-    """The layer of a pair of its name and itself."""
+    """Returns the layer in a pair of a name and a layer."""
     if isinstance(value, cst.Tuple) and len(value.elements) == 2:
         name, layer = (each.value for each in value.elements)
         return layer if isinstance(name, (cst.SimpleString, cst.FormattedString)) else value
@@ -116,7 +117,7 @@ def _fill(world: World, name: cst.Name) -> list[Element] | None:
 
 
 def _is_taken(world: World, name: cst.Name, parent: cst.CSTNode | None) -> bool:
-    """Whether a list is only read as a whole here: by a sequence, by a loop, by what returns or keeps it."""
+    """Returns whether a list is only read as a whole here: by a sequence, a loop, a return or an assignment."""
     if isinstance(parent, (cst.StarredElement, cst.Return)):
         return True
     if isinstance(parent, cst.Arg):
@@ -126,5 +127,5 @@ def _is_taken(world: World, name: cst.Name, parent: cst.CSTNode | None) -> bool:
 
 
 def is_list(world: World, call: cst.CSTNode) -> bool:
-    """Whether a call makes a list of layers that are used one by one, as a `ModuleList` is."""
+    """Returns whether a call makes a list of layers that are used one by one, as a `ModuleList` is."""
     return isinstance(call, cst.Call) and world.apis.of(call.func).endswith("List")

@@ -1,4 +1,4 @@
-"""The text of a program, and where the parts of its syntax stand in it."""
+"""The text of a program, and the places of its syntax nodes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from fuzz_core.ir.errors import UserError
 
 
 class Span(NamedTuple):
-    """Places in the text, in characters: from the first to the one behind the last."""
+    """A range of the text, in characters: from the first to the one behind the last."""
 
     start: int
     end: int
 
 
 class Source:
-    """A parsed program. Raises UserError where the text is not Python."""
+    """A parsed program. Raises UserError if the text is not Python."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
@@ -56,11 +56,11 @@ class Source:
         return self._lines[position.line - 1] + position.column
 
     def said(self, node: cst.CSTNode) -> str:
-        """The text of a node, as it stands."""
+        """Returns the text of a node."""
         return self.text[slice(*self.span(node))]
 
     def line(self, node: cst.CSTNode) -> int:
-        """The line where a node begins, from 1."""
+        """Returns the line where a node begins, from 1."""
         return self._positions[node].start.line
 
     def line_start(self, node: cst.CSTNode) -> int:
@@ -90,15 +90,15 @@ class Source:
             yield node
 
     def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        """The innermost function in which a node is; None outside of all."""
+        """Returns the innermost function around a node; None outside of all functions."""
         return next((each for each in self.ancestors(node) if isinstance(each, cst.FunctionDef)), None)
 
     def scope(self, node: cst.CSTNode) -> Scope | None:
-        """The scope in which a name is looked up."""
+        """Returns the scope in which a name is looked up."""
         return self._scopes.get(node)
 
     def loads(self, node: cst.CSTNode) -> bool:
-        """Whether a name or an attribute is read here."""
+        """Returns whether a name or an attribute is read here."""
         return self._contexts.get(node) is ExpressionContext.LOAD
 
     def nodes(self, below: cst.CSTNode | None = None) -> Iterator[cst.CSTNode]:
@@ -110,12 +110,12 @@ class Source:
             todo.extend(reversed(self.children(node)))
 
     def children(self, node: cst.CSTNode) -> list[cst.CSTNode]:
-        """The parts of a node, in the order of the text (its own list of them is made anew each time, at length)."""
+        """Returns the parts of a node, in the order of the text, from a cache: libcst makes its own list anew."""
         return self._children.get(node, [])
 
 
 def item(node: cst.Subscript) -> int | None:
-    """The place that a subscript takes, where it is written out."""
+    """Returns the index of a subscript if it is a literal."""
     only = node.slice[0].slice if len(node.slice) == 1 else None
     return only.value.evaluated_value if isinstance(only, cst.Index) and isinstance(only.value, cst.Integer) else None
 

@@ -12,7 +12,7 @@ from fuzz_core.modelgen.moco.styles.source import item
 from fuzz_core.modelgen.moco.styles.world import World
 
 Layers = frozenset[cst.Call]
-# The parts of an expression that say what it is, beside its kind.
+# The parts that identify an expression, besides its kind.
 _PARTS = (cst.BaseExpression, cst.Arg, cst.BaseElement, cst.SubscriptElement, cst.BaseSlice, cst.BaseBinaryOp)
 
 
@@ -77,7 +77,7 @@ class Values:
         return joined(several.parts) if several is not None else None
 
     def brought(self, node: cst.CSTNode, frame: Frame) -> Several | None:
-        """The activations that an expression, or a `+=`, makes one of."""
+        """Returns the activations that an expression, or a `+=`, joins."""
         found = self.operands(node, frame)
         if len(found) == 1:
             several = self.several(found[0], frame)
@@ -86,7 +86,7 @@ class Values:
         return Several(tuple(self.of(each, frame) for each in found), len(found)) if found and plain else None
 
     def operands(self, node: cst.CSTNode, frame: Frame) -> list[cst.BaseExpression]:
-        """The expressions of those activations, or the one that is a list of them."""
+        """Returns the expressions of joined activations, or the single expression of their list."""
         match node:
             case cst.BinaryOperation():
                 return [node.left, node.right]
@@ -98,11 +98,11 @@ class Values:
         return []
 
     def is_list(self, node: cst.CSTNode, frame: Frame) -> bool:
-        """Whether a variable holds a list of activations."""
+        """Returns whether a variable holds a list of activations."""
         return isinstance(node, cst.Name) and bool((held := self.several(node, frame)) and held.parts)
 
     def several(self, node: cst.CSTNode, frame: Frame) -> Several | None:
-        """The parts of an expression that is a list of activations; None where it is none, or not written out."""
+        """Returns the parts of a list of activations; None if the expression is none, or is not written out."""
         match node:
             case cst.Name():
                 held = frame.values.get(node.value)
@@ -138,7 +138,7 @@ class Values:
                 frame.values[name] = longer._replace(fixed=min(first.fixed, second.fixed))
 
     def assign(self, target: cst.CSTNode, value: cst.BaseExpression, frame: Frame) -> None:
-        """Notes what variables are made of from here on."""
+        """Notes the origins of variables from here on."""
         match target:
             case cst.Name():
                 frame.values[target.value] = self.several(value, frame) or self.of(value, frame)
@@ -164,13 +164,13 @@ class Values:
         return [whole._replace(root=self._number("part", place, whole.root)) for place in range(len(read))]
 
     def _is_read(self, target: cst.CSTNode) -> bool:
-        """Whether a variable of such a name is read anywhere."""
+        """Returns whether a variable of such a name is read in any place."""
         source = self._world.source
         names = [each for each in source.nodes(target) if isinstance(each, cst.Name)]
         return any(source.loads(mention) for name in names for mention in self._world.names[name.value])
 
     def append(self, call: cst.Call, frame: Frame) -> None:
-        """Notes what is appended to a list of activations."""
+        """Notes the value that is appended to a list of activations."""
         match call:
             case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="append")), args=[given]):
                 held = frame.values.get(name)
@@ -179,7 +179,7 @@ class Values:
                     frame.values[name] = Several((*held.parts, self.of(given.value, frame)), held.fixed + certain)
 
     def _is_turned(self, node: cst.CSTNode) -> bool:
-        """Whether this may be done any number of times in one call of its function."""
+        """Returns whether a node may be computed any number of times in one call of its function."""
         for outer in self._world.source.ancestors(node):
             if isinstance(outer, (cst.For, cst.While, cst.If, cst.Try)):
                 return True
@@ -188,7 +188,7 @@ class Values:
         return False
 
     def layers(self, path: Iterable[cst.CSTNode]) -> Layers:
-        """The layers that the calls of a path are made of."""
+        """Returns the layers in the calls of a path."""
         return frozenset[cst.Call]().union(*(self.through[each].layers for each in path))
 
     def _number(self, *what: Hashable) -> int:
@@ -196,7 +196,7 @@ class Values:
 
 
 def joined(parts: tuple[Value, ...]) -> Value | None:
-    """The value of a join of activations that are the same without their layers; None where they are not."""
+    """Returns the value of a join of activations that are the same without their layers; None if they differ."""
     if any(part.root != parts[0].root for part in parts):
         return None
     whole = _united(parts[0].root, parts)
