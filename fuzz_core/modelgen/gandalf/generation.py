@@ -147,9 +147,7 @@ class _Growing:
                 self._forget_wrong()
 
     def _ended(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
-        """Puts an end behind a tensor. If no production rule names a fitting end, any end that takes the tensor is
-        used.
-        """
+        """Puts an end behind a tensor. If no production rule names one, any end that takes the tensor is used."""
         if self.follow(source, operators, guide):
             return True
         every = _behind(self.tensors[source], operators) if self.options.binding else ()

@@ -23,9 +23,7 @@ class Guidance(Protocol):
     again: float
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Chooses one of the operators that may follow the operator `before`, which is empty at the beginning of a
-        path.
-        """
+        """Chooses one of the operators that may follow `before`, which is empty at the beginning of a path."""
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
         """Learns the reward of a graph with these choices, in order (equation 3); negative for a repeated graph."""

@@ -43,7 +43,7 @@ def steps(program: Program, runs: Runs) -> Program:
 
     Blocks without which the program does not run at all join the head. A block that does not run with only the blocks
     before it is joined with as few of the next blocks as it needs. A program that differs from a running one only in
-    blocks that keep the shape is not executed: all its further parts get the same inputs.
+    blocks that keep the shape is not executed. All its further parts get the same inputs.
 
     Args:
         runs: executes the program with the given calls inserted, which the caller may adapt. Returns its observations,

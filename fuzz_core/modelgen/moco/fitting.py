@@ -98,8 +98,7 @@ def _is_input(node: ast.expr) -> bool:
 
 
 def taken_out(tree: ast.Call, text: str) -> tuple[ast.Call, Fit | None]:
-    """Takes the layer's call out of a call that makes it fit, and returns it with the fit. Other calls stay as they
-    are.
+    """Takes the layer's call out of a call that makes it fit, and returns both. Other calls stay as they are.
 
     A function that is made to fit becomes a call with only its arguments besides the inputs.
     """

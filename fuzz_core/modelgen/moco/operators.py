@@ -123,7 +123,7 @@ def similar(
 def _is_fitted(facts: Facts, own: Facts, taste: Taste) -> bool:
     """Returns whether an api can replace a layer that returns a tensor, with inputs made for it.
 
-    A function of several tensors can, because it is not applied to the activation alone.
+    A layer can, and a function of several tensors; a function of one tensor is applied to the activation itself.
     """
     tensor = own.kind == "class" and own.returns in ("", "tensor")
     several = any(each.dtype == "tensor" and each.name in facts.example for each in parameters(facts))

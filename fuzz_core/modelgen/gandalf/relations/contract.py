@@ -18,9 +18,7 @@ class Example(NamedTuple):
 
 
 class Relation(ABC):
-    """An equivalent way to write an operator in a library, with the conditions under which it must give the same
-    result.
-    """
+    """An equivalent way to write an operator in a library, with the conditions of the equivalence."""
 
     number: ClassVar[int]  # its number in table 4
     statement: ClassVar[str]  # what is equivalent, in the paper's words

@@ -105,9 +105,7 @@ def best(seen: Iterable[Seen], spell: Spell) -> Seen | None:
 
 
 def simplest(seen: Iterable[Seen]) -> list[Seen]:
-    """Sorts calls, the plainest first; constructions that were never applied come last. Repeated arguments are left
-    out.
-    """
+    """Sorts calls without repeated arguments, the plainest first; constructions that were never applied come last."""
     listed = list(seen)
     ordered = sorted((each for each in listed if each.inputs), key=_plainness)
     ordered += sorted((each for each in listed if not each.inputs), key=lambda each: len(each.arguments))

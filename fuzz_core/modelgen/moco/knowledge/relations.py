@@ -55,9 +55,7 @@ def stated(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def _found(words: str, names: Collection[str]) -> Iterator[str]:
-    """Yields relations in a sentence. A sentence about special cases can only state that two options exclude each
-    other.
-    """
+    """Yields relations in a sentence. If it speaks of special cases, only mutually exclusive options count."""
     if not _HEDGED.search(words):
         yield from _divided(words, names)
         yield from _ordered(words, names)

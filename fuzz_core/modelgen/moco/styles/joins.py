@@ -115,9 +115,7 @@ class Seams:
         return [self._cut(slot, *piece) for piece in pieces] if slot is not None else []
 
     def _rank(self, branch: Branch, place: int) -> tuple[bool, bool, int, int]:
-        """Returns a sort key: a shortcut without layers comes first, then a sure branch, then the branch computed
-        first.
-        """
+        """Returns a sort key: a shortcut without layers, then a sure branch, then the branch computed first."""
         first = min((self._numbers[call] for call in branch.own), default=-1)
         return bool(branch.own), branch.sure, first, place
 

@@ -71,8 +71,7 @@ class World:
         return next((each.methods[name] for each in self.lineage(owner) if name in each.methods), None)
 
     def computing(self, owner: Class) -> list[cst.FunctionDef]:
-        """Returns the method that computes a model; if there is none, all ordinary methods of a class with a library
-        base.
+        """Returns the method that computes a model, or all ordinary methods of a class with a library base.
 
         A class of the program without a base is a model if it has a method of one of these names.
         """
@@ -118,9 +117,7 @@ class World:
         return self.functions.get(found) if found is not None else None
 
     def held(self, node: cst.CSTNode, owner: Class | None, method: cst.FunctionDef | None) -> cst.BaseExpression | None:
-        """Returns the value that a variable, or an attribute of `self` in a method of `owner`, holds wherever it is
-        read.
-        """
+        """Returns the value that a variable, or an attribute of `self` in a method of `owner`, has at all its reads."""
         if isinstance(node, cst.Attribute) and own_attribute(node, method) and owner is not None:
             values = [v for each in self.lineage(owner) for v in each.attributes.get(node.attr.value, ())]
             return values[0] if len(values) == 1 else None
