@@ -1,4 +1,4 @@
-"""A graph's model as a function that is called once more: trained for a step, or compiled (beyond the paper)."""
+"""Programs that call a graph's model a second time: in a step of training, or compiled (beyond the paper)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator
 
 
 def variables(graph: Graph, table: Mapping[str, Operator], libraries: Collection[Library]) -> list[str]:
-    """What a model is trained on, by its names in programs: float data, then weights that all libraries take as such.
+    """Returns the names in programs of the tensors that a model is trained on.
 
-    Weights that one of them copies into a layer of its own have no gradient there that could be compared.
+    The list has the float data, then the weights that every library's spelling uses as tensors. A library that copies a
+    weight into a layer of its own has no comparable gradient for that weight.
     """
     found = [f"x{place}" for place, each in enumerate(graph.inputs) if each.dtype == "float"]
     for place, node in enumerate(graph.nodes):
@@ -34,10 +35,10 @@ def variables(graph: Graph, table: Mapping[str, Operator], libraries: Collection
 def training(
     graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision, trained: Sequence[str]
 ) -> list[str]:
-    """The program that ends with `gradients`, one for each of the names, of the loss of a step of training.
+    """Returns the program that ends with `gradients`, one for each trained name, after one step of training.
 
-    The loss is a sum of all floats that no other node takes, each element by a number of its own; there must be some,
-    see `losing`. Raises what `render` does.
+    The loss is the weighted sum of all float results that no other node takes; every element has a weight of its own.
+    At least one such result must exist, see `losing`. Raises what `render` does.
     """
     made, writing = shaped(graph, table), AGAIN[library]
     terms = [
@@ -49,13 +50,13 @@ def training(
 
 
 def losing(graph: Graph, table: Mapping[str, Operator]) -> list[int]:
-    """The nodes that the loss of training is made of."""
+    """Returns the nodes whose results are part of the loss: the float results that no other node takes."""
     made = shaped(graph, table)
     return [place for place in graph.leaves if made[place].result.dtype == "float"]
 
 
 def compiling(graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision) -> list[str]:
-    """The program that ends with `made`, every node's result once more, by the library's way to compile a function."""
+    """Returns the program that ends with `made`, every node's result from the library's compiled model."""
     names = [f"x{place}" for place in range(len(graph.inputs))]
     return [
         *function(graph, table, library, precision, names),
@@ -66,10 +67,14 @@ def compiling(graph: Graph, table: Mapping[str, Operator], library: Library, pre
 def function(
     graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision, takes: Sequence[str]
 ) -> list[str]:
-    """The program as far as its last node, and its model as a function of these names that gives every node's result.
+    """Returns the program as far as its last node, followed by a function `model` that returns every node's result.
 
-    Layers and weights are those that were made before. What it computes has names of its own: a statement that is
-    taken out of it must not leave it with what was computed before. Raises what `render` does.
+    The function uses the layers and weights that the program has made before. Its own results have new names: if the
+    reducer removes a statement from it, the function must fail and not read an earlier result. Raises what `render`
+    does.
+
+    Args:
+        takes: the names of the function's arguments.
     """
     lines = lines_of(graph, table, library, precision)
     given = f"return [{', '.join(f'n{place}' for place in range(len(graph.nodes)))}]"
@@ -78,7 +83,7 @@ def function(
 
 
 def _renamed(body: Sequence[str]) -> list[str]:
-    """The statements of the function, with an underscore behind every name that one of them gives."""
+    """Returns the statements of the function, with an underscore behind every name that they assign."""
     names = {node.id for text in body[:-1] for node in ast.walk(ast.parse(text)) if _is_given(node)}
     pattern = re.compile(rf"\b({'|'.join(sorted(names))})\b")
     return [indent(pattern.sub(r"\1_", text) if names else text, "    ") for text in body]
@@ -89,7 +94,7 @@ def _is_given(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def results(name: str) -> str:
-    """The line by which whoever runs a program has its arrays: those of a list, without what is None."""
+    """Returns the line that collects the arrays of a list of tensors in `results`, without None."""
     return f"results = {{place: each.numpy() for place, each in enumerate({name}) if each is not None}}"
 
 

@@ -13,24 +13,26 @@ from fuzz_core.modelgen.gandalf.guidance import Epsilon, Pair
 from fuzz_core.modelgen.gandalf.network import Floats, QNetwork
 
 MEMORY, BATCH = 2000, 32
-# The network that says what follows is worth is the other one as it was so many updates ago.
+# The target network becomes a copy of the online network after every so many updates.
 SYNCHRONISED = 50
 
 
 class Memory(NamedTuple):
-    """One choice: the operator before, the one chosen, what that was worth; ended: whether nothing followed."""
+    """A choice of an operator, as the replay memory stores it. Operators are given by their place."""
 
-    before: int
+    before: int  # the operator before, or the empty name at the beginning of a path
     chosen: int
-    reward: float
-    ended: bool
+    reward: float  # what the choice was worth
+    ended: bool  # whether no operator followed the chosen one
 
 
 class Dqn(Epsilon):
-    """Algorithm 1. Actions are operators, and observations are operators, too.
+    """The deep Q-network of algorithm 1. Actions are operators, and observations are operators, too.
 
-    operators: all that may be chosen. discount: of what follows; the reward of a graph reaches all of its choices
-    anyway, so that a value does not have to come from far ahead.
+    Args:
+        operators: all operators that may be chosen.
+        discount: weight of later rewards. The reward of a graph reaches all of its choices, so a low discount is
+            enough.
     """
 
     def __init__(self, rng: Rng, operators: Iterable[str], discount: float = 0.5) -> None:
@@ -41,28 +43,28 @@ class Dqn(Epsilon):
         self.discount = discount
         self.memory: deque[Memory] = deque(maxlen=MEMORY)
         self.row: tuple[str, int, Floats] | None = None
-        # Row: an operator. Column: whether that operator has been among those that may follow.
+        # Row: an operator. Column: whether that operator has ever been allowed to follow.
         self.follows = np.zeros((len(self.places), len(self.places)), np.bool_)
         # The lowest and the highest return of a graph so far.
         self.least = self.most = 0.0
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Notes what may follow, and chooses by algorithm 1."""
+        """Notes which operators may follow, and chooses by algorithm 1."""
         self.follows[self.places[before], [self.places[name] for name in names]] = True
         return super().choose(before, names)
 
     def value(self, before: str, name: str) -> float:
-        """The network's."""
+        """Returns the value that the online network gives."""
         if self.row is None or self.row[:2] != (before, self.online.updates):
             self.row = before, self.online.updates, self.decoded(self.online.values([self.places[before]])[0])
         return float(self.row[2][self.places[name]])
 
     def decoded(self, outputs: Floats) -> Floats:
-        """Q-values of outputs of the network (figure 4): none is outside of what a graph has returned."""
+        """Returns the Q-values of network outputs (figure 4), limited to the range of returns that graphs have had."""
         return outputs.clip(self.least, self.most)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Remembers the choices, and learns once for each, from a batch of what it remembers."""
+        """Remembers the choices, and learns from a batch of the memory once for each choice."""
         self.told_each(chosen, [reward] * len(chosen))
 
     def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
@@ -81,17 +83,17 @@ class Dqn(Epsilon):
             self._learn()
 
     def worth(self, after: Sequence[int]) -> Floats:
-        """What the best that may follow these operators is worth."""
+        """Returns the value of the best operator that may follow each of these operators."""
         best: Floats = self.decoded(self._allowed(self.target, after).max(1))
         return best
 
     def saved(self) -> dict[str, Floats]:
-        """What it has learnt, to go on with the next night; the memory is not kept."""
+        """Returns what the guidance has learnt, so that a later run can go on with it. The memory is not saved."""
         follows = self.follows.astype(np.float64)
         return {**self.online.saved(), "follows": follows, "returns": np.array([self.least, self.most])}
 
     def restore(self, saved: Mapping[str, Floats]) -> bool:
-        """Goes on with what was learnt before; False where that was about other operators, or without returns."""
+        """Restores what was learnt before; False if the operators differ, or the returns are missing."""
         if "returns" not in saved or saved.get("follows", np.empty(0)).shape != self.follows.shape:
             return False
         restored = self.online.restore(saved)
@@ -102,7 +104,7 @@ class Dqn(Epsilon):
         return restored
 
     def _allowed(self, network: QNetwork, after: Sequence[int]) -> Floats:
-        """The network's values of what may follow these operators; of the rest, less than anything."""
+        """Returns a network's values of the operators that may follow these; operators that may not follow get -inf."""
         return np.where(self.follows[list(after)], network.values(after), -np.inf)
 
     def _learn(self) -> None:
@@ -116,9 +118,9 @@ class Dqn(Epsilon):
 
 
 class DoubleDqn(Dqn):
-    """The network that learns says which operator is best, the other one what that is worth."""
+    """The double DQN: the online network chooses the best operator, and the target network gives its value."""
 
     def worth(self, after: Sequence[int]) -> Floats:
-        """See the class."""
+        """Returns the target network's value of the operator that the online network chooses."""
         best = self._allowed(self.online, after).argmax(1)
         return self.decoded(self.target.values(after)[np.arange(len(after)), best])

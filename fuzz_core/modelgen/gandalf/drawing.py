@@ -1,4 +1,4 @@
-"""The picture of a graph, drawn from the program that computes it: what a person who reads the script sees at once."""
+"""The picture of a graph, drawn from its program, to give the reader of a script an overview."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _TENSOR = re.compile(r"[xn]\d+")
 
 
 class _Box(NamedTuple):
-    """name: in the program. label: what is in it. takes: the boxes that it depends on."""
+    """A box in the picture."""
 
-    name: str
-    label: str
-    takes: tuple[str, ...]
+    name: str  # the variable in the program
+    label: str  # the text in the box
+    takes: tuple[str, ...]  # the boxes that it depends on
 
 
 def svg(program: str) -> str | None:
-    """The picture, the same for the same program; None for one that has no tensors named as those of graphs are.
+    """Draws the picture, the same for the same program; None for a program without the tensor names of graphs.
 
-    Data stands above what is computed of it, and the node that is in question below.
+    Data stands above the nodes that use it, and the last node, which the script is about, stands below.
     """
     try:
         boxes = list(_boxes(ast.parse(program)))
@@ -45,7 +45,10 @@ def svg(program: str) -> str | None:
 
 
 def _boxes(tree: ast.Module) -> Iterator[_Box]:
-    """The last word on each tensor, in order. Weights and layers are named after the node that they belong to."""
+    """Yields a box for each tensor, in order, from its last assignment.
+
+    Weights and layers are named after the node that they belong to.
+    """
     found: dict[str, _Box] = {}
     behind: dict[str, set[str]] = defaultdict(set)
     for statement in tree.body:
@@ -72,7 +75,7 @@ def _label(name: str, value: ast.expr) -> str:
 
 
 def _places(boxes: list[_Box]) -> dict[str, tuple[int, int]]:
-    """Column and row of each: below all that it takes, and beside what is as far down."""
+    """Returns column and row of each box: below all boxes that it takes, and beside boxes of the same depth."""
     rows: dict[str, int] = {}
     taken: dict[int, int] = defaultdict(int)
     places = {}

@@ -1,4 +1,4 @@
-"""One operator on data as graphs may bring it: of one element, hardly anything, nothing at all, large, or negative."""
+"""Graphs of one operator on unusual data: one element, values near zero, zeros, large values, negative integers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from fuzz_core.modelgen.gandalf.graph import Graph, Input
 from fuzz_core.modelgen.gandalf.shapes import Refused
 from fuzz_core.modelgen.gandalf.table import Operator
 
-# drawn: as graphs begin with it. small: one element in every dimension. alike: large, and all elements are the same.
+# drawn: data as at the start of graphs. small: one element in every dimension. alike: large, and all elements are
+# equal.
 Kind = Literal["drawn", "small", "negative", "faint", "tiny", "zero", "large", "alike"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class _Scale(NamedTuple):
-    """Inputs of this dtype are normal with this deviation. alike: one number for each of them."""
+    """Inputs of this dtype are normal with this deviation."""
 
     dtype: str
     deviation: float
-    alike: bool = False
+    alike: bool = False  # one number for each of them
 
 
 SCALES: Mapping[Kind, _Scale] = {
@@ -37,9 +38,13 @@ SCALES: Mapping[Kind, _Scale] = {
 
 
 def extreme(operator: Operator, kind: Kind, seed: int, constant: bool = False) -> Graph:
-    """A graph of this operator alone on such data. Raises Refused where it takes none, or no parameters were found.
+    """Returns a graph of this operator alone on such data.
 
-    constant: whether all its weights are one constant.
+    Args:
+        constant: whether all its weights are one constant.
+
+    Raises:
+        Refused: the operator takes no such data, or no parameters were found.
     """
     sizes = (1,) if kind == "small" else ()
     graph = alone(operator, seed, Options(constant=float(constant), sizes=sizes))

@@ -1,4 +1,4 @@
-"""What follows what in the text of model programs: data that flows from one call into another, read and never run."""
+"""Pairs of calls in model programs where data flows from one call into the next. Programs are read, never run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-# What the operators of Python are called by those who write them as calls.
+# The name of each Python operator when it is written as a call.
 _WRITTEN: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -22,22 +22,22 @@ NONE: Kinds = frozenset()
 
 
 class Passage(NamedTuple):
-    """What data meets first in a layer, and what it comes out of: of a sequence of layers these differ."""
+    """The first and the last call that data passes in a layer; different calls in a sequence of layers."""
 
     entry: str
     exit: str
 
 
 def plain(name: str) -> str:
-    """A name in any library's writing: `batch_norm` and `BatchNorm` are one."""
+    """Returns a name independent of a library's writing: `batch_norm` and `BatchNorm` become the same."""
     return name.rpartition(".")[2].replace("_", "").lower()
 
 
 def followings(source: str) -> Iterator[tuple[str, str]]:
-    """Pairs of calls of a program, by their plain names: what the first returns is an argument of the second.
+    """Yields pairs of calls of a program, by their plain names: the result of the first is an argument of the second.
 
-    Layers are followed from where they are made to where they are called; what a function of the program itself does
-    is not looked into from outside. Raises SyntaxError.
+    Layers are followed from the place where they are made to the place where they are called. A call of one of the
+    program's own functions forms no pair with the calls inside that function. Raises SyntaxError.
     """
     tree = ast.parse(source)
     program = _Program(dict(_layers(tree)))
@@ -68,7 +68,7 @@ def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, Passage]]:
 
 
 def _made(value: ast.expr) -> Passage | None:
-    """The layer that an expression makes: a call of what is named like a class."""
+    """Returns the layer that an expression makes: a call of a name that is written like a class."""
     if not isinstance(value, ast.Call):
         return None
     name = _path(value.func).rpartition(".")[2]
@@ -92,7 +92,11 @@ def _path(node: ast.expr) -> str:
 
 
 class _Program:
-    """values: what the names of one body were made by, as it is read from top to bottom."""
+    """The state while a program's bodies are read from top to bottom.
+
+    Attributes:
+        values: the kinds of calls that made the values of the names in the current body.
+    """
 
     def __init__(self, layers: dict[str, Passage]) -> None:
         self.layers = layers
@@ -114,7 +118,7 @@ class _Program:
                     self.run(each for name in ("body", "orelse") for each in getattr(statement, name, ()))
 
     def kinds(self, node: ast.expr) -> Kinds:
-        """What made the value of an expression; the pairs of what is called on the way are kept."""
+        """Returns the kinds of calls that made the value of an expression, and keeps the pairs of the calls in it."""
         match node:
             case ast.Call():
                 return self._called(node)

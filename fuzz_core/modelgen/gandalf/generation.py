@@ -1,4 +1,4 @@
-"""Random graphs by the grammar of definition 2, where an operator may follow another if its shapes say so."""
+"""Random graphs by the grammar of definition 2. An operator may follow another if the shapes fit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fuzz_core.modelgen.gandalf.patterns import ANY, GUARDS, Pattern, pattern
 from fuzz_core.modelgen.gandalf.shapes import REST, Made, Refused, Tensor, bind, concluded, words_of
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
-# Given the operator that came last and those that may follow, by name, the one that does (section 4.1.2).
+# Chooses the next operator, given the last one and the names of those that may follow (section 4.1.2).
 Guide = Callable[[str, Sequence[str]], str]
-# Sizes of the dimensions that have a meaning of their own; all others are from OTHER.
+# Sizes of the dimensions with a fixed meaning; all further dimensions use OTHER.
 SIZES: dict[str, tuple[int, ...]] = {"N": (1, 2, 3), "C": (2, 4, 6), "S": (32, 48)}
 OTHER = (4, 5, 6, 8)
 TRIES = 12
@@ -26,28 +26,22 @@ MAX_RANK = 5
 
 
 class Options(NamedTuple):
-    """least, most: inner operators of a graph. branch: how often an operator follows an earlier one than the last.
+    """The settings of graph generation. Shares are probabilities from 0 to 1."""
 
-    start: how often another input operator begins a path of its own. merge: how often a further operand is a tensor
-    of the graph, where one fits, and no new data. constant: how often a kernel or bias is one constant. ordered: how
-    often an operator follows another as the grammar's order has it, and not merely as shapes allow. binding: whether
-    nothing follows an operator there that the order does not name. sizes: those that
-    dimensions of new data have, instead of SIZES and OTHER, where there are any.
-    """
-
-    least: int = 2
-    most: int = 10
-    branch: float = 0.25
-    start: float = 0.1
-    merge: float = 0.8
-    constant: float = 0.1
+    least: int = 2  # the fewest inner operators of a graph
+    most: int = 10  # the most inner operators of a graph
+    branch: float = 0.25  # share of operators that follow an earlier operator than the last
+    start: float = 0.1  # share of steps in which another input operator begins a path of its own
+    merge: float = 0.8  # share of further operands that are a tensor of the graph, if one fits, and no new data
+    constant: float = 0.1  # share of kernels and biases that are one constant
+    # Share of operators that follow the grammar's order; shapes alone decide for the remaining ones.
     ordered: float = 0.5
-    binding: bool = False
-    sizes: tuple[int, ...] = ()
+    binding: bool = False  # whether an operator may be followed only by operators that the order names
+    sizes: tuple[int, ...] = ()  # sizes for dimensions of new data; if empty, SIZES and OTHER are used
 
 
 class Grammar(NamedTuple):
-    """The operators by symbol, and their partially ordered relations: S, V, Σ and R of definition 2."""
+    """The operators by symbol, and their partial order: S, V, Σ and R of definition 2."""
 
     starts: tuple[Operator, ...]
     inner: tuple[Operator, ...]
@@ -56,7 +50,7 @@ class Grammar(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """All operators."""
+        """The names of all operators in the grammar."""
         return {each.name for symbols in (self.starts, self.inner, self.ends) for each in symbols}
 
 
@@ -66,9 +60,10 @@ def grammar(
     domain: Domain,
     order: Order = Order(),  # noqa: B008 - immutable
 ) -> Grammar:
-    """The operators of a domain that all of the libraries have.
+    """Returns the grammar of a domain, with the operators that all of the libraries have.
 
-    What one of them is known to do wrong ends a path, whatever its symbols: what follows would be wrong as well.
+    If one of the libraries is known to compute an operator wrongly, the operator ends a path, whichever symbols it has.
+    Results after it would be wrong as well.
     """
     known = [each for each in table.values() if domain in each.domains and set(libraries) <= set(each.spelled)]
     fit = [each.limited(libraries) for each in known]
@@ -81,9 +76,10 @@ def grammar(
 
 
 def generate(operators: Grammar, seed: int, guide: Guide | None = None, options: Options = Options()) -> Graph:  # noqa: B008
-    """A graph whose every path begins with an input operator or data and ends with an output operator.
+    """Generates a graph whose paths begin with an input operator or data and end with an output operator.
 
-    The same for the same grammar, seed and choices of the guide; without one, all choices are alike.
+    The same grammar, seed and choices of the guide give the same graph. If there is no guide, all choices are equally
+    likely.
     """
     rng = Rng(derive(seed, "graph"))
     growing = _Growing(rng, options, operators.order)
@@ -98,7 +94,7 @@ def generate(operators: Grammar, seed: int, guide: Guide | None = None, options:
 
 
 def alone(operator: Operator, seed: int, options: Options = Options(constant=0.0)) -> Graph:  # noqa: B008
-    """A graph of this operator alone, on new data. Raises Refused where no parameters were found that it takes."""
+    """Returns a graph of this operator alone, on new data. Raises Refused if no parameters that it takes were found."""
     growing = _Growing(Rng(derive(seed, operator.name)), options, Order())
     if not growing.put(operator, ""):
         raise Refused(f"{operator.name}: no inputs and parameters that hold in {TRIES} tries")
@@ -106,7 +102,7 @@ def alone(operator: Operator, seed: int, options: Options = Options(constant=0.0
 
 
 class _Growing:
-    """A graph in the making: what is in it is valid at any time."""
+    """A graph under construction, which is valid after every step."""
 
     def __init__(self, rng: Rng, options: Options, order: Order) -> None:
         self.rng, self.options, self.order = rng, options, order
@@ -118,12 +114,12 @@ class _Growing:
         return Graph(inputs=tuple(self.inputs), nodes=tuple(node for node, _ in self.nodes))
 
     def tip(self) -> str:
-        """The node that is followed next."""
+        """Returns the node that is followed next."""
         last = len(self.nodes) - 1
         return f"n{self.rng.between(0, last) if self.rng.chance(self.options.branch) else last}"
 
     def follow(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
-        """Puts an operator behind a tensor, or on new data where there is none; says whether any could be."""
+        """Puts an operator behind a tensor, or on new data if there is no source; returns whether any operator fits."""
         every = _behind(self.tensors[source], operators) if source else operators
         before = self.nodes[int(source[1:])][1] if source else None
         if before is not None and self.options.binding:
@@ -144,21 +140,21 @@ class _Growing:
         return False
 
     def close(self, operators: Sequence[Operator], guide: Guide | None) -> None:
-        """Every node that nothing follows and that is no end gets one."""
+        """Puts an end behind every leaf that is no end yet."""
         names = {each.name for each in operators}
         for place in self.graph().leaves:
             if self.nodes[place][1].name not in names and self._ended(f"n{place}", operators, guide):
                 self._forget_wrong()
 
     def _ended(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
-        """Puts an end behind a tensor. A path ends whatever follows its last operator by the production rules."""
+        """Puts an end behind a tensor. If no production rule names one, any end that takes the tensor is used."""
         if self.follow(source, operators, guide):
             return True
         every = _behind(self.tensors[source], operators) if self.options.binding else ()
         return self._one_of(every, source, guide)
 
     def _forget_wrong(self) -> None:
-        """Nothing takes the result of what ends a path for being wrong alone."""
+        """Hides the last node's result from later nodes if its operator ends paths for being wrong alone."""
         if "output" not in self.nodes[-1][1].symbols:
             del self.tensors[f"n{len(self.nodes) - 1}"]
 
@@ -188,7 +184,7 @@ class _Growing:
         return takes, made, parameters
 
     def _operand(self, found: Pattern, bound: Mapping[str, Any], source: str) -> str | Tensor:
-        """A tensor of the graph for a further input, or new data; an operator without a source takes new data alone."""
+        """Returns a tensor of the graph for a further input, or new data; without a source, always new data."""
         if source and self.rng.chance(self.options.merge):
             fitting = [name for name, tensor in self.tensors.items() if name != source and _binds(found, tensor, bound)]
             if fitting:
@@ -213,7 +209,7 @@ class _Growing:
 
 
 def _behind(tensor: Tensor, operators: Sequence[Operator]) -> list[Operator]:
-    """Those whose first input it may be. Many have one pattern."""
+    """Returns the operators whose first input may be this tensor, and matches a common pattern only once."""
     firsts = [next(iter(each.takes.values())) for each in operators]
     fitting = {text: _binds(pattern(text), tensor, {}) for text in set(firsts)}
     return [each for each, text in zip(operators, firsts, strict=True) if fitting[text]]

@@ -1,4 +1,4 @@
-"""The graph of a model: data that flows through operators, as it is stored (section 4.1.1)."""
+"""The graph of a model, as it is stored: data that flows through operators (section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -18,32 +18,26 @@ class _Part(BaseModel):
 
 
 class Input(_Part):
-    """Data of the model. Floats are normal, integers from 0 to 9; seed: of numpy's RandomState, 32 bits.
-
-    values: the elements themselves, in order, where they are given and not drawn.
-    """
+    """Data of the model. Floats are normal, integers from 0 to 9."""
 
     shape: tuple[int, ...]
     dtype: Literal["float", "int", "bool"] = "float"
-    seed: int = 0
-    values: tuple[float, ...] = ()
+    seed: int = 0  # the seed of numpy's RandomState, 32 bits
+    values: tuple[float, ...] = ()  # the elements, in order; empty if they are drawn
 
 
 class Node(_Part):
-    """One operator. takes: where its inputs come from, `x0` for the first input of the graph, `n0` for its first node.
-
-    seed: of its weights. constants: weights that are one constant throughout instead (relations 2 and 3).
-    """
+    """An operator in a graph."""
 
     operator: str
     parameters: dict[str, Value] = {}
-    takes: tuple[str, ...]
-    seed: int = 0
-    constants: tuple[str, ...] = ()
+    takes: tuple[str, ...]  # names of its inputs: `x0` is the first input of the graph, `n0` its first node
+    seed: int = 0  # the seed of its weights
+    constants: tuple[str, ...] = ()  # the weights that are one constant throughout (relations 2 and 3)
 
 
 class Graph(_Part):
-    """Inputs, and nodes in an order of computation: each takes inputs and earlier nodes alone, so there is no cycle."""
+    """Inputs, and nodes in order of computation. A node takes only inputs and earlier nodes, so there is no cycle."""
 
     inputs: tuple[Input, ...]
     nodes: tuple[Node, ...]
@@ -65,7 +59,12 @@ class Graph(_Part):
 
 
 def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
-    """What each node makes. Raises Refused where one takes what its operator does not, KeyError for unknown ones."""
+    """Infers the result of each node.
+
+    Raises:
+        Refused: a node takes inputs that its operator does not take.
+        KeyError: an operator is unknown.
+    """
     tensors, made = tensors_of(graph, ()), list[Made]()
     for place, node in enumerate(graph.nodes):
         made.append(infer(table[node.operator], [tensors[name] for name in node.takes], node.parameters))
@@ -74,15 +73,19 @@ def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
 
 
 def tensors_of(graph: Graph, made: Sequence[Made]) -> dict[str, Tensor]:
-    """Every tensor of a graph by its name, inputs first. made: by its nodes, see `shaped`."""
+    """Returns every tensor of a graph by its name, inputs first.
+
+    Args:
+        made: the inferred results of its nodes, see `shaped`.
+    """
     found = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
     return found | {f"n{place}": each.result for place, each in enumerate(made)}
 
 
 def canonical(graph: Graph) -> Graph:
-    """One graph for all that differ in numbering and seeds alone: what was executed once need not be again.
+    """Returns the same graph for all graphs that differ only in numbering and seeds, so that none is executed twice.
 
-    Nodes are told apart by colour refinement over what they take and what takes them.
+    Colour refinement over the inputs and the users of each node distinguishes the nodes.
     """
     colours = _colours(graph)
     depths = _depths(graph)
@@ -95,7 +98,7 @@ def canonical(graph: Graph) -> Graph:
 
 
 def structure(graph: Graph) -> int:
-    """A number for all graphs of the same operators in the same order of computation, whatever data and parameters."""
+    """Returns a number that depends on the operators and their order of computation, and not on data and parameters."""
     inputs = tuple(Input(shape=()) for _ in graph.inputs)
     nodes = tuple(Node(operator=node.operator, takes=node.takes) for node in graph.nodes)
     return derive(canonical(Graph(inputs=inputs, nodes=nodes)).model_dump_json())
@@ -118,7 +121,7 @@ def _colours(graph: Graph) -> dict[str, int]:
 
 
 def _refined(graph: Graph, colours: Mapping[str, int]) -> dict[str, int]:
-    """Two that had one colour keep it if their neighbours' colours are the same, in the same roles."""
+    """Splits each colour: nodes keep a common colour only if their neighbours' colours and roles agree."""
     takes: dict[str, list[int]] = {name: [] for name in colours}
     taken: dict[str, list[tuple[int, int]]] = {name: [] for name in colours}
     for place, node in enumerate(graph.nodes):

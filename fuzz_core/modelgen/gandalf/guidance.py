@@ -1,4 +1,4 @@
-"""Who chooses the next operator of a graph: the paper's baselines, tabular learners, and a bandit (section 4.1.2)."""
+"""Guidances that choose the next operator of a graph (section 4.1.2): baselines, tabular learners, a bandit."""
 
 from __future__ import annotations
 
@@ -12,30 +12,28 @@ from numpy.typing import NDArray
 
 from fuzz_core.ir.rng import Rng
 
-# An operator after another one; the first operator of a path comes after "".
+# An operator and its successor; the first operator of a path follows "".
 Pair = tuple[str, str]
 
 
 class Guidance(Protocol):
-    """Chooses operator by operator, and is told what the graph that came of it was worth.
+    """A policy that chooses operator by operator, and learns how much reward the finished graph brought."""
 
-    again: what a finding is worth whose signature has been there before in this run, as a share of a new one.
-    """
-
+    # The worth of a finding whose signature was seen before in this run, as a share of a new finding's worth.
     again: float
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """One of the operators that may follow another, which is empty at the beginning of a path."""
+        """Chooses one of the operators that may follow `before`, which is empty at the beginning of a path."""
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """What a graph with these choices, in order, was worth (equation 3); less than nothing for a repeated one."""
+        """Learns the reward of a graph with these choices, in order (equation 3); negative for a repeated graph."""
 
     def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
-        """What each of the choices was worth by itself (algorithm 1, line 9)."""
+        """Learns the reward of each of the choices by itself (algorithm 1, line 9)."""
 
 
 class Whole:
-    """What a graph was worth is the most that any of its choices was."""
+    """A guidance that rewards a graph with the highest reward of its choices."""
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
         """See `Guidance`."""
@@ -47,7 +45,7 @@ class Whole:
 
 
 class Alike(Whole):
-    """All choices are alike: the random guidance of CRADLE and MUFFIN."""
+    """The random guidance of CRADLE and MUFFIN: every choice is equally likely."""
 
     again = 1.0
 
@@ -55,15 +53,18 @@ class Alike(Whole):
         self.rng = rng
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Any of them."""
+        """Returns any of the operators."""
         return self.rng.choice(names)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Learns nothing."""
+        """Ignores the reward."""
 
 
 class Epsilon(Whole):
-    """SelectAction of algorithm 1: random by `epsilon`, else the best by half, and else one of the `top` best."""
+    """SelectAction of algorithm 1: random with probability `epsilon`, otherwise by value.
+
+    Half of the choices by value are the best operator, and half are one of the `top` best.
+    """
 
     again = 1.0
 
@@ -71,7 +72,7 @@ class Epsilon(Whole):
         self.rng, self.epsilon, self.top = rng, epsilon, top
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """See the class; of equals any."""
+        """Chooses as the class says; operators of equal value are equally likely."""
         if self.rng.chance(self.epsilon):
             return self.rng.choice(names)
         shuffled = _shuffled(names, self.rng)
@@ -79,12 +80,17 @@ class Epsilon(Whole):
         return ranked[0] if self.rng.chance(0.5) else self.rng.choice(ranked[: self.top])
 
     def value(self, before: str, name: str) -> float:
-        """What is expected of an operator after another."""
+        """Returns the expected value of an operator after another."""
         raise NotImplementedError
 
 
 class QLearning(Epsilon):
-    """A table of values, learnt from a graph's end to its beginning. rate: of learning; discount: of what follows."""
+    """A table of values, learnt from a graph's end to its beginning.
+
+    Args:
+        rate: the rate of learning.
+        discount: the weight of the value of the next choice.
+    """
 
     def __init__(self, rng: Rng, rate: float = 0.3, discount: float = 0.9) -> None:
         super().__init__(rng)
@@ -92,11 +98,11 @@ class QLearning(Epsilon):
         self.values: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
     def value(self, before: str, name: str) -> float:
-        """What is on record."""
+        """Returns the value in the table, 0 if there is none yet."""
         return self.values[before].get(name, 0.0)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Every choice is worth the graph's reward and the best that may follow it."""
+        """Gives every choice the graph's reward and the discounted value of the best successor."""
         self.told_each(chosen, [reward] * len(chosen))
 
     def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
@@ -111,18 +117,18 @@ class QLearning(Epsilon):
 
 
 class DoubleQ(QLearning):
-    """Two tables: one says which successor is best, the other what that is worth (DDQN's idea, without a network)."""
+    """Two tables: the first chooses the best successor, the second gives its value (DDQN's idea, without a network)."""
 
     def __init__(self, rng: Rng, rate: float = 0.3, discount: float = 0.9) -> None:
         super().__init__(rng, rate, discount)
         self.others: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
     def value(self, before: str, name: str) -> float:
-        """The mean of both."""
+        """Returns the mean of both tables."""
         return (self.values[before].get(name, 0.0) + self.others[before].get(name, 0.0)) / 2
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """One of the tables learns, by chance."""
+        """Updates one of the two tables, chosen by chance."""
         self.told_each(chosen, [reward] * len(chosen))
 
     def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
@@ -134,7 +140,7 @@ class DoubleQ(QLearning):
 
 
 class Mcmc(Whole):
-    """LEMON's: operators take over from each other by Metropolis and Hastings, by the rank of what each has brought.
+    """LEMON's guidance: an operator replaces the last one by Metropolis and Hastings, by rank of mean reward.
 
     The lowest of n ranks is accepted by (1 - 3/n)^n, about a twentieth (Chen et al., Classfuzz, PLDI 2016).
     """
@@ -148,7 +154,7 @@ class Mcmc(Whole):
         self.last = ""
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Proposals until one is accepted: always one that ranks no lower than the last that was."""
+        """Proposes operators until one is accepted; a proposal that ranks no lower than the last is always accepted."""
         ranked = sorted({*names, self.last}, key=lambda name: (-self.worth[name] / (1 + self.times[name]), name))
         place = {name: number for number, name in enumerate(ranked)}
         kept = max(0.1, 1 - 3 / len(ranked))
@@ -159,14 +165,19 @@ class Mcmc(Whole):
         return proposed
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Each operator has its part in what the graph was worth."""
+        """Adds the graph's reward to each of its operators; negative rewards count as 0."""
         for _, name in chosen:
             self.times[name] += 1
             self.worth[name] += max(0.0, reward)
 
 
 class Genetic(Whole):
-    """AUDEE's: graphs follow children of the best ones so far. kept: of these; mutated: how often a gene is."""
+    """AUDEE's guidance: the next graph follows a child of two of the best graphs so far.
+
+    Args:
+        kept: how many of the best graphs stay in the population.
+        mutated: how often a gene mutates.
+    """
 
     again = 1.0
 
@@ -176,12 +187,12 @@ class Genetic(Whole):
         self.plan: list[str] = []
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """The next gene of the child, where it fits here and does not mutate."""
+        """Returns the next gene of the child if it fits here and does not mutate; otherwise any operator."""
         gene = self.plan.pop(0) if self.plan else ""
         return gene if gene in names and not self.rng.chance(self.mutated) else self.rng.choice(names)
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """The graph joins the population; the next one is a child of two of it, crossed over at one point."""
+        """Adds the graph to the population, and crosses two of its members at one point for the next graph."""
         self.population.append((reward, [name for _, name in chosen]))
         self.population = sorted(self.population, key=lambda each: -each[0])[: self.kept]
         one, other = (self.rng.choice(self.population)[1] for _ in range(2))
@@ -189,7 +200,7 @@ class Genetic(Whole):
 
 
 class Bandit(Whole):
-    """An upper confidence bound for each pair of operators: what it has brought, and more the less it was tried."""
+    """An upper confidence bound for each pair of operators: its mean reward, plus more for fewer trials."""
 
     again = 1.0
 
@@ -200,11 +211,11 @@ class Bandit(Whole):
         self.total = 0
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """The highest bound; of equals any."""
+        """Returns an operator with the highest bound; equal bounds are equally likely."""
         return max(_shuffled(names, self.rng), key=lambda name: self._bound((before, name)))
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Each pair had its part in it."""
+        """Updates the mean reward of each pair; negative rewards count as 0."""
         for pair in chosen:
             self.total += 1
             self.times[pair] += 1
@@ -215,9 +226,9 @@ class Bandit(Whole):
 
 
 class Novelty(Bandit):
-    """A bandit whom only news pays, and who asks of every operator as often: pairs are too many for each to be tried.
+    """A bandit that is rewarded only for new signatures and explores by operator, because pairs are too many to try.
 
-    A pair is worth what its operator is, as long as it has not been tried `kept` times itself.
+    The value of a pair is a mean of its own rewards and its operator's, which counts as `kept` trials.
     """
 
     again = 0.0
@@ -229,14 +240,14 @@ class Novelty(Bandit):
         self.tried: Counter[str] = Counter()
 
     def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Pairs, and each operator, had their part in it."""
+        """Updates the mean rewards of the pairs and of each operator."""
         super().told(chosen, reward)
         for _, name in chosen:
             self.tried[name] += 1
             self.each[name] += (max(0.0, reward) - self.each[name]) / self.tried[name]
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        """What it has learnt of each operator and pair that was tried, to go on with the next night."""
+        """Returns the counts and mean rewards of each tried operator and pair, so that a later run can go on."""
         pairs, names = list(self.times), list(self.tried)
         return {
             "pairs": np.array(pairs, np.str_).reshape(-1, 2),
@@ -248,7 +259,7 @@ class Novelty(Bandit):
         }
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> bool:
-        """Goes on with what was learnt before; False where something is missing, or sizes do not fit."""
+        """Restores what was learnt before. Returns False if an array is missing or sizes do not fit."""
         try:
             pairs = [(before, name) for before, name in saved["pairs"].tolist()]
             names = saved["names"].tolist()
@@ -268,7 +279,7 @@ class Novelty(Bandit):
 
 
 class Noting:
-    """A guidance whose choices for the graph in the making are noted."""
+    """A guidance that notes its choices for the graph under construction."""
 
     def __init__(self, guidance: Guidance) -> None:
         self.guidance = guidance
@@ -281,7 +292,7 @@ class Noting:
         return name
 
     def taken(self) -> list[Pair]:
-        """The choices since the last time: the next graph begins."""
+        """Returns the choices since the last call: the next graph begins."""
         chosen, self.chosen = self.chosen, []
         return chosen
 

@@ -1,4 +1,4 @@
-"""All guidances, by name."""
+"""The table of all guidances, by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import DoubleDqn, Dqn
 from fuzz_core.modelgen.gandalf.guidance import Alike, Bandit, DoubleQ, Genetic, Guidance, Mcmc, Novelty, QLearning
 
-# Each is made for a stream of random numbers and the operators that there are.
+# A guidance is made from a stream of random numbers and the names of all operators.
 GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
     "random": lambda rng, _: Alike(rng),
     "mcmc": lambda rng, _: Mcmc(rng),
@@ -24,6 +24,6 @@ GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
 
 
 def check_guidance(name: str) -> None:
-    """Raises UserError for a name that is none."""
+    """Raises UserError if there is no guidance of this name."""
     if name not in GUIDANCE:
         raise UserError(f"no guidance {name!r}", f"there are {', '.join(GUIDANCE)}")

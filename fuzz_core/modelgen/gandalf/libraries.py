@@ -1,4 +1,4 @@
-"""What programs look like in each library, besides its operators."""
+"""Templates of the code that a program of each library has besides its operators."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from fuzz_core.modelgen.gandalf.table import Library
 
 
 class Writing(NamedTuple):
-    """start: the first lines; {precision} is float32 or float64. tensor: of a numpy array, whose dtype it keeps. move:
-    a tensor with its axes in another order. integer: the dtype of integers where nothing else is said. cast: a
-    tensor in another dtype.
-    """
+    """Templates of the start of a program and of small expressions in one library."""
 
-    start: str
-    tensor: str
-    move: str
-    integer: str
-    cast: str
+    start: str  # the first lines; {precision} is float32 or float64
+    tensor: str  # a tensor from a numpy array, whose dtype it keeps
+    move: str  # a tensor with its axes in another order
+    integer: str  # the dtype of integers unless an operator names another one
+    cast: str  # a tensor in another dtype
 
 
 WRITINGS: dict[Library, Writing] = {
@@ -38,7 +35,8 @@ WRITINGS: dict[Library, Writing] = {
         integer="int32",
     ),
     "jittor": Writing(
-        # One by one, operators are compiled once for all graphs; together, anew for each.
+        # Eager execution compiles an operator once for all graphs; lazy execution compiles them together, anew for each
+        # graph.
         start="import jittor as jt\nimport numpy as np\nfrom jittor import nn\n\njt.flags.lazy_execution = 0\n",
         tensor="jt.array({array}, {dtype!r})",
         move="{tensor}.permute({axes})",
@@ -49,13 +47,13 @@ WRITINGS: dict[Library, Writing] = {
 
 
 class Again(NamedTuple):
-    """sum: of all elements. step: `gradients` of {loss}, which is computed of `made`, what the model makes of `values`;
-    None where a library has none. compiled: `made`, by the compiled model.
-    """
+    """Templates of a step of training and of a compiled call in one library."""
 
-    sum: str
+    sum: str  # the sum of all elements
+    # Statements that compute `gradients` of {loss}. The loss is a function of `made`, the model's results for `values`;
+    # a gradient may be None.
     step: str
-    compiled: str
+    compiled: str  # a statement that computes `made` by the compiled model
 
 
 AGAIN: dict[Library, Again] = {

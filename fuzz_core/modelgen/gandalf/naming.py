@@ -1,4 +1,4 @@
-"""Which public api of a library an operator's spelling is about."""
+"""The public api of a library that an operator's spelling is about."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fuzz_core.modelgen.gandalf.table import Library, Spelling
 from fuzz_core.modelgen.gandalf.templates import parsed
 
-# What the names in programs stand for, see `libraries`.
+# The modules that the names in programs stand for, see `libraries`.
 ROOTS: dict[Library, dict[str, str]] = {
     "torch": {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"},
     "tensorflow": {"tf": "tf", "keras": "tf.keras"},
@@ -16,14 +16,14 @@ ROOTS: dict[Library, dict[str, str]] = {
 }
 
 NUMPY = "np"
-# Methods that compute nothing: an operator is about what they are asked of.
+# Methods that only move or convert data: the operator is about the call whose result they are asked of.
 MOVING = {"expand", "flatten", "float", "permute", "reshape", "squeeze", "to", "transpose", "unsqueeze", "view"}
-# The class whose methods everything else is that is called.
+# The class of the object whose method is called, if no module is named.
 INSTANCES: dict[Library, str] = {"torch": "torch.Tensor", "jittor": "jittor.Var", "tensorflow": "tf.Tensor"}
 
 
 def api_of(spelling: Spelling, library: Library) -> str:
-    """The outermost api that is called and computes, or that made what is called; the library where there is none."""
+    """Returns the outermost called api that computes, or that made the called object; the library if there is none."""
     made = dict(_made(spelling.setup))
     calls = [_asked(node) for node in ast.walk(parsed(spelling.call)) if isinstance(node, ast.Call)]
     makers = [made.get(each.id, each) if isinstance(each, ast.Name) else each for each in calls]
@@ -32,7 +32,7 @@ def api_of(spelling: Spelling, library: Library) -> str:
 
 
 def _asked(call: ast.Call) -> ast.expr:
-    """What is called, or what is asked for the result that is merely moved."""
+    """Returns the called function, or the function whose result a moving method is asked of."""
     function = call.func
     while isinstance(function, ast.Attribute) and function.attr in MOVING and isinstance(function.value, ast.Call):
         function = function.value.func
@@ -40,13 +40,13 @@ def _asked(call: ast.Call) -> ast.expr:
 
 
 def is_formula(spelling: Spelling, library: Library) -> bool:
-    """Whether a library is asked for more than one call: what overflows in between is the spelling's doing."""
+    """Returns whether a spelling has more than one call of the library: an overflow in between is its own fault."""
     whole: ast.AST = parsed(spelling.call).body[-1]
     while isinstance(whole, ast.Expr | ast.UnaryOp | ast.Subscript | ast.Attribute):
         whole = whole.operand if isinstance(whole, ast.UnaryOp) else whole.value
     if not isinstance(whole, ast.Call):
         return not isinstance(whole, ast.Name)
-    # A layer that is made to be called is one call with that.
+    # Making a layer and calling it count as one call.
     made = whole.func
     owner = list(ast.walk(made.value)) if isinstance(made, ast.Attribute) else []
     inner = [node for node in ast.walk(whole) if isinstance(node, ast.Call) and node not in (whole, made)]
@@ -54,7 +54,7 @@ def is_formula(spelling: Spelling, library: Library) -> bool:
 
 
 def _computes(function: ast.expr, library: Library) -> bool:
-    """Not what an argument is asked for itself, as `b.long()` is, nor what makes an index of it: `abs(b) % 8`."""
+    """Returns whether a call computes: no method of an argument, such as `b.long()`, and not `abs(b) % 8`."""
     if isinstance(function, ast.Name) and function.id == "abs":
         return False
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
@@ -63,7 +63,7 @@ def _computes(function: ast.expr, library: Library) -> bool:
 
 
 def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
-    """What is called to make each name that a preparation gives a value to."""
+    """Yields the function whose call gives a name its value in a preparation, with the name."""
     for node in ast.walk(parsed(setup)):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
@@ -71,7 +71,7 @@ def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _public(function: ast.expr, library: Library) -> str:
-    """The api that is called; empty where it is none of the library's."""
+    """Returns the api that is called; empty if the library has no such api."""
     parts: list[str] = []
     while isinstance(function, ast.Attribute):
         parts.append(function.attr)
@@ -83,7 +83,7 @@ def _public(function: ast.expr, library: Library) -> str:
 
 
 def paths_in(spelling: Spelling, library: Library) -> set[str]:
-    """Everything of the library that a spelling names, as programs write it: `F.relu`, `keras.layers.Dense`."""
+    """Returns all names of the library in a spelling, as programs write them: `F.relu`, `keras.layers.Dense`."""
     found = set()
     for text in (spelling.call, spelling.setup):
         for node in ast.walk(parsed(text)):

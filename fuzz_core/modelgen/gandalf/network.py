@@ -1,6 +1,6 @@
-"""A Q-network: an observation in, a value for each action out, by two hidden layers with ReLU (figure 4).
+"""A Q-network: two hidden layers with ReLU turn an observation into a value for each action (figure 4).
 
-In numpy, so that nothing of a library under test decides what is tested, and no second build of one is needed for it.
+The network is written in numpy: no library under test decides what is tested, and no second build of one is needed.
 """
 
 from __future__ import annotations
@@ -14,29 +14,34 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 HIDDEN = 64
-# Adam's, as its authors have them, but for the step.
+# The constants of Adam, as in its paper except for the step.
 STEP, FIRST, SECOND, TINY = 1e-3, 0.9, 0.999, 1e-8
 
 
 class QNetwork:
-    """observations, actions: how many there are; an observation is one of them, as a one-hot row."""
+    """A network of values for each pair of an observation and an action.
+
+    Args:
+        observations: how many there are; an observation is a number, which stands for a one-hot row.
+        actions: how many there are.
+    """
 
     def __init__(self, observations: int, actions: int, seed: int, hidden: int = HIDDEN) -> None:
         random = np.random.RandomState(seed)
         sizes = (observations, hidden, hidden, actions)
         self.weights = [random.normal(0.0, np.sqrt(2.0 / a), (a, b)) for a, b in pairwise(sizes)]
-        # Nothing is known of any action at first.
+        # The initial values of all actions are near zero.
         self.weights[-1] *= 0.01
         self.weights += [np.zeros(size) for size in sizes[1:]]
         self.moments = [(np.zeros_like(each), np.zeros_like(each)) for each in self.weights]
         self.updates = 0
 
     def values(self, observations: Sequence[int]) -> Floats:
-        """Shape (observations, actions)."""
+        """Returns the values of all actions, in the shape (observations, actions)."""
         return self._forward(observations)[-1]
 
     def learn(self, observations: Sequence[int], actions: Sequence[int], targets: Floats) -> float:
-        """One step of Adam on the Huber loss of these actions' values; the mean absolute error before it."""
+        """Makes a step of Adam on the Huber loss of these actions' values. Returns the mean absolute error before."""
         first, second, found = self._forward(observations)
         rows = np.arange(len(actions))
         errors = found[rows, actions] - targets
@@ -52,15 +57,15 @@ class QNetwork:
         return float(np.abs(errors).mean())
 
     def copy_from(self, other: QNetwork) -> None:
-        """Takes over another one's weights."""
+        """Copies the weights of another network."""
         self.weights = [each.copy() for each in other.weights]
 
     def saved(self) -> dict[str, Floats]:
-        """Its weights, by name."""
+        """Returns the weights, by name."""
         return {f"w{place}": each for place, each in enumerate(self.weights)}
 
     def restore(self, saved: Mapping[str, Floats]) -> bool:
-        """Takes over weights that were saved; False, and nothing done, where they are of other sizes."""
+        """Restores saved weights. Returns False, without a change, if they have other sizes."""
         found = [saved.get(f"w{place}") for place in range(len(self.weights))]
         if any(new is None or new.shape != old.shape for new, old in zip(found, self.weights, strict=True)):
             return False

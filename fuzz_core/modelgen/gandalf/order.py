@@ -1,4 +1,4 @@
-"""Partially ordered relations of operators (definition 2): which follow which in programs, and which may by review."""
+"""The partial order of operators (definition 2): successors in programs, and successors by review."""
 
 from __future__ import annotations
 
@@ -24,25 +24,30 @@ Pairs = Mapping[tuple[str, str], int]
 
 
 class Seen(NamedTuple):
-    """times: how often a pair stands in programs. programs: in which, in order; of shipped data, the library."""
+    """Occurrences of a pair in programs."""
 
-    times: int
-    programs: tuple[str, ...]
+    times: int  # how often the pair occurs
+    programs: tuple[str, ...]  # the names of the programs, in order; for shipped data, the library
 
 
 @dataclass(frozen=True)
 class Order:
-    """mined: what follows an operator in programs. families: which families follow one, by review."""
+    """The successors of operators."""
 
+    # The operators that follow an operator in programs.
     mined: Mapping[str, Mapping[str, Seen]] = field(default_factory=dict)
-    families: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    families: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the families that follow a family, by review
 
     def among(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
-        """Those of the candidates that follow this operator in programs, else those that do by review, else all."""
+        """Returns the candidates that `named` gives, or all candidates if there are none."""
         return self.named(before, candidates) or candidates
 
     def named(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
-        """Those that a production rule names: in programs they follow this operator, else they do by review."""
+        """Returns the candidates that a production rule names.
+
+        A rule names the operators that follow `before` in programs, or the reviewed families if no such operator is a
+        candidate.
+        """
         seen, reviewed = self.mined.get(before.name, {}), self.families.get(before.family, ())
         return [each for each in candidates if each.name in seen] or [
             each for each in candidates if each.family in reviewed
@@ -50,9 +55,13 @@ class Order:
 
 
 def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) -> dict[str, dict[str, Seen]]:
-    """What programs, given by name and pairs, show of the operators of a table.
+    """Counts which operators of a table follow each other in programs.
 
-    A call stands for every operator that it is all of: `conv2d` for one with and one without a bias.
+    A call stands for every operator that it spells completely: `conv2d` for the operator with a bias and the one
+    without.
+
+    Args:
+        programs: the name and the pairs of each program.
     """
     meant: dict[str, list[str]] = {}
     for operator in table.values():
@@ -69,14 +78,17 @@ def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) 
 
 
 def names_of(operator: Operator) -> set[str]:
-    """What calls of this operator are named in programs, in any library: its own name, and apis that are all of it."""
+    """Returns the plain names that calls of this operator have in programs of any library.
+
+    An operator has its own name, and the names of the apis that spell it completely.
+    """
     spelled = operator.spelled.items()
     apis = {plain(api_of(each, library)) for library, each in spelled if _is_all(each)}
     return {plain(operator.name), *apis}
 
 
 def reviewed(path: Path = REVIEWED) -> dict[str, frozenset[str]]:
-    """Which families follow which. Raises UserError where the file is not of that form."""
+    """Reads which families follow which. Raises UserError if the file has another form."""
     data = parsed(path.read_text(encoding="utf-8"), path.name)
     if not isinstance(data, dict) or not all(isinstance(each, list) for each in data.values()):
         raise UserError(f"{path.name}: lists of families, by family", "name those that may follow it")
@@ -85,7 +97,7 @@ def reviewed(path: Path = REVIEWED) -> dict[str, frozenset[str]]:
 
 @cache
 def pairs_of(source: str) -> Pairs:
-    """The pairs of calls in the text of a program; none in what is no Python."""
+    """Returns the pairs of calls in the text of a program; none if it is no Python."""
     try:
         return Counter(followings(source))
     except (SyntaxError, ValueError, RecursionError):
@@ -93,7 +105,7 @@ def pairs_of(source: str) -> Pairs:
 
 
 def recorded(libraries: Iterable[Library]) -> Iterator[tuple[str, Pairs]]:
-    """Each library with the pairs that its model programs have shown."""
+    """Yields each library with the recorded pairs of its model programs."""
     data = parsed(MINED.read_text(encoding="utf-8"), MINED.name)
     for library in libraries:
         followers = data[library].items()
@@ -101,7 +113,7 @@ def recorded(libraries: Iterable[Library]) -> Iterator[tuple[str, Pairs]]:
 
 
 def _is_all(spelling: Spelling) -> bool:
-    """Whether its expression is one call of an api, or of a layer that was made before, and an element of that."""
+    """Returns whether the expression is a single call of an api or of a layer made before, or an element of it."""
     (statement,) = templates.parsed(spelling.call).body
     node = statement.value if isinstance(statement, ast.Expr) else None
     while isinstance(node, ast.Subscript):

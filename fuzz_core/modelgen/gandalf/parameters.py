@@ -1,4 +1,4 @@
-"""What a parameter of an operator may be: a range, some choices, or an expression over dimensions."""
+"""Declarations of an operator's parameters: a range, a list of choices, or an expression over dimensions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fuzz_core.modelgen.moco.knowledge.expressions import value
 Value = bool | int | float | str
 Declared = str | tuple[Value, ...]
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)")
-# Multiples of this are the same number in float32 and float64.
+# A multiple of this step is the same number in float32 and float64.
 _STEP = 1 / 32
 
 
 @cache
 def bounds(text: str) -> tuple[int, int] | tuple[float, float]:
-    """`1..3` or `0.1..2.0`, both ends included. Raises ValueError where it is no range."""
+    """Reads `1..3` or `0.1..2.0`, both ends included. Raises ValueError if it is no range."""
     found = _RANGE.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is neither a range (1..3), nor a list of choices, nor an expression (= C // 2)")
@@ -31,12 +31,12 @@ def bounds(text: str) -> tuple[int, int] | tuple[float, float]:
 
 
 def computed(declared: Declared) -> str | None:
-    """The expression that a parameter is given by, if it is."""
+    """Returns the expression that gives a parameter; None if it is a range or a list."""
     return declared.strip()[1:].strip() if isinstance(declared, str) and declared.strip().startswith("=") else None
 
 
 def check(declared: Declared) -> None:
-    """Raises ValueError where it declares nothing."""
+    """Raises ValueError if the declaration is neither a range, nor choices, nor an expression."""
     if isinstance(declared, tuple):
         if not declared:
             raise ValueError("no choice at all")
@@ -47,7 +47,11 @@ def check(declared: Declared) -> None:
 
 
 def allows(declared: Declared, given: Value, known: Mapping[str, object]) -> bool:
-    """Whether a parameter may have this value. known: the dimensions and the other parameters."""
+    """Returns whether a parameter may have this value.
+
+    Args:
+        known: the dimensions and the values of the other parameters.
+    """
     if isinstance(declared, tuple):
         return given in declared
     if (text := computed(declared)) is not None:
@@ -57,7 +61,7 @@ def allows(declared: Declared, given: Value, known: Mapping[str, object]) -> boo
 
 
 def drawn(declared: Declared, known: Mapping[str, object], rng: Rng) -> Value:
-    """A legal value. Raises ValueError, TypeError, KeyError or ArithmeticError where an expression has none here."""
+    """Draws a legal value. Raises ValueError, TypeError, KeyError or ArithmeticError if an expression has none."""
     if isinstance(declared, tuple):
         return rng.choice(declared)
     if (text := computed(declared)) is not None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fuzz_core.modelgen.moco.knowledge.expressions import names_of, read
 
 FLOAT, INT, BOOL, ANY, SAME = "float", "int", "bool", "any", "same"
-# Values that an operator is defined for, and how any tensor gets them; each is a float.
+# Values that an operator is defined for, with an expression that turns any float tensor into such values.
 GUARDS = {
     "positive": "abs({0}) + 0.5",
     "above_one": "abs({0}) + 1.5",
@@ -18,7 +18,7 @@ GUARDS = {
 }
 TAKEN = (FLOAT, INT, BOOL, ANY, *GUARDS)
 GIVEN = (FLOAT, INT, BOOL, SAME)
-# In float64 before rounding, so that both precisions start from the same numbers; {0} is the shape.
+# Expressions in float64 before rounding, so that both precisions start from the same numbers; {0} is the shape.
 DRAWS = {
     "normal": "{rng}.standard_normal({0}) * 0.5",
     "positive": "{rng}.uniform(0.5, 1.5, {0})",
@@ -29,28 +29,27 @@ DRAWS = {
 
 
 class Pattern(NamedTuple):
-    """kind: a class of dtypes or values, or how weights are drawn. parts: one expression for each dimension, and None
-    for `...`, which stands for any number of them.
-    """
+    """The pattern of a tensor, read from its text."""
 
-    kind: str
+    kind: str  # a class of dtypes or values, or the way in which weights are drawn
+    # An expression for each dimension, and None for `...`, which stands for any number of dimensions.
     parts: tuple[ast.expr | None, ...]
 
     @property
     def names(self) -> set[str]:
-        """Every name in it but the kind."""
+        """The names in the pattern, without the kind."""
         return set().union(*(names_of(part) for part in self.parts if part is not None))
 
     @property
     def binds(self) -> bool:
-        """Whether it can be matched against a shape: it has names and numbers alone, and `...` once at most."""
+        """Whether it can be matched against a shape: only names and numbers, and at most one `...`."""
         plain = all(part is None or isinstance(part, ast.Name | ast.Constant) for part in self.parts)
         return plain and self.parts.count(None) < 2
 
 
 @cache
 def pattern(text: str) -> Pattern:
-    """Reads one. Raises ValueError with what is wrong."""
+    """Reads a pattern. Raises ValueError with the problem."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
@@ -65,7 +64,7 @@ def pattern(text: str) -> Pattern:
 
 @cache
 def expression(text: str) -> ast.expr:
-    """An expression over dimensions and parameters. Raises ValueError where it is none."""
+    """Reads an expression over dimensions and parameters. Raises ValueError if it is none."""
     return read(text)
 
 

@@ -1,4 +1,4 @@
-"""A graph as a program of one library, which needs nothing but numpy and that library: a person can run it alone."""
+"""Programs that compute a graph in one library. A program needs only numpy and that library, so a user can run it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,15 @@ def render(
     precision: Precision = "float32",
     through: Mapping[int, Relation] = {},
 ) -> str:
-    """The program. It ends with `results`, a dict from the number of each node to its value as a numpy array.
+    """Writes the program of a graph, which ends with `results`: each node's number with its value as a numpy array.
 
-    through: relations by the number of the node that they transform. Raises Refused where the graph is not valid,
-    KeyError where the library has no spelling of an operator, ValueError where a relation does not apply to its node.
+    Args:
+        through: relations, by the number of the node that they transform.
+
+    Raises:
+        Refused: the graph is not valid.
+        KeyError: the library has no spelling of an operator.
+        ValueError: a relation does not apply to its node.
     """
     lines = written(graph, table, library, precision, through)
     results = ", ".join(f"{place}: n{place}.numpy()" for place in range(len(graph.nodes)))
@@ -42,15 +47,15 @@ def written(
     precision: Precision = "float32",
     through: Mapping[int, Relation] = {},
 ) -> list[str]:
-    """The lines of the program as far as its last node; raises what `render` does."""
+    """Returns the lines of the program as far as its last node; raises what `render` does."""
     return [line.text for line in lines_of(graph, table, library, precision, through)]
 
 
 class Line(NamedTuple):
-    """again: whether it computes with the model's data, and is not there to make weights and layers once."""
+    """A line of the program."""
 
     text: str
-    again: bool = False
+    again: bool = False  # whether it computes with the model's data; False if it makes weights or layers once
 
 
 def lines_of(
@@ -60,7 +65,7 @@ def lines_of(
     precision: Precision,
     through: Mapping[int, Relation] = {},
 ) -> list[Line]:
-    """The same lines, each told of what it is for; raises what `render` does."""
+    """Returns the same lines with the purpose of each; raises what `render` does."""
     lines = [Line(WRITINGS[library].start.format(precision=precision))]
     for place, each in enumerate(graph.inputs):
         lines.append(Line(f"x{place} = {_tensor(_drawn(each), library, _dtype(each.dtype, library, precision))}"))
@@ -74,7 +79,7 @@ def lines_of(
 
 
 def spelled(operator: Operator, node: Node, library: Library, relation: Relation | None) -> Spelling:
-    """How a node is written, plainly or through a relation. Raises KeyError and ValueError as `render` does."""
+    """Returns a node's spelling, plain or through a relation. Raises KeyError and ValueError as `render` does."""
     if relation is None:
         return operator.spelled[library]
     if not relation.applies_to(operator, library) or not set(relation.constants(operator)) <= set(node.constants):
@@ -89,11 +94,15 @@ class _Writer:
         self.name, self.node, self.operator = f"n{place}", node, operator
         self.made, self.library = made, library
         self.precision: Precision = precision
-        # What a library has in single precision alone is computed so in programs of double precision, too.
+        # An operator that a library has in single precision alone is computed so in double precision programs, too.
         self.single = precision == "float64" and library in operator.single
 
     def lines(self, spelling: Spelling, tensors: Mapping[str, Tensor]) -> Iterator[Line]:
-        """The lines of the node. tensors: those that it may take."""
+        """Yields the lines of the node.
+
+        Args:
+            tensors: all tensors of the graph, by name.
+        """
         meanings = {name: repr(each) for name, each in self.made.words.items()}
         meanings[OUTPUT] = repr(self.made.result.shape)
         needed = templates.free(spelling.setup) | templates.free(spelling.call) - templates.assigned(spelling.setup)
@@ -125,7 +134,7 @@ class _Writer:
         return self._cast(moved, tensor, "float32")
 
     def _cast(self, text: str, tensor: Tensor, precision: Precision) -> str:
-        """A float tensor on the way into an operator of single precision, or out of it; others stay as they are."""
+        """Casts a float tensor at the border of an operator of single precision; other tensors stay as they are."""
         if not self.single or tensor.dtype != "float":
             return text
         plain = text if text.isidentifier() or self.library == "tensorflow" else f"({text})"
@@ -142,7 +151,7 @@ def _moved(text: str, rank: int, layout: Layout, library: Library, back: bool = 
 
 
 def _axes(rank: int, layout: Layout) -> list[int]:
-    """Where the axes of a tensor come from in a layout: those of matrices and vectors stay."""
+    """Returns the source of each axis of a tensor in a layout. Matrices and vectors keep their axes."""
     if rank < 3 or layout == "first":
         return list(range(rank))
     return [0, *range(2, rank), 1] if layout == "last" else [*range(2, rank), 0, 1]
@@ -162,6 +171,6 @@ def _drawn(each: Input) -> str:
 
 
 def _tensor(array: str, library: Library, dtype: str) -> str:
-    # Both precisions begin with the same numbers, so that they differ in what is computed alone.
+    # Programs of both precisions start from the same numbers, so only the computation differs.
     exact = f"{array}.astype('float32').astype('float64')" if dtype == "float64" else f"{array}.astype({dtype!r})"
     return WRITINGS[library].tensor.format(array=exact, dtype=dtype)

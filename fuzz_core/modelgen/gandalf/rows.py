@@ -19,9 +19,10 @@ Data = Sequence[tuple[Tensor, NDArray[Any]]]
 
 
 def batched(operator: Operator, node: Node, tensors: Sequence[Tensor]) -> int:
-    """How many rows a batch has that an operator takes and gives; 0 where it has none, or not with one row alone.
+    """Returns how many rows are in the batch that an operator takes and gives.
 
-    Whether rows have to do with each other its patterns do not say: that libraries do.
+    Returns 0 if there is no batch, or if the operator refuses a single row. The patterns do not say whether rows
+    influence each other; the libraries' results show that.
     """
     if not _has_rows(operator.inputs[0]) or not _has_rows(pattern(operator.gives)):
         return 0
@@ -35,7 +36,11 @@ def batched(operator: Operator, node: Node, tensors: Sequence[Tensor]) -> int:
 
 
 def rows(graph: Graph, table: Mapping[str, Operator], data: Data) -> Graph:
-    """The one operator of a graph on each row by itself. data: of the graph's inputs."""
+    """Returns a graph that applies the single operator of a graph to each row by itself.
+
+    Args:
+        data: the tensors and arrays of the graph's inputs.
+    """
     singles = [row(graph, table, data, place) for place in range(data[0][0].shape[0])]
     width = len(data)
     nodes = [
@@ -46,7 +51,7 @@ def rows(graph: Graph, table: Mapping[str, Operator], data: Data) -> Graph:
 
 
 def row(graph: Graph, table: Mapping[str, Operator], data: Data, place: int) -> Graph:
-    """The one operator of a graph on one row. Its inputs are in order what it takes."""
+    """Returns a graph that applies the operator of a graph to one row. Its inputs are in the operator's order."""
     (node,) = graph.nodes
     operator = table[node.operator]
     inputs = []

@@ -1,11 +1,11 @@
-"""A program as a script that ends with an assertion: one element of what it computes is not what it has to be."""
+"""Scripts that end with an assertion: an element of the result must have its expected value."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# The first words of the assertions, by which those who run them know that they are these.
+# The first words of the assertions, by which the runner of a script recognises them.
 RESULT = "other libraries agree on another result"
 GRADIENT = "other libraries agree on another gradient"
 REWRITTEN = "written in another way, it gives another result"
@@ -17,25 +17,27 @@ _EXACTLY = "found == expected"
 
 
 class Expected(NamedTuple):
-    """at: the index of the element. value: what it has to be, bound: give or take. witnesses: who says so.
+    """The expected element or shape that an assertion compares with."""
 
-    shape: what the shape has to be, where that is wrong and no element.
-    """
-
-    at: tuple[int, ...]
-    value: float
-    bound: float
-    witnesses: str
-    shape: tuple[int, ...] | None = None
+    at: tuple[int, ...]  # the index of the element
+    value: float  # the expected value
+    bound: float  # the allowed absolute difference from the value
+    witnesses: str  # a comment that names the sources of the expected value
+    shape: tuple[int, ...] | None = None  # the expected shape, if the shape is wrong and no element
 
 
 def printing(program: Sequence[str], array: str) -> str:
-    """The script of what dies or fails: it ends by printing an array, without which a lazy library computes nothing."""
+    """Returns a script for a crash or an error. The last line prints an array, so that a lazy library computes it."""
     return "\n".join([*program, "", f"print({array})", ""])
 
 
 def asserting(program: Sequence[str], array: str, said: str, expected: Expected) -> str:
-    """The script. array: the expression of a numpy array of the program's. said: one of SAID."""
+    """Returns the script that asserts the expected value.
+
+    Args:
+        array: the expression of a numpy array of the program's.
+        said: one of SAID.
+    """
     if expected.shape is not None:
         found, value, holds = f"{array}.shape", repr(expected.shape), _EXACTLY
     else:
@@ -48,5 +50,5 @@ def asserting(program: Sequence[str], array: str, said: str, expected: Expected)
 
 
 def is_of_shape(script: str) -> bool:
-    """Whether the script asserts a shape: unlike an element, that is none that other data has by chance."""
+    """Returns whether the script asserts a shape: other data cannot give a wrong shape by chance, unlike an element."""
     return f"\nassert {_EXACTLY}, " in script

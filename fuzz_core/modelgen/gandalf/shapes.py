@@ -1,4 +1,4 @@
-"""Shape inference: what an operator makes of concrete shapes and parameters, or why it refuses them."""
+"""Shape inference: the result of an operator for concrete shapes and parameters, or the reason for a refusal."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ REST = "..."
 
 
 class Tensor(NamedTuple):
-    """What is known of a tensor before it is made. dtype: `float`, `int` or `bool`."""
+    """The shape and dtype of a tensor, known before it is computed."""
 
     shape: tuple[int, ...]
-    dtype: str
+    dtype: str  # `float`, `int` or `bool`
 
 
 class Made(NamedTuple):
-    """What an operator makes: its result, the shapes of its weights, and what the names in its entry stand for."""
+    """The inferred result of an operator, the shapes of its weights, and the values of the names in its entry."""
 
     result: Tensor
     weights: dict[str, tuple[int, ...]]
@@ -31,11 +31,11 @@ class Made(NamedTuple):
 
 
 class Refused(ValueError):  # noqa: N818 - named for what it says of the operator
-    """The operator does not take these inputs or parameters; the text says why."""
+    """The error for inputs or parameters that an operator does not take; the text says why."""
 
 
 def infer(operator: Operator, inputs: Sequence[Tensor], parameters: Mapping[str, Value]) -> Made:
-    """The result of an operator by its entry. Raises Refused."""
+    """Infers the result of an operator from its entry. Raises Refused."""
     if len(inputs) != len(operator.takes):
         raise Refused(f"it takes {len(operator.takes)} inputs")
     if set(parameters) != set(operator.parameters):
@@ -47,7 +47,7 @@ def infer(operator: Operator, inputs: Sequence[Tensor], parameters: Mapping[str,
 
 
 def concluded(operator: Operator, bound: Mapping[str, Any], parameters: Mapping[str, Value]) -> Made:
-    """The same, where the inputs are bound already. Raises Refused."""
+    """Infers the result if the inputs are bound already. Raises Refused."""
     words = words_of(bound) | dict(parameters)
     for name, declared in operator.parameters.items():
         if not allows(declared, parameters[name], words):
@@ -62,16 +62,16 @@ def concluded(operator: Operator, bound: Mapping[str, Any], parameters: Mapping[
 
 
 def words_of(bound: Mapping[str, Any]) -> dict[str, Any]:
-    """What expressions may name: dimensions, and number and product of those that `...` stands for."""
+    """Returns the names that expressions may use: dimensions, and number and product of the dimensions of `...`."""
     rest = bound.get(REST, ())
     plain = {name: size for name, size in bound.items() if name not in (REST, SAME, ANY)}
     return plain | {"rank": len(rest), "size": prod(rest)}
 
 
 def bind(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> dict[str, Any]:
-    """What the names of a pattern stand for with this tensor, besides what they do already. Raises Refused.
+    """Adds the values that a pattern's names have with this tensor to those bound before. Raises Refused.
 
-    `same` stands for the dtype of the first tensor, `any` for that of all whose dtype is free.
+    The name `same` stands for the dtype of the first tensor, `any` for the dtype of all tensors whose dtype is free.
     """
     new = dict(bound)
     new.setdefault(SAME, tensor.dtype)

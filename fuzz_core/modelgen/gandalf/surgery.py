@@ -1,4 +1,4 @@
-"""Parts of graphs: what a node depends on, and every node on data of its own."""
+"""Parts of graphs: the nodes that a node depends on, and single nodes on input data of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Values = Sequence[float]
 
 
 def above(graph: Graph, place: int) -> Graph:
-    """The graph of a node and all that it depends on; the node is its last one."""
+    """Returns the graph of a node and of all nodes that it depends on; the node is the last one."""
     wanted, waiting = {f"n{place}"}, [place]
     while waiting:
         new = set(graph.nodes[waiting.pop()].takes) - wanted
@@ -30,7 +30,11 @@ def above(graph: Graph, place: int) -> Graph:
 
 
 def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[Tensor, Values]]) -> Graph:
-    """These nodes alone, each on data of its own: what it took when it was executed, by the name of where that was."""
+    """Returns a graph of these nodes alone, each on input data of its own.
+
+    Args:
+        tensors: every tensor of the graph with its values when the graph was executed, by name.
+    """
     inputs: list[Input] = []
     nodes: list[Node] = []
     for place in places:
@@ -41,7 +45,7 @@ def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[Tenso
 
 
 def beside(graph: Graph, other: Graph) -> Graph:
-    """Both in one: the other's inputs and nodes follow, and are renumbered."""
+    """Returns one graph with the nodes of both: the second graph's inputs and nodes follow, renumbered."""
     names = {f"x{place}": f"x{place + len(graph.inputs)}" for place in range(len(other.inputs))}
     names |= {f"n{place}": f"n{place + len(graph.nodes)}" for place in range(len(other.nodes))}
     nodes = tuple(_taking(node, [names[name] for name in node.takes]) for node in other.nodes)
@@ -49,7 +53,7 @@ def beside(graph: Graph, other: Graph) -> Graph:
 
 
 def given(tensor: Tensor, values: Values) -> Input:
-    """Data with these elements."""
+    """Returns an input with these elements."""
     return Input.model_validate({**tensor._asdict(), "values": tuple(map(float, values))})
 
 

@@ -18,19 +18,19 @@ from fuzz_core.modelgen.moco.knowledge.file import parsed
 
 Library = Literal["torch", "tensorflow", "jittor"]
 LIBRARIES: tuple[Library, ...] = get_args(Library)
-# Libraries that are compared where none are named.
+# The libraries that are compared if the user names none.
 COMPARED: tuple[Library, ...] = ("torch", "tensorflow")
 Symbol = Literal["input", "inner", "output"]
 Domain = Literal["cv", "nlp", "asr"]
 Layout = Literal["first", "last", "time"]
 HOME = Path(__file__).parent / "operators"
-# What a program of each library may name besides the operator's own words.
+# The modules that a program of each library may name besides the operator's own words.
 MODULES: dict[Library, frozenset[str]] = {
     "torch": frozenset({"torch", "nn", "F", "np"}),
     "tensorflow": frozenset({"tf", "keras", "np"}),
     "jittor": frozenset({"jt", "nn", "np"}),
 }
-# Of the dimensions that `...` stands for, their number and product; in spellings, the shape of what comes out.
+# Number and product of the dimensions that `...` stands for. In spellings, `out` is the shape of the result.
 COUNTS = frozenset({"rank", "size"})
 OUTPUT = "out"
 _REMEDY = "correct it there"
@@ -41,14 +41,12 @@ class _Entry(BaseModel):
 
 
 class Spelling(_Entry):
-    """How a library writes an operator: lines that prepare (a layer, its weights) and the expression of the result.
-
-    layout: of images and sequences in it. `first`: N, C, then space, as the table has them; `last`: N, space, C;
-    `time`: the first axis after the channels goes to the front.
-    """
+    """How a library writes an operator: lines that prepare (a layer, its weights) and the expression of the result."""
 
     call: str
     setup: str = ""
+    # The axes of images and sequences in the spelling. `first`: N, C, then space, as the table has them; `last`: N,
+    # space, C; `time`: the first axis after the channels goes to the front.
     layout: Layout = "first"
 
 
@@ -56,55 +54,50 @@ Spelled = Annotated[Spelling, BeforeValidator(lambda given: {"call": given} if i
 
 
 class Operator(_Entry):
-    """An operator, independent of libraries.
-
-    symbols: what it may be in the grammar (definition 2): `input` takes the model's data, `output` may end it. takes:
-    patterns of its inputs, by name; a dimension's name stands for the same size in all of them. parameters: what they
-    may be. requires: expressions that must hold. weights: patterns whose kind says how they are drawn; the names of
-    kernels begin with w, those of biases with b. gives: the pattern of the result. excluded: why a library has no
-    spelling. limits: expressions that must hold besides where a library is among those compared. single: why a library
-    computes it in float32 alone, which is
-    documented. loses: why its double precision is as good as single precision alone, though nothing says so: a bug,
-    which later builds may not have. wrong: what a library did with its spelling, other than documented, when it was
-    verified: a bug, which later builds may not have. also: other spellings of the same, by the number of the relation
-    that makes them (table 4).
-    """
+    """An operator, independent of libraries."""
 
     name: str
     family: str
+    # Its roles in the grammar (definition 2): `input` takes the model's data, `output` may end it.
     symbols: tuple[Symbol, ...] = ("inner",)
     domains: tuple[Domain, ...] = get_args(Domain)
-    takes: dict[str, str]
-    parameters: dict[str, Declared] = {}
-    requires: tuple[str, ...] = ()
+    takes: dict[str, str]  # patterns of its inputs, by name; a dimension's name stands for the same size in all of them
+    parameters: dict[str, Declared] = {}  # the declared values of its parameters
+    requires: tuple[str, ...] = ()  # expressions that must hold
+    # Patterns whose kind says how they are drawn; the names of kernels begin with w, those of biases with b.
     weights: dict[str, str] = {}
-    gives: str
+    gives: str  # the pattern of the result
     spelled: dict[Library, Spelled]
-    excluded: dict[Library, str] = {}
+    excluded: dict[Library, str] = {}  # why a library has no spelling
+    # Further expressions that must hold if a library is among those compared.
     limits: dict[Library, tuple[str, ...]] = {}
-    single: dict[Library, str] = {}
+    single: dict[Library, str] = {}  # why a library computes it in float32 alone, which is documented
+    # An undocumented bug that makes a library's double precision only as good as single precision; later builds may not
+    # have it.
     loses: dict[Library, str] = {}
+    # The undocumented result of a library when its spelling was verified: a bug, which later builds may not have.
     wrong: dict[Library, str] = {}
+    # Other spellings of the same operator, by the number of the relation that makes them (table 4).
     also: dict[Library, dict[int, Spelled]] = {}
 
     @property
     def inputs(self) -> tuple[Pattern, ...]:
-        """The patterns of what it takes, in order."""
+        """The patterns of its inputs, in order."""
         return tuple(map(pattern, self.takes.values()))
 
     @property
     def coarse(self) -> dict[Library, str]:
-        """Why a library's result is as good as single precision alone, documented or not."""
+        """Why a library's result is only as good as single precision, documented or not."""
         return {**self.single, **self.loses}
 
     @property
     def faults(self) -> dict[Library, str]:
-        """What a library is known to do other than documented."""
+        """The known differences of a library from its documentation."""
         return {**self.loses, **self.wrong}
 
     @property
     def pointwise(self) -> bool:
-        """Whether it computes each element from those at its place, so that the order of axes is nothing to it."""
+        """Whether each element depends only on the elements at its place, so that the order of axes does not matter."""
         parts = {pattern(text).parts for text in (*self.takes.values(), self.gives)}
         return parts == {(None,)} and not self.weights
 
@@ -124,12 +117,12 @@ class Operator(_Entry):
         return self
 
     def limited(self, libraries: Collection[Library]) -> Operator:
-        """The operator as far as all of these libraries take it."""
+        """Returns the operator with the limits of all of these libraries."""
         further = tuple(text for library, every in self.limits.items() if library in libraries for text in every)
         return self.model_copy(update={"requires": self.requires + further}) if further else self
 
     def spellings(self) -> Iterator[tuple[Library, str, Spelling]]:
-        """Every spelling with its library and its place in the entry."""
+        """Yields every spelling with its library and its place in the entry."""
         for library, spelling in self.spelled.items():
             yield library, f"spelled.{library}", spelling
         for library, others in self.also.items():
@@ -211,7 +204,11 @@ def _check_spelling(operator: Operator, library: Library, spelling: Spelling) ->
 
 @cache
 def load(folder: Path = HOME) -> dict[str, Operator]:
-    """All operators, by name. Raises UserError with file, operator and field of what is wrong."""
+    """Loads all operators, by name.
+
+    Raises:
+        UserError: an entry is wrong; the message names the file, the operator and the field.
+    """
     found: dict[str, Operator] = {}
     for path in sorted(folder.glob("*.yaml")):
         for operator in read(path.read_text(encoding="utf-8"), path.name):
@@ -222,9 +219,10 @@ def load(folder: Path = HOME) -> dict[str, Operator]:
 
 
 def read(text: str, where: str) -> list[Operator]:
-    """The operators of one file: `family`, `each` (fields that all have unless they say otherwise) and `operators`.
+    """Reads the operators of a file: `family`, `each` (common fields, unless an operator has its own), `operators`.
 
-    Raises UserError with file, operator and field of what is wrong.
+    Raises:
+        UserError: an entry is wrong; the message names the file, the operator and the field.
     """
     data = _parsed(text, where)
     if not isinstance(data, dict) or not isinstance(data.get("operators"), dict) or "family" not in data:

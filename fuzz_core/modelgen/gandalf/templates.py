@@ -1,4 +1,4 @@
-"""Templates in Python: names replaced by what they stand for here, in the syntax tree and never in the text."""
+"""Templates in Python. Names are replaced in the syntax tree and never in the text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import builtins
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-# What is known of a tensor before it is computed.
+# Attributes of a tensor that are known before it is computed.
 _TRAITS = ("shape", "dtype")
 
 
 @cache
 def parsed(text: str) -> ast.Module:
-    """Raises ValueError where it is no Python."""
+    """Parses a template. Raises ValueError if it is no Python."""
     try:
         return ast.parse(text.strip())
     except SyntaxError as error:
@@ -21,21 +21,21 @@ def parsed(text: str) -> ast.Module:
 
 
 def is_expression(text: str) -> bool:
-    """Whether a template is one expression. Raises ValueError where it is no Python."""
+    """Returns whether a template is one expression. Raises ValueError if it is no Python."""
     body = parsed(text).body
     return len(body) == 1 and isinstance(body[0], ast.Expr)
 
 
 @cache
 def assigned(text: str) -> frozenset[str]:
-    """The names that a template gives a value to."""
+    """Returns the names that a template assigns."""
     names = (node for node in ast.walk(parsed(text)) if isinstance(node, ast.Name))
     return frozenset(node.id for node in names if isinstance(node.ctx, ast.Store))
 
 
 @cache
 def free(text: str) -> frozenset[str]:
-    """The names that it needs, without Python's own."""
+    """Returns the names that a template needs, without Python's builtins."""
     names = {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)}
     names -= {node.arg for node in ast.walk(parsed(text)) if isinstance(node, ast.arg)}
     return frozenset(name for name in names - assigned(text) if not hasattr(builtins, name))
@@ -43,7 +43,7 @@ def free(text: str) -> frozenset[str]:
 
 @cache
 def computed(text: str) -> frozenset[str]:
-    """The names whose values a template needs, and not their shape or dtype alone."""
+    """Returns the names whose values a template needs, and not only their shape or dtype."""
     whole = {node.id: 0 for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)}
     for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Name):
@@ -54,7 +54,7 @@ def computed(text: str) -> frozenset[str]:
 
 
 def filled(text: str, meanings: Mapping[str, str]) -> str:
-    """The template with names replaced by expressions."""
+    """Returns the template with names replaced by expressions."""
     trees = {name: _expression(meaning) for name, meaning in meanings.items() if name in text}
 
     class Filling(ast.NodeTransformer):
@@ -65,7 +65,7 @@ def filled(text: str, meanings: Mapping[str, str]) -> str:
 
 
 def without_keyword(text: str, name: str, given: str) -> str:
-    """The template with no call that has this keyword argument with this value."""
+    """Returns the template without keyword arguments of this name and value."""
     tree = _copy(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -74,7 +74,7 @@ def without_keyword(text: str, name: str, given: str) -> str:
 
 
 def keywords(text: str) -> list[tuple[str | None, str]]:
-    """The keyword arguments of all calls in a template, as text."""
+    """Returns the keyword arguments of all calls in a template, as text."""
     calls = (node for node in ast.walk(parsed(text)) if isinstance(node, ast.Call))
     return [(each.arg, ast.unparse(each.value)) for call in calls for each in call.keywords]
 

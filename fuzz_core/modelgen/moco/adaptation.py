@@ -1,4 +1,4 @@
-"""Blocks that fit what arrives: parameters that are bound to the input's shape, and relations between parameters."""
+"""Adaptation of blocks to their inputs: parameters bound to the input's shape, and relations between parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fuzz_core.modelgen.moco.program import Call
 
 
 def bound(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
-    """What parameters have to be for an input of this shape, by name."""
+    """Returns the values that bound parameters must have for an input of this shape, by name."""
     rank = len(shape)
     sizes = {
         parameter.name: str(shape[parameter.binds])
@@ -24,14 +24,14 @@ def bound(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
 
 
 def _alike(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
-    """The tensors that were as large as the input where a function was seen to work, as a loss's two are."""
+    """Returns arguments with the input's shape in the working example, such as a loss's target, in the new shape."""
     names = {parameter.name for parameter in parameters(facts) if parameter.dtype == "tensor"}
     made = ((name, _resized(text, facts.inputs[:1], shape)) for name, text in facts.example.items() if name in names)
     return {name: text for name, text in made if text is not None}
 
 
 def _resized(text: str, inputs: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> str | None:
-    """A call whose first argument is the shape of the input, with another one; None for anything else."""
+    """Rewrites a call whose first argument is the shape of an input for a new shape; None for any other text."""
     try:
         made = parsed(text)
         if not isinstance(made, ast.Call) or not made.args or tuple(constant(made.args[0])) not in inputs:
@@ -46,10 +46,13 @@ def _itself(call: Call) -> Call:
 
 
 def fitted(call: Call, facts: Facts, shape: tuple[int, ...], resolve: Callable[[Call], Call] = _itself) -> Call:
-    """The call with its bound parameters set to what arrives; where they are that already, it is the same call.
+    """Returns the call with its bound parameters set to what arrives; the same call if they are set already.
 
-    Where that breaks a relation, other parameters change as little as mends it; a call that nothing mends stays as it
-    is, to be found out. resolve: puts constants where the program has names for them (`Names.resolved`).
+    If that breaks a relation, other parameters change as little as repairs it. A call that cannot be repaired is
+    returned with the bound parameters alone, and fails when it runs.
+
+    Args:
+        resolve: replaces the program's names for constants by the constants (`Names.resolved`).
     """
     plain = made = resolve(call)
     for name, source in bound(facts, shape).items():
@@ -60,16 +63,17 @@ def fitted(call: Call, facts: Facts, shape: tuple[int, ...], resolve: Callable[[
 
 
 def as_written(made: Call, plain: Call, call: Call) -> Call:
-    """A call that was made from `plain` with the words of `call`, which means the same, where nothing has changed."""
+    """Returns `made`, a changed copy of `plain`, with the words of `call` for every argument that has not changed."""
     places = zip_longest(made.arguments, plain.arguments, call.arguments)
     words = (said if argument == meant else argument for argument, meant, said in places if argument is not None)
     return made._replace(arguments=tuple(words))
 
 
 def mended(call: Call, facts: Facts, fixed: Collection[str] = ()) -> Call | None:
-    """The call with no relation broken: changed step by step, each step breaking fewer; None where no step does.
+    """Changes the call step by step until no relation is broken; None if no step breaks fewer relations.
 
-    fixed: parameters that stay as they are. So do bound ones.
+    Args:
+        fixed: parameters that stay as they are, as bound parameters always do.
     """
     left = broken(call, facts)
     while left:
@@ -88,7 +92,7 @@ def _better(call: Call, facts: Facts, left: list[int], fixed: Collection[str]) -
 
 
 def _changes(call: Call, facts: Facts, relation: int, fixed: Collection[str]) -> Iterator[Call]:
-    """Calls with one parameter of a relation changed: as another one of them, as it is by default, as it worked."""
+    """Yields calls with one parameter of a relation changed: to a related one, its default, or a working value."""
     related = facts.relations[relation].parameters
     equal = [value(call, facts, name) for name in related]
     for parameter in parameters(facts):

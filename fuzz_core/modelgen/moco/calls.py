@@ -1,4 +1,4 @@
-"""Calls and what is known of their apis: which argument is which parameter, and calls with one of them changed."""
+"""Calls with facts about their apis: the parameter of each argument, and calls with one argument changed."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from fuzz_core.modelgen.moco.program import INPUT, Argument, Call
 
 
 def activation(call: Call) -> int | None:
-    """The place of the activation among the arguments of an applied function; None for a layer that is made."""
+    """Returns the place of the activation among the arguments; None for a layer that is made."""
     places = (place for place, argument in enumerate(call.arguments) if argument.source == INPUT)
     return next(places, None)
 
 
 def parameters(facts: Facts) -> tuple[Parameter, ...]:
-    """Those that can be chosen: of a function, all but the first, which takes the activation."""
+    """Returns the parameters that can be chosen: a function's first parameter takes the activation and is left out."""
     return facts.parameters[1:] if facts.kind == "function" else facts.parameters
 
 
 def given(call: Call, facts: Facts) -> dict[str, int]:
-    """The places of the arguments of a call, by the parameters that they are for; the activation is none of them."""
+    """Returns the places of the arguments of a call, by their parameters and without the activation."""
     found: dict[str, int] = {}
     free = iter([parameter.name for parameter in facts.parameters if parameter.positional])
     for place, argument in enumerate(call.arguments):
         if argument.source.startswith("*"):
-            # What a starred argument is for is not known, nor are those that come after it.
+            # The parameters of a starred argument and of the arguments after it are unknown.
             free = iter(())
         elif (name := argument.name or next(free, "")) and argument.source != INPUT:
             found[name] = place
@@ -41,7 +41,7 @@ def given(call: Call, facts: Facts) -> dict[str, int]:
 
 
 def value(call: Call, facts: Facts, name: str) -> str | None:
-    """The expression that a parameter has in a call: the argument, or its default; None where it has neither."""
+    """Returns the expression of a parameter in a call: its argument, or its default; None if it has neither."""
     place = given(call, facts).get(name)
     if place is not None:
         return call.arguments[place].source
@@ -50,7 +50,7 @@ def value(call: Call, facts: Facts, name: str) -> str | None:
 
 
 def with_value(call: Call, facts: Facts, name: str, source: str) -> Call:
-    """The call with another expression for a parameter, where the argument is, or by keyword where there is none."""
+    """Returns the call with another expression for a parameter; a new argument is added by keyword."""
     arguments = list(call.arguments)
     place = given(call, facts).get(name)
     if place is not None:
@@ -62,7 +62,7 @@ def with_value(call: Call, facts: Facts, name: str, source: str) -> Call:
 
 
 def without(call: Call, facts: Facts, name: str) -> Call | None:
-    """The call with a parameter left to its default; None where others come after it by position."""
+    """Returns the call with a parameter left to its default; None if positional arguments come after it."""
     place = given(call, facts).get(name)
     if place is None:
         return call
@@ -73,7 +73,7 @@ def without(call: Call, facts: Facts, name: str) -> Call | None:
 
 
 def meanings(call: Call, facts: Facts) -> dict[str, Any]:
-    """The constants that parameters are in a call, those that are left to their defaults among them."""
+    """Returns the constant values of a call's parameters, including defaults."""
     places = given(call, facts)
     found = {p.name: meaning(p.default) for p in parameters(facts) if p.default is not None}
     found.update((name, meaning(call.arguments[place].source)) for name, place in places.items())
@@ -81,7 +81,7 @@ def meanings(call: Call, facts: Facts) -> dict[str, Any]:
 
 
 def broken(call: Call, facts: Facts) -> list[int]:
-    """The relations, by place, that a call does not keep to. One that cannot be decided is not among them."""
+    """Returns the places of the relations that a call breaks. An undecidable relation does not count as broken."""
     if not facts.relations:
         return []
     names = meanings(call, facts)
@@ -102,7 +102,7 @@ def _read(expression: str) -> ast.expr | None:
 
 
 def parsed(text: str, api: str, applied: bool) -> Call:
-    """A call from its text, argument for argument as it is written. Raises UserError for what is no call."""
+    """Parses a call, and keeps each argument as it is written. Raises UserError if the text is no call."""
     try:
         tree = constants.parsed(text)
     except ValueError as error:

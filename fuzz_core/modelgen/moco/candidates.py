@@ -1,4 +1,4 @@
-"""Other values for a parameter: legal ones, and those just outside of what is documented."""
+"""Further values for a parameter: legal ones, and values just outside of the documentation."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
 from fuzz_core.modelgen.moco.facts import Bounds, Parameter
 from fuzz_core.modelgen.moco.legality import chosen, documented, known, legal, numbers, whole, within
 
-# Where no upper bound keeps them small: larger layers cost time and memory, and show nothing else.
+# Largest size if no upper bound is known: larger layers cost time and memory, and find no other bugs.
 MOST = 64
 NEAR = 8
 DRAWS = 4
 
 
 class Range(NamedTuple):
-    """The legal numbers of a parameter. least, most: None where nothing is known. whole: integers alone."""
+    """The legal numbers of a parameter."""
 
-    least: float | None
-    most: float | None
-    whole: bool
+    least: float | None  # the lower bound, or None if none is known
+    most: float | None  # the upper bound, or None if none is known
+    whole: bool  # whether only integers are legal
 
 
 def legal_range(parameter: Parameter, current: object = None) -> Range:
-    """All bounds of a parameter taken together, whether they are open or not."""
+    """Returns the intersection of a parameter's finite bounds; open bounds count as closed."""
     lows = [bounds.least for bounds in parameter.bounds if bounds.least is not None and math.isfinite(bounds.least)]
     highs = [bounds.most for bounds in parameter.bounds if bounds.most is not None and math.isfinite(bounds.most)]
     return Range(max(lows, default=None), min(highs, default=None), whole(parameter, (current,)))
 
 
 def others(parameter: Parameter, current: object, rng: Rng) -> list[Any]:
-    """Legal values other than the current one; empty where nothing is known to vary it by."""
+    """Returns legal values that differ from the current one; empty if no other value is known."""
     pool = _pool(parameter, current, rng)
     found = {written(value): value for value in pool if legal(parameter, value)}
     found.pop(written(current), None)
@@ -51,7 +51,7 @@ def _pool(parameter: Parameter, current: object, rng: Rng) -> Iterator[Any]:
 
 
 def _is_small(value: object, parameter: Parameter) -> bool:
-    """Traced calls may be of any size; the default is never too large."""
+    """Returns whether a value is small enough, as a traced call may have any size. A default always is."""
     return all(abs(number) <= 4 * MOST for number in numbers(value)) or written(value) == parameter.default
 
 
@@ -59,7 +59,7 @@ def _numbers(parameter: Parameter, current: object, rng: Rng) -> Iterator[int | 
     least, most, integers = legal_range(parameter, current)
     anchors = [number for value in (current, *known(parameter)) for number in numbers(value) if math.isfinite(number)]
     if least is None or most is None:
-        # An open side says nothing of sizes: those near what worked are more often of use than any.
+        # An open side does not limit the size: values near a working one are legal more often than arbitrary values.
         for anchor in dict.fromkeys(anchors):
             yield from _near(anchor, integers, rng)
     if least is None and most is None:
@@ -67,14 +67,14 @@ def _numbers(parameter: Parameter, current: object, rng: Rng) -> Iterator[int | 
     for low, high in _windows(least, most):
         for _ in range(DRAWS):
             yield rng.between(math.ceil(low), math.floor(high)) if integers else round(rng.uniform(low, high), 4)
-    # At the boundary itself, and next to it; `legal` leaves out what is open.
+    # At the boundary itself, and next to it; `legal` removes the bounds that are open.
     for end, step in ((least, 1), (most, -1)):
         if end is not None and abs(end) <= MOST:
             yield from (_typed(end, integers), _typed(end + step, integers)) if integers else (float(end),)
 
 
 def _windows(least: float | None, most: float | None) -> list[tuple[float, float]]:
-    """The parts of a range that are drawn from: all of it where it is small, else the part next to a bound."""
+    """Returns the parts of a range to draw from: all of a small range, otherwise the part next to a bound."""
     if least is None:
         return [(most - NEAR, most)] if most is not None else []
     if most is None or most - least > MOST:
@@ -83,7 +83,7 @@ def _windows(least: float | None, most: float | None) -> list[tuple[float, float
 
 
 def _near(anchor: float, integers: bool, rng: Rng) -> Iterator[int | float]:
-    """Of the same sign and about the same size: where nothing is documented, nothing else is known to be legal."""
+    """Yields numbers of the same sign and about the same size; without documentation only these are likely legal."""
     if integers:
         number = int(anchor)
         step = 1 if number >= 0 else -1
@@ -101,7 +101,7 @@ def _typed(number: float, integers: bool) -> int | float:
 
 
 def _placed(parameter: Parameter, current: object, drawn: list[int | float], rng: Rng) -> Iterator[Any]:
-    """Numbers as the value, or in the place of one item where the value is a sequence."""
+    """Yields numbers as the value, or in the place of one item if the value is a sequence."""
     if isinstance(current, list | tuple) and current:
         for number in drawn:
             place = rng.below(len(current))
@@ -115,7 +115,7 @@ def _placed(parameter: Parameter, current: object, drawn: list[int | float], rng
 
 
 def some(parameter: Parameter) -> str | None:
-    """A legal value where one is needed and nothing else is known, a small one; None where nothing is known at all."""
+    """Returns a small legal value for a parameter without a known value; None if no value is legal."""
     near = (1, 1.0, 2, 0.5) if parameter.dtype in ("int", "float") else ()
     least, most, integers = legal_range(parameter)
     ends = [_typed(math.ceil(end), integers) for end in (least, most) if end is not None]
@@ -124,14 +124,14 @@ def some(parameter: Parameter) -> str | None:
 
 
 class Outside(NamedTuple):
-    """A value that is not documented to be legal, and the words that say so."""
+    """A value that the documentation rules out, with the words that do so."""
 
     value: Any
     why: str
 
 
 def outside(parameter: Parameter, current: object, rng: Rng) -> list[Outside]:
-    """Values just outside of each documented bound. What worked before contradicts a bound, and so there is none."""
+    """Returns values just outside of each documented bound, without bounds that a working value contradicts."""
     found = [
         Outside(value, bounds.origin.text)
         for bounds in parameter.bounds
@@ -156,7 +156,7 @@ def _beyond(bounds: Bounds, integers: bool) -> Iterator[int | float]:
 
 
 def _past(bound: float, step: int, is_open: bool, integers: bool) -> int | float:
-    """The nearest integer outside; of floats, one that no rounding brings back in."""
+    """Returns the nearest integer outside; for floats, a number far enough outside for any rounding."""
     if integers:
         nearest = math.floor(bound) if step < 0 else math.ceil(bound)
         return nearest if is_open or nearest != bound else nearest + step
@@ -180,7 +180,7 @@ def _no_choice(parameter: Parameter, current: object) -> Iterator[Outside]:
 
 
 def _too_long(parameter: Parameter, current: object) -> Iterator[Outside]:
-    """One item more than the longest; the items are legal."""
+    """Yields a sequence that is one item longer than the longest legal one; the items are legal."""
     tried = [value for value in (current, *known(parameter)) if isinstance(value, list | tuple)]
     if not parameter.shape or not documented(parameter.shape_origin) or not isinstance(current, list | tuple):
         return

@@ -1,4 +1,4 @@
-"""Expressions as values and back: an expression is parsed and computed here, from its syntax, and never executed."""
+"""Expressions as values and back. An expression is computed from its syntax and never executed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MAX_NUMBER = 1 << MAX_EXPONENT
 
 
 class Opaque(NamedTuple):
-    """Something that has a name in a program and no value here: `torch.float32`, `nn.ReLU()`, `width`."""
+    """A named object in a program that has no value here: `torch.float32`, `nn.ReLU()`, `width`."""
 
     source: str
 
 
 @lru_cache(maxsize=8192)
 def parsed(source: str) -> ast.expr:
-    """The syntax of an expression. Raises ValueError where it is none, or too long."""
+    """Parses an expression. Raises ValueError if it is none, or too long."""
     if len(source) > MAX_SOURCE:
         raise ValueError("too long")
     try:
@@ -34,7 +34,7 @@ def parsed(source: str) -> ast.expr:
 
 
 def meaning(source: str) -> Any:
-    """The constant that an expression stands for, calculated where it is one of numbers; an Opaque where it is none."""
+    """Returns the constant that an expression stands for, with its arithmetic computed; an Opaque if it is none."""
     try:
         return constant(parsed(source))
     except (ValueError, TypeError, ArithmeticError, RecursionError):
@@ -49,7 +49,7 @@ def _spaced(source: str) -> str:
 
 
 def written(value: object) -> str:
-    """The source of a constant, such that `meaning` gives it back."""
+    """Returns the source of a constant, so that `meaning` returns it again."""
     if isinstance(value, Opaque):
         return value.source
     if isinstance(value, tuple):
@@ -62,7 +62,7 @@ def written(value: object) -> str:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two constants are equal, type by type: 1, 1.0 and True are three."""
+    """Returns whether two constants are equal, type by type: 1, 1.0 and True all differ."""
     return written(one) == written(other)
 
 
@@ -103,13 +103,13 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 
 
 def constant(node: ast.expr, names: Mapping[str, Any] = {}) -> Any:
-    """Return what a piece of syntax comes to. Lists of numbers and tuples of them compare as equal.
+    """Compute the value of an expression's syntax. Lists of numbers and tuples of them compare as equal.
 
     Args:
         names: values of the names in it.
 
     Raises:
-        ValueError, TypeError, ArithmeticError: it is no constant, or these values give nothing.
+        ValueError, TypeError, ArithmeticError: it is no constant, or has no value for these names.
     """
 
     def of(part: ast.expr) -> Any:
@@ -159,7 +159,7 @@ def _comparable(value: Any) -> Any:
 
 
 def _number(value: object) -> Any:
-    """Arithmetic is of numbers alone: text repeated a billion times is no constant."""
+    """Returns a number for arithmetic, and refuses other types: text repeated a billion times is no constant."""
     if not isinstance(value, int | float | complex) or (isinstance(value, int) and abs(value) > MAX_NUMBER):
         raise ValueError("no number, or too large")
     return value

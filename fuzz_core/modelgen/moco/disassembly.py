@@ -1,4 +1,4 @@
-"""Model programs are taken apart into a template with slots and the blocks that fit them (MoCo 2024, section III-B)."""
+"""Disassembly of model programs into a template with slots and the blocks that fit them (MoCo 2024, section III-B)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ from fuzz_core.modelgen.moco.styles.world import World
 
 
 def disassemble(name: str, source: str, library: str, aliases: Mapping[str, str] | None = None) -> Program:
-    """Takes a program apart. aliases: further names of apis of the library, each with the canonical one.
+    """Takes a program apart into its template and blocks.
 
-    Raises UserError where the text is not Python, or where no hidden layer is found in it: it says what stands in the
-    way, and at which line.
+    Args:
+        aliases: further names of apis of the library, each with the canonical one.
+
+    Raises:
+        UserError: the text is not Python, or no hidden layer is found in it. The message names the obstacles and their
+            lines.
     """
     try:
         text = Source(name, source)
@@ -38,7 +42,7 @@ def disassemble(name: str, source: str, library: str, aliases: Mapping[str, str]
 
 
 class _Parts:
-    """The layers of a program become blocks: those that can be taken out, and those that stay."""
+    """The maker of blocks from the layers of a program: removable ones, and those that stay."""
 
     def __init__(self, name: str, library: str, world: World, walk: Walk) -> None:
         self._name, self._library = name, library
@@ -64,7 +68,7 @@ class _Parts:
         return Program(self._name, self._library, style, self._template(cuts, head), blocks)
 
     def _in_models(self) -> list[Layer]:
-        """The layers in the order of computation; what is applied before the first and behind the last stays."""
+        """Returns the layers in order of computation. Functions before the first layer and after the last stay."""
         groups: dict[int, list[Layer]] = {}
         for layer in self._walk.layers.values():
             groups.setdefault(layer.group, []).append(layer)
@@ -93,7 +97,7 @@ class _Parts:
         return ""
 
     def _fitting(self, layers: list[Layer]) -> tuple[list[Layer], list[Cut]]:
-        """Layers whose cuts do not overlap: where one is in the arguments of another, the outer one stays."""
+        """Returns layers whose cuts do not overlap. If a layer is in the arguments of another, the outer one stays."""
         while True:
             cuts = [c for n, layer in enumerate(layers) for c in self._cutter.cuts(n, layer, bool(layer.stays))]
             outer = next((a for a, b in pairwise(sorted(cuts, key=_place)) if b.span.start < a.span.end), None)
@@ -105,7 +109,7 @@ class _Parts:
             layer.stays = "as another layer is among its arguments"
 
     def _with_joins(self, layers: list[Layer], cuts: list[Cut]) -> list[Cut]:
-        """The cuts of layers with those of joins; a join whose cuts overlap others stays as it is."""
+        """Returns the cuts of layers with those of joins; a join with overlapping cuts stays as it is."""
         numbers = {layer.call: number for number, layer in enumerate(layers) if not layer.stays}
         seams = Seams(self._source, self._world.apis, numbers)
         for join in self._walk.joins:
@@ -131,7 +135,7 @@ class _Parts:
         return Template((*pieces, self._source.text[at:]), head, fresh)
 
     def _fresh(self) -> int:
-        """Where imports may go: behind the docstring and what must come first."""
+        """Returns the place for imports: behind the docstring and the imports from `__future__`."""
         for place, statement in enumerate(self._source.module.body):
             small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
             docstring = not place and small and isinstance(small[0], cst.Expr)
@@ -159,7 +163,7 @@ def _is_future(statement: cst.ImportFrom) -> bool:
 
 
 def _is_sized(call: cst.Call) -> bool:
-    """Whether a layer is told a size, as an output layer is: by a number that is no axis."""
+    """Returns whether a layer gets a size, as an output layer does: a number that is no axis."""
     return any(
         not isinstance(each.value, (cst.BaseString, cst.Float))
         and not (isinstance(each.value, cst.Name) and each.value.value in ("True", "False", "None"))

@@ -1,4 +1,4 @@
-"""Which blocks of a program can be inserted by themselves, and which only together (MoCo 2024, section III-B)."""
+"""The steps of a program: blocks that can be inserted alone, and blocks that belong together (MoCo 2024, III-B)."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from fuzz_core.modelgen.moco.program import Call, Program, Slot
 
 
 class Told(NamedTuple):
-    """What a program that runs tells of its blocks. same: those that give the shape and dtype that they take. arrived:
-    shape and dtype of what arrives at each block, inserted or not, as far as they are known; None is any size."""
+    """Observations from a run of a program."""
 
-    same: Collection[int] = ()
+    same: Collection[int] = ()  # blocks whose result has the shape and dtype of their input
+    # Known shape and dtype of the input of each block, inserted or not; a size of None means any size.
     arrived: Mapping[int, tuple[tuple[int | None, ...], str]] = {}
 
     def as_json(self) -> dict[str, Any]:
-        """See `from_json`."""
+        """Returns the observations in the form that `from_json` reads."""
         return {"same": sorted(self.same), "arrived": [[each, *kind] for each, kind in sorted(self.arrived.items())]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Told:
-        """What `as_json` gave."""
+        """Reads the dictionary that `as_json` returned."""
         return cls(data["same"], {each: (tuple(shape), dtype) for each, shape, dtype in data["arrived"]})
 
     def alike(self, other: Told, number: int) -> bool:
-        """Whether the same arrives at a block in another program."""
+        """Returns whether a block gets the same input in another program."""
         here, there = self.arrived.get(number), other.arrived.get(number)
         if here is None or there is None:
             return here is there
@@ -41,11 +41,16 @@ Runs = Callable[[Mapping[int, Call]], Told | None]
 def steps(program: Program, runs: Runs) -> Program:
     """Verifies a program: its original blocks are inserted in order, and each assembled program must run.
 
-    runs: what the program tells with these calls inserted, adapted as the caller sees fit; None where it does not run.
-    Blocks without which the program does not run at all join the head; a block that does not run with those before it
-    alone is joined with as few of the next ones as it takes. A program is not executed that differs from one that runs
-    in blocks alone which change no shape: all of its other parts get what they get there. Raises UserError where not
-    even the whole program runs, or where nothing can be left out of it.
+    Blocks without which the program does not run at all join the head. A block that does not run with only the blocks
+    before it is joined with as few of the next blocks as it needs. A program that differs from a running one only in
+    blocks that keep the shape is not executed. All its further parts get the same inputs.
+
+    Args:
+        runs: executes the program with the given calls inserted, which the caller may adapt. Returns its observations,
+            or None if it does not run.
+
+    Raises:
+        UserError: the whole program does not run, or no block can be left out of it.
     """
     trial = _Trial(program, runs)
     every = {block.number for block in program.blocks}
@@ -53,7 +58,7 @@ def steps(program: Program, runs: Runs) -> Program:
     if whole is None:
         raise UserError(f"{program.name} does not run as it is", "run it by itself to see why, and correct it")
     head = set(program.template.head)
-    # What an output layer cannot do without is most often just before it.
+    # The blocks that an output layer needs are most often just before it.
     head |= trial.fewest(head, sorted(every - head, reverse=True))
     if head == every:
         raise UserError(f"{program.name} does not run without any one of its hidden layers", "give another program")
@@ -64,7 +69,7 @@ def steps(program: Program, runs: Runs) -> Program:
 
 
 class _Trial:
-    """Runs a program with some of its blocks; none is run twice with the same ones."""
+    """Runs of a program with some of its blocks; the same blocks never run twice."""
 
     def __init__(self, program: Program, runs: Runs) -> None:
         self._calls = {block.number: block.call for block in program.blocks}
@@ -75,20 +80,20 @@ class _Trial:
         self._known: dict[frozenset[int], Told | None] = {}
 
     def told(self, numbers: Iterable[int]) -> Told | None:
-        """What the program tells with these blocks."""
+        """Returns the observations from the program with these blocks; None if it does not run."""
         key = frozenset(numbers)
         if key not in self._known:
             self._known[key] = self._runs({number: self._calls[number] for number in sorted(key)})
         return self._known[key]
 
     def runs(self, numbers: Iterable[int]) -> bool:
-        """Whether it runs with these blocks."""
+        """Returns whether the program runs with these blocks."""
         return self.told(numbers) is not None
 
     def fewest(self, always: set[int], others: Sequence[int]) -> set[int]:
-        """As few of the others as let the program run, which it does with all of them.
+        """Returns as few of these blocks as let the program run, which runs with all of them.
 
-        The last one of the shortest beginning that does is needed, and what else is, is before it.
+        The last block of the shortest prefix that runs is needed; further needed blocks come before it.
         """
         needed, left = set[int](), list(others)
         while left and not self.runs(always | needed):
@@ -98,7 +103,7 @@ class _Trial:
         return needed
 
     def _enough(self, always: set[int], others: Sequence[int]) -> int:
-        """How many of the others let the program run: twice as many each time, and then between the last two."""
+        """Returns how many of these blocks, from the front, let the program run: doubling, then bisection."""
         least, most = 0, 1
         while most < len(others) and not self.runs({*always, *others[:most]}):
             least, most = most, 2 * most
@@ -109,9 +114,10 @@ class _Trial:
         return most
 
     def joined(self, head: set[int], others: set[int], same: Collection[int]) -> dict[int, int]:
-        """The step of each block: the number of the first one that is inserted with it.
+        """Returns the step of each block: the number of the first block that is inserted with it.
 
-        same: blocks that seem to change no shape.
+        Args:
+            same: blocks that seem to keep the shape.
         """
         inserted, waiting = set(head), sorted(others)
         found: dict[int, int] = {}
@@ -124,7 +130,7 @@ class _Trial:
         return found
 
     def _alone(self, inserted: set[int], waiting: list[int], same: Collection[int]) -> list[int]:
-        """The next blocks of which each runs with those before it, as one execution shows; none where it does not."""
+        """Returns the next blocks, if one execution shows that each runs with the blocks before it; otherwise empty."""
         quiet = list(takewhile(lambda number: number in same, waiting))
         once = self._once_of(inserted, quiet)
         if once and len(once) < len(waiting) and self._is_quiet(inserted, once, [waiting[len(once)]]):
@@ -134,7 +140,7 @@ class _Trial:
         return quiet if len(quiet) > 1 else []
 
     def _once_of(self, inserted: set[int], quiet: Sequence[int]) -> list[int]:
-        """The first of these that change nothing else either: each is used in one place, and has no branches joined."""
+        """Returns the first of these blocks that are used in one place and that no join depends on."""
         found: list[int] = []
         for number in quiet:
             there = {*inserted, *found}
@@ -144,9 +150,11 @@ class _Trial:
         return found
 
     def _is_quiet(self, inserted: set[int], quiet: Sequence[int], last: Sequence[int]) -> bool:
-        """Whether blocks change nothing that arrives anywhere, by themselves or together.
+        """Returns whether blocks change no input of any part of the program, by themselves or together.
 
-        last: the block that is inserted behind them, which may; what arrives behind it says nothing of them then.
+        Args:
+            last: the block that is inserted behind them. It may change its output, so inputs behind it are not
+                compared.
         """
         before, after = self.told(inserted), self.told({*inserted, *quiet, *last})
         if before is None or after is None or any(number not in after.same for number in quiet):

@@ -1,4 +1,4 @@
-"""A picture of a derivation tree, as Markdown with a Mermaid flowchart, which GitHub renders. Colours say states."""
+"""A picture of a derivation tree, as Markdown with a Mermaid flowchart for GitHub. Colours show the states."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mermaid(nodes: Sequence[Node], title: str = "", widest: int = WIDEST) -> str
 
     Args:
         title: the heading.
-        widest: how many nodes of each level are drawn; findings and their ancestors go first.
+        widest: how many nodes of each level are drawn; findings and their ancestors come first.
     """
     drawn = _drawn(nodes, widest)
     lines = [f"  classDef {_class(state)} fill:{colour},stroke:#333333" for state, colour in COLOURS.items()]
@@ -58,7 +58,7 @@ def _class(state: str) -> str:
 
 
 def _label(node: Node) -> str:
-    """What was inserted, what was changed, and what became of the node, a line each."""
+    """Returns the node's operator, its change and its state, a line each."""
     changed = f"{node.parameter}: {node.old} -> {node.new}" if node.parameter else f"{node.old} -> {node.new}"
     pruned = " (pruned)" if node.kept is False and node.positive and node.state == OK else ""
     lines = [
@@ -70,13 +70,13 @@ def _label(node: Node) -> str:
 
 
 def _text(text: str) -> str:
-    """Text as a quoted label takes it: signs of markup as numbers, control characters as question marks."""
+    """Returns text for a quoted label: markup characters as numbers, control characters as question marks."""
     plain = "".join(sign if sign.isprintable() else "?" for sign in text)
     return "".join(sign if sign.isalnum() or sign in " _.,:()=-?" else f"#{ord(sign)};" for sign in plain)
 
 
 def _drawn(nodes: Sequence[Node], widest: int) -> list[Node]:
-    """The nodes that are drawn: of each level those that matter most, each below a parent that is drawn itself."""
+    """Returns the nodes to draw: the most important ones of each level, each below a parent that is drawn itself."""
     below = _findings_below(nodes)
     levels: dict[int, list[Node]] = defaultdict(list)
     for node in nodes:

@@ -1,4 +1,4 @@
-"""What is known of the apis that blocks are made of (MoCo 2024, section III-C), with where each fact comes from."""
+"""Known facts about the apis that blocks are made of, with their sources (MoCo 2024, section III-C)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Fact(BaseModel):
 
 
 class Origin(_Fact):
-    """Where a fact comes from: the words or the experiment, and how sure it is (0 to 1)."""
+    """The source of a fact: its words or the experiment, and its confidence (0 to 1)."""
 
     source: Source
     text: str = ""
@@ -25,7 +25,7 @@ class Origin(_Fact):
 
 
 class Bounds(_Fact):
-    """The legal range of a number, as documented; None where that side is open. `open_*`: the bound itself is out."""
+    """The documented legal range of a number. None: that side has no bound. `open_*`: the bound itself is illegal."""
 
     least: float | None = None
     most: float | None = None
@@ -35,28 +35,22 @@ class Bounds(_Fact):
 
 
 class Parameter(_Fact):
-    """A parameter of an api. Expressions are Python source that stands for a constant.
-
-    dtype: `int`, `float`, `bool`, `str`, `dtype`, `tensor`, `callable` or "" where unknown. structure: `integer`,
-    `tuple`, `list`, `tensor` or "". shape: the lengths that a sequence may have, shape_origin: who says so. default:
-    an expression, None where the parameter is required, or where its default cannot be written. choices: expressions,
-    the legal ones where there are only those. seen: expressions that traced valid calls had, the most frequent first.
-    binds: the axis of the input whose size this number must be (by experiment, or in all traced calls), negative where
-    it is counted from the last one whatever the rank, None where there is none.
-    """
+    """A parameter of an api. Expressions are Python source that stands for a constant."""
 
     name: str
-    dtype: str = ""
-    structure: str = ""
-    shape: tuple[int, ...] = ()
-    shape_origin: Origin | None = None
-    default: str | None = None
+    dtype: str = ""  # `int`, `float`, `bool`, `str`, `dtype`, `tensor`, `callable`, or "" if unknown
+    structure: str = ""  # `integer`, `tuple`, `list`, `tensor`, or "" if unknown
+    shape: tuple[int, ...] = ()  # the lengths that a sequence may have
+    shape_origin: Origin | None = None  # the source of these lengths
+    default: str | None = None  # an expression; None if the parameter is required, or if its default cannot be written
     required: bool = False
     positional: bool = True
     bounds: tuple[Bounds, ...] = ()
-    choices: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()  # expressions of the legal values; empty if there is no fixed list of them
     choices_origin: Origin | None = None
-    seen: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()  # expressions from traced valid calls, the most frequent first
+    # The axis of the input whose size this number must be (by experiment, or in all traced calls). Negative if it is
+    # counted from the last axis for every rank; None if there is none.
     binds: int | None = None
 
 
@@ -69,47 +63,39 @@ class Relation(_Fact):
 
 
 class Facts(_Fact):
-    """An api. definition: the first sentences of its documentation. kind: `class` (made, then called) or `function`
-    (applied to the activation, its first argument).
-
-    ranks: numbers of dimensions that its input may have; dtypes: of its input, the example's first. returns: `tensor`,
-    `tuple` (several), or "" where nobody has seen it. example: parameters, by name, with which it was seen to work
-    (without a function's input, which is its first parameter), on tensors of the shapes `inputs`, of which the first is
-    the activation; inputs is empty where nothing was seen to work. takes: what a layer was called with then, one
-    expression for each argument: a shape and a dtype, `((4, 8), 'float32')`, or a list of arguments,
-    `[((4, 8), 'float32'), ((4, 8), 'float32')]`; empty where that is all of `inputs`, one after the other. origin: of
-    all this and of `binds`: `probe` where it was tried out here, `trace` where it is recorded alone. similar: how alike
-    other apis of the library are in function, from 0 to 1.
-    """
+    """Known facts about an api."""
 
     api: str
+    # `class` (made, then called) or `function` (applied to the activation, its first argument).
     kind: Literal["class", "function"] = "class"
-    definition: str = ""
+    definition: str = ""  # the first sentences of its documentation
     parameters: tuple[Parameter, ...] = ()
     relations: tuple[Relation, ...] = ()
-    ranks: tuple[int, ...] = ()
-    dtypes: tuple[str, ...] = ()
-    returns: str = ""
+    ranks: tuple[int, ...] = ()  # numbers of dimensions that its input may have
+    dtypes: tuple[str, ...] = ()  # dtypes of its input, the example's first
+    returns: str = ""  # `tensor`, `tuple` (several), or "" if unknown
+    # Arguments of a working call, by name, without a function's input, which is its first parameter.
     example: dict[str, str] = {}
+    # Shapes of the tensors of the example, the activation first; empty if no working call is known.
     inputs: tuple[tuple[int, ...], ...] = ()
+    # Arguments of the layer's call in the example, an expression for each: a shape and a dtype, `((4, 8), 'float32')`,
+    # or a list, `[((4, 8), 'float32'), ((4, 8), 'float32')]`. Empty if the arguments are the `inputs`, in order.
     takes: tuple[str, ...] = ()
+    # Source of the example and of `binds`: `probe` for an experiment here, `trace` for a recorded call.
     origin: Origin | None = None
-    similar: dict[str, float] = {}
+    similar: dict[str, float] = {}  # similarity in function of other apis of the library, from 0 to 1
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of this name, if there is one."""
+        """Returns the parameter of this name; None if there is none."""
         return next((each for each in self.parameters if each.name == name), None)
 
 
 class Knowledge(_Fact):
-    """All that is known of one build of a library. embedding: the model that compared the definitions.
-
-    unfinished: apis that there was no time to experiment on, or not enough.
-    """
+    """The known facts about the apis of one build of a library."""
 
     version: int = VERSION
     library: str
     build: str
-    embedding: str = ""
-    unfinished: tuple[str, ...] = ()
+    embedding: str = ""  # the model that compared the definitions
+    unfinished: tuple[str, ...] = ()  # apis without experiments, or without enough of them, because time ran out
     apis: dict[str, Facts] = {}

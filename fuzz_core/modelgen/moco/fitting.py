@@ -1,8 +1,9 @@
-"""Layers and functions where something else arrives than they take: a class of the program's own stands around them.
+"""Layers and functions that take other inputs than the activation: a class of the program makes their inputs.
 
-MoCo (2024) has an api take a block's place only where its dimensionality is the same. Layers of several tensors, of
-other ranks and of other types than any seed has then never get into a program. Here the program defines a class that
-makes their inputs of the activation, in the shapes with which they were seen to work, and adds the result to that.
+MoCo (2024) lets an api take a block's place only if its dimensionality is the same. As a result, layers with several
+tensors, or with ranks and types that no seed has, never get into a program. Here the program defines a class that makes
+their inputs from the activation, in shapes with which they were seen to work. The class then adds the result to the
+activation.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.program import Fit, Program, Slot, assemble
 
 CLASS = "Fitted"
-# Of all inputs of a layer together: larger ones cost time and memory, and show nothing else.
+# Limit for all inputs of a layer together: larger ones cost time and memory, and find no other bugs.
 MOST_CELLS = 200_000
 FLOAT, INDEX = "float32", "int64"
 
 
 def opened(program: Program) -> Program:
-    """The program with the place where imports and definitions go before the statement of its first block.
+    """Moves the place for imports and definitions to just before the statement of the program's first block.
 
-    What stands before that only makes data, which is not made again because of them.
+    The statements before that place only make data, and a new import does not make that data again.
     """
     text = assemble(program.template, {block.number: block.call for block in program.blocks})
     pieces = list(program.template.pieces)
@@ -40,7 +41,7 @@ def opened(program: Program) -> Program:
 
 
 def _statement(text: str, line: int) -> int:
-    """Where the statement of the module begins that has this line."""
+    """Returns the offset of the module's statement that contains this line."""
     found = next((each for each in ast.parse(text).body if (each.end_lineno or 0) >= line), None)
     if found is None:
         return 0
@@ -49,9 +50,9 @@ def _statement(text: str, line: int) -> int:
 
 
 def fit_of(facts: Facts, name: str, rng: Rng) -> Fit | None:
-    """With inputs as the layer was seen to work; None where nothing was, or where they are too large.
+    """Returns inputs with which the layer was seen to work; None if there are none, or if they are too large.
 
-    Where only the activation's type is known, the others are of the same one, or all are indices.
+    If only the activation's type is known, the further inputs all have that type, or all are indices.
     """
     if facts.takes:
         inputs = facts.takes
@@ -68,7 +69,7 @@ def _written(shape: tuple[int, ...], dtype: str) -> str:
 
 
 def kinds(value: Any) -> Iterator[tuple[tuple[int, ...], str]]:
-    """The shapes and dtypes in what `Fit.inputs` mean; nothing for what is neither such a pair nor a list."""
+    """Yields the shapes and dtypes in the value of an item of `Fit.inputs`; none if it is neither a pair nor a list."""
     if isinstance(value, list):
         for each in value:
             yield from kinds(each)
@@ -77,7 +78,7 @@ def kinds(value: Any) -> Iterator[tuple[tuple[int, ...], str]]:
 
 
 def is_kind(value: Any) -> bool:
-    """Whether a value is a shape and a dtype."""
+    """Returns whether a value is a shape and a dtype."""
     return (
         isinstance(value, tuple)
         and len(value) == 2
@@ -88,7 +89,7 @@ def is_kind(value: Any) -> bool:
 
 
 def _is_input(node: ast.expr) -> bool:
-    """Whether an expression says what an argument of a layer is made to be."""
+    """Returns whether an expression describes an argument that the class makes for a layer."""
     try:
         value = constant(node)
     except (ValueError, TypeError, ArithmeticError):
@@ -97,9 +98,9 @@ def _is_input(node: ast.expr) -> bool:
 
 
 def taken_out(tree: ast.Call, text: str) -> tuple[ast.Call, Fit | None]:
-    """The call of the layer in a call that makes it fit, with that; a call of anything else as it is.
+    """Takes the layer's call out of a call that makes it fit, and returns both. Other calls stay as they are.
 
-    Of a function that is made to fit, a call with what it gets besides its inputs.
+    A function that is made to fit becomes a call with only its arguments besides the inputs.
     """
     match tree:
         case ast.Call(func=ast.Name(id=name), args=[ast.Call() as layer, *inputs], keywords=[]):
@@ -117,9 +118,9 @@ def _segments(text: str, nodes: list[ast.expr]) -> tuple[str, ...]:
 
 
 def tensors(fit: Fit, seed: int) -> tuple[Value, ...] | None:
-    """What the layer is called with, as descriptions, of numbers as CLASS makes them: from 0 to 1, integers 0 first.
+    """Returns descriptions of the layer's arguments, with numbers like those of CLASS: from 0 to 1, integers 0 first.
 
-    None where a dtype has no elements here.
+    Returns None if a dtype is unknown here.
     """
     values = [meaning(text) for text in fit.inputs]
     if any(dtype not in DTYPES for value in values for _, dtype in kinds(value)):

@@ -1,4 +1,4 @@
-"""The children of a node: the block of the next level, as it was and mutated, fitted to what arrives."""
+"""The children of a node: the block of the next level, original or mutated, fitted to its input."""
 
 from __future__ import annotations
 
@@ -16,35 +16,33 @@ from fuzz_core.modelgen.moco.program import INPUT, Block, Call, Program
 from fuzz_core.modelgen.moco.pruning import equivalence, sample
 from fuzz_core.modelgen.moco.writing import described
 
-# How often an operator is tried for each mutant: two of a node's children are never the same.
+# Tries for each mutant: two children of a node are never the same.
 TRIES = 4
 
 
 class Options(NamedTuple):
-    """How a tree grows. times_mt: mutants of a block by AR or RG. times_bc: of each of them that works, by BC.
-    keep: the share of each equivalence class that goes on. widest: how many nodes of a level may, 0 for all.
+    """The settings that decide how a tree grows."""
 
-    Beyond the paper, where 0, 0, 1, 1, 0 and 0 are as there. widest: bounds levels, so that large programs grow deep.
-    times_ev: extreme values of each that works, outside of the tree (`campaign.moco.extremes`). fresh: how much
-    likelier AR chooses an api that no program of the tree has executed than its similarity says, less so each time it
-    fails; favoured: how much likelier still one such api in eight, other ones in each tree. fitted: how often a layer
-    that might take a block's place as it is gets inputs made for it; those that might not always do, and none does
-    where this is 0. same_check: how often a tree does the same BC, 0 for no limit.
-    """
-
-    times_mt: int = 4
-    times_bc: int = 1
+    times_mt: int = 4  # mutants of a block by AR or RG
+    times_bc: int = 1  # mutants by BC of each working mutant
+    # Extreme values of each working mutant, outside of the tree (`campaign.moco.extremes`); 0 in the paper.
     times_ev: int = 6
-    keep: float = 0.5
+    keep: float = 0.5  # the share of each equivalence class that grows further
+    # The most nodes of a level that grow further, so that large programs grow deep; 0, as in the paper, for all.
     widest: int = 8
+    # How much likelier AR chooses an api that no program of the tree has executed than its similarity says. Failures
+    # lower this factor; the paper has 1.
     fresh: float = 8.0
+    # How much likelier still AR chooses one such api in eight, which each tree draws anew; 1 in the paper.
     favoured: float = 8.0
+    # How often a layer that might take a block's place as it is gets inputs made for it. A layer that might not always
+    # gets them; with 0, as in the paper, none does.
     fitted: float = 0.2
-    same_check: int = 4
+    same_check: int = 4  # how often a tree does the same BC; 0, as in the paper, for no limit
 
 
 class Child(NamedTuple):
-    """A child to be: the block that it inserts, what was done to it, and its class."""
+    """A child before it becomes a node: its block, the mutation and the equivalence class."""
 
     block: Block
     mutant: Mutant
@@ -52,7 +50,7 @@ class Child(NamedTuple):
 
 
 class Ground(NamedTuple):
-    """What a tree grows from."""
+    """The seed program of a tree, with its knowledge and settings."""
 
     program: Program
     knowledge: Knowledge
@@ -61,12 +59,12 @@ class Ground(NamedTuple):
     options: Options
 
     def facts(self, api: str) -> Facts | None:
-        """What is known of an api, if anything."""
+        """Returns the known facts about an api, or None."""
         return self.knowledge.apis.get(api)
 
 
 def steps_of(program: Program) -> list[list[Block]]:
-    """The blocks that are inserted together, in the order of computation; those of the head are in no step."""
+    """Returns the blocks that are inserted together, in the order of computation; head blocks are in no step."""
     found: dict[int, list[Block]] = {}
     for block in sorted(program.blocks):
         if block.number not in program.template.head:
@@ -77,9 +75,11 @@ def steps_of(program: Program) -> list[list[Block]]:
 def children(
     ground: Ground, parent: Node, step: list[Block], ran: Collection[str] = (), failed: Mapping[str, int] = {}
 ) -> list[Child]:
-    """The step as it was, and with one of its blocks mutated by AR or RG, chosen at random (section III-C).
+    """Returns the step as it was, and mutants of its blocks by AR or RG, chosen at random (section III-C).
 
-    ran: apis that programs of the tree have executed. failed: how often an api did not work in it.
+    Args:
+        ran: apis that programs of the tree have executed.
+        failed: how often an api did not work in the tree.
     """
     options = ground.options
     around = ground.names.fitted if options.fitted else ""
@@ -98,7 +98,7 @@ def children(
 
 
 def negatives(ground: Ground, base: Node) -> list[Child]:
-    """Return what BC can make of the block of a node that works, in random order."""
+    """Return all BC mutants of a working node's block, in random order."""
     facts = ground.facts(base.api)
     if facts is None:
         return []
@@ -111,7 +111,7 @@ def negatives(ground: Ground, base: Node) -> list[Child]:
 
 
 def call_of(program: Program, node: Node) -> Call:
-    """The call that a node inserts. Raises UserError where its text is none."""
+    """Returns the call that a node inserts. Raises UserError if its text is none."""
     block = program.blocks[_place(program, node.block)]
     return parsed(node.call, node.api, block.call.applied)
 
@@ -126,7 +126,7 @@ def _original(ground: Ground, block: Block, parent: Node) -> Mutant:
 
 
 def _mutant(ground: Ground, block: Block, parent: Node, rng: Rng, taste: Taste) -> Mutant | None:
-    """By one operator, or by the other where that one can do nothing."""
+    """Mutates a block by AR or RG, in random order, until one of them returns a mutant."""
     arrival = parent.arrives.get(block.number)
     call = _fitted(ground, block.call, arrival)
     facts = ground.facts(call.api)
@@ -149,7 +149,7 @@ def _in_words(mutant: Mutant, plain: Call, call: Call) -> Mutant:
 
 
 def _is_told(mutant: Mutant, call: Call, names: Names) -> bool:
-    """Whether the new arguments stand for something where the program is: nothing of another module's."""
+    """Returns whether the program can express all new arguments, without names from a module that it lacks."""
     before = {INPUT, *(argument.source for argument in call.arguments)}
     sources = [argument.source for argument in mutant.call.arguments if argument.source not in before]
     return all(described(source, names.public) is not None for source in sources)

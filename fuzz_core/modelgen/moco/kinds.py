@@ -1,4 +1,4 @@
-"""The four kinds of results of MoCo (2024, table VII), told from what was done to a block and what an oracle says."""
+"""The four kinds of results of MoCo (2024, table VII), by a block's mutation and the oracle's verdict."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION = (
 
 
 def kind(operator: str, verdict: Verdict) -> str:
-    """Which of the four a verdict is on a block that this operator made.
+    """Returns which of the four kinds a verdict is on a block that this operator made.
 
-    A value outside of documented bounds that is taken, or that ends the process, is the check of boundaries that is
-    missing, and so is an extreme one of either kind; a legal one that does what documentation rules out is
-    inconsistent with it.
+    If a value outside of documented bounds is accepted, or ends the process, then a boundary check is missing. The same
+    holds for an extreme value of either kind. If a legal value does what the documentation rules out, the kind is a
+    documentation inconsistency.
     """
     about = kind_of_verdict(verdict.kind).about
     if about == "cost":
@@ -30,11 +30,11 @@ def kind(operator: str, verdict: Verdict) -> str:
 
 
 def written(verdict: Verdict) -> str:
-    """A verdict as the record of a node has it, from where `kind_of` reads it."""
+    """Returns a verdict as it stands in the record of a node, where `kind_of` reads it."""
     return f"{verdict.oracle} {verdict.kind}: {verdict.detail}"
 
 
 def kind_of(node: Node) -> str:
-    """Which of the four a node with a finding is; empty for any other node."""
+    """Returns which of the four kinds a node with a finding has; empty for any other node."""
     oracle, _, rest = node.why.partition(" ")
     return kind(node.operator, Verdict(oracle, rest.partition(":")[0])) if node.state == FINDING else ""

@@ -1,4 +1,4 @@
-"""Which values of a parameter are legal, as far as anything is known of it."""
+"""Tests for legal values of a parameter, according to the known facts."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, same
 from fuzz_core.modelgen.moco.facts import Bounds, Knowledge, Origin, Parameter
 
-# What is said where users read it, or declared. What an error says the library checks already; a guess is no bound.
+# Sources that users can read, or that declare. An error message is left out because the library makes that check
+# already, and a guess is no bound.
 DOCUMENTED = frozenset({"op definition", "schema", "annotation", "docstring"})
 SURE = 0.5
 
 
 def documented(origin: Origin | None) -> bool:
-    """Whether a fact is documented, so that a library that does not keep to it is wrong."""
+    """Returns whether a fact is documented, so that it is a bug of the library not to keep to it."""
     return origin is not None and origin.source in DOCUMENTED and origin.confidence >= SURE
 
 
 def with_model_ranges(knowledge: Knowledge) -> Knowledge:
-    """The knowledge, in which ranges that a language model has read in documents count as documented (MoCo, III-C)."""
+    """Returns the knowledge with a language model's ranges counted as documented (MoCo, III-C)."""
     return knowledge.model_copy(
         update={
             "apis": {
@@ -44,13 +45,13 @@ def _documented(origin: Origin) -> Origin:
 
 
 def known(parameter: Parameter) -> list[Any]:
-    """Values that worked: the default, and what valid calls had."""
+    """Returns values that worked: the default, and the values in valid calls."""
     default = () if parameter.default is None else (parameter.default,)
     return [meaning(source) for source in (*parameter.seen, *default)]
 
 
 def numbers(value: object) -> list[int | float]:
-    """The number that a value is, or those that a sequence has."""
+    """Returns the number that a value is, or the numbers in a sequence."""
     if isinstance(value, bool):
         return []
     if isinstance(value, int | float):
@@ -61,7 +62,7 @@ def numbers(value: object) -> list[int | float]:
 
 
 def within(bounds: Bounds, number: float) -> bool:
-    """Whether a number keeps to bounds. NaN keeps to none."""
+    """Returns whether a number keeps to bounds. NaN keeps to none."""
     low, high = bounds.least, bounds.most
     over = low is None or (number > low if bounds.open_least else number >= low)
     under = high is None or (number < high if bounds.open_most else number <= high)
@@ -69,14 +70,14 @@ def within(bounds: Bounds, number: float) -> bool:
 
 
 def chosen(parameter: Parameter, value: object) -> bool:
-    """Whether a value is among the choices."""
+    """Returns whether a value is among the choices."""
     return any(same(value, meaning(choice)) for choice in parameter.choices)
 
 
 def legal(parameter: Parameter, value: object) -> bool:
-    """Whether nothing that is known of a parameter speaks against a value: bounds, choices, lengths and type.
+    """Returns whether no known fact rules a value out: bounds, choices, lengths and type.
 
-    What worked before is of the right type, whatever it is, and the default is legal.
+    The default is legal, and a value that has worked has the right type.
     """
     if parameter.default is not None and same(value, meaning(parameter.default)):
         return True
@@ -90,7 +91,7 @@ def legal(parameter: Parameter, value: object) -> bool:
 
 
 def fits(parameter: Parameter, value: object) -> bool:
-    """Whether a value is of the type that a parameter takes; where that is unknown, of one that it had."""
+    """Returns whether a value has the parameter's type; if the type is unknown, the type of a known value."""
     if isinstance(value, list | tuple):
         return _takes_sequences(parameter) and bool(value) and all(_fits_one(parameter, item) for item in value)
     return parameter.structure != "list" and _fits_one(parameter, value)
@@ -131,7 +132,7 @@ def _items(value: object) -> Iterator[object]:
 
 
 def whole(parameter: Parameter, values: Iterable[object] = ()) -> bool:
-    """Whether the numbers that a parameter takes are integers."""
+    """Returns whether the numbers that a parameter takes are integers."""
     if parameter.dtype in ("int", "float"):
         return parameter.dtype == "int"
     found = [number for value in (*values, *known(parameter)) for number in numbers(value)]

@@ -1,4 +1,4 @@
-"""How a program reaches the names of its library: by which path an api is written, and what a path stands for."""
+"""The names that a program has for its library: the paths of apis, and the apis that paths stand for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from fuzz_core.programs.shipped import fitted_class
 class Names:
     """The modules of a library that a program has names for: `{"nn": "torch.nn"}`, by public path.
 
-    line: the import statement by which `root`, with which all public paths begin, is reached where it is not there.
-    constants: variables of the program that are one constant throughout, as source. fitting: the text that defines
-    `fitted`, the class that stands around layers which do not fit; both are empty where there is none.
+    Args:
+        root: the first name of all public paths.
+        line: the import statement that makes `root` available if the program lacks it.
+        constants: variables of the program that are one constant throughout, as source.
+        fitted: the name of the class that stands around layers which do not fit, or "".
+        fitting: the text that defines this class, or "".
     """
 
     def __init__(
@@ -40,7 +43,7 @@ class Names:
 
     @classmethod
     def of(cls, program: Program) -> Names:
-        """Reads the imports of a program, and what its blocks show. Raises UserError for an unknown library."""
+        """Reads the imports and the blocks of a program. Raises UserError for an unknown library."""
         line = dialect_of(program.library).imports[0]
         ((root, module),) = _imported(ast.parse(line))
         text = assemble(program.template, {block.number: block.call for block in program.blocks})
@@ -51,24 +54,24 @@ class Names:
         return cls(aliases, root, line, _constants(tree), *_fitting(program.library, text))
 
     def beside(self, program: Program) -> frozenset[str]:
-        """What the program calls, or derives classes from, whatever blocks are in it, by public path."""
+        """Returns public paths that the program calls or derives classes from independently of its inserted blocks."""
         heads = {block.number: block.call for block in program.blocks if block.number in program.template.head}
         said = _said(ast.parse(assemble(program.template, heads)))
         return frozenset(path for each in said if (path := self.public(each)) is not None)
 
     def spelled(self, api: str) -> str:
-        """The shortest path to an api; its public path where the program has no name for what it is in."""
+        """Returns the shortest path to an api; its public path if the program has no name for its module."""
         found = [f"{alias}{api[len(path) :]}" for alias, path in self.aliases.items() if api.startswith(f"{path}.")]
         return min(found, key=lambda path: (len(path), path), default=api)
 
     def public(self, path: str) -> str | None:
-        """The public path that a dotted path of the program stands for; None where it is none of the library's."""
+        """Returns the public path for a dotted path of the program; None if it is not the library's."""
         head, dot, rest = path.partition(".")
         known = self.aliases.get(head, self.root if head == self.root else None)
         return known and f"{known}{dot}{rest}"
 
     def resolved(self, call: Call) -> Call:
-        """The call with constants in the place of the program's names for them."""
+        """Returns the call with constants in the place of the program's names for them."""
         arguments = tuple(argument._replace(source=self._resolved(argument.source)) for argument in call.arguments)
         return call._replace(arguments=arguments)
 
@@ -76,14 +79,14 @@ class Names:
         if not any(name in source for name in self.constants):
             return source
         try:
-            # Parsed anew: what `parsed` gives is shared.
+            # The text is parsed again, because all callers share the tree that `parsed` returns.
             tree = _Inserted(self.constants).visit(ast.parse(source.strip(), mode="eval"))
         except (SyntaxError, ValueError, RecursionError):
             return source
         return ast.unparse(tree)
 
     def imports(self, calls: Iterable[Call]) -> str:
-        """The import lines and the class that these calls need and the program does not have; empty where none are."""
+        """Returns the import lines and the class that these calls need and the program lacks; empty if none."""
         listed = list(calls)
         used = self.root not in self.aliases and any(self.root in _heads(call) for call in listed)
         fitting = self.fitting if any(call.fit is not None for call in listed) else ""
@@ -91,7 +94,7 @@ class Names:
 
 
 def _fitting(library: str, text: str) -> tuple[str, str]:
-    """The name of the class that makes layers fit, which the program has for nothing else, and its definition."""
+    """Returns the name and the definition of the class that makes layers fit; the program does not use the name."""
     own = fitted_class(library)
     name = CLASS
     while name in text:
@@ -100,7 +103,7 @@ def _fitting(library: str, text: str) -> tuple[str, str]:
 
 
 def _imported(tree: ast.Module) -> list[tuple[str, str]]:
-    """Names that import statements bind, with what is imported."""
+    """Returns the names that import statements bind, with the imported paths."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -120,7 +123,7 @@ def _public(imported: Iterable[tuple[str, str]], module: str, root: str) -> Iter
 
 
 def _said(tree: ast.Module) -> Iterator[str]:
-    """What a program calls and derives its classes from, as far as it has a dotted path."""
+    """Yields dotted paths that a program calls and derives its classes from."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as each):
@@ -130,7 +133,7 @@ def _said(tree: ast.Module) -> Iterator[str]:
 
 
 def _constants(tree: ast.Module) -> dict[str, str]:
-    """Variables of the module that are bound once in the whole program, to a constant."""
+    """Returns the variables of the module that are bound once in the whole program, to a constant."""
     bound = Counter(
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
@@ -157,7 +160,7 @@ def _assigned(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 class _Inserted(ast.NodeTransformer):
-    """Puts constants where their names are."""
+    """A transformer that replaces names by constants."""
 
     def __init__(self, constants: Mapping[str, str]) -> None:
         self.constants = constants
@@ -168,7 +171,7 @@ class _Inserted(ast.NodeTransformer):
 
 
 def _shown(call: Call) -> Mapping[str, str]:
-    """What a call shows of its path: `layers.Dense` for `tf.keras.layers.Dense` says what `layers` is."""
+    """Returns the module behind the first name of a call: `layers.Dense` for `tf.keras.layers.Dense` shows `layers`."""
     head, dot, rest = call.spelled.partition(".")
     return {head: call.api[: -len(rest) - 1]} if dot and call.api.endswith(f".{rest}") else {}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 ROOT, ORIGINAL, REPLACED, GENERATED, CHECKED, EXTREME = "root", "original", "AR", "RG", "BC", "EV"
-# What became of a node; "" where it has not been run. SKIPPED: there was nothing to run.
+# The states of a node; PENDING before it has run. SKIPPED: no program was run for it.
 PENDING = ""
 OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED = (
     "ok",
@@ -22,47 +22,39 @@ STATES = (OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED)
 
 
 class Arrival(NamedTuple):
-    """What arrives at a slot: sizes and element type (a name of `ir.dtypes`) of the activation."""
+    """Size and element type (a name of `ir.dtypes`) of the activation that arrives at a slot."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
 
 
 class Result(NamedTuple):
-    """What became of a node: one of STATES, and why. arrives: what its program brought to empty slots, by block."""
+    """The outcome of a node."""
 
-    state: str
-    why: str = ""
-    arrives: Mapping[int, Arrival] = {}
+    state: str  # one of STATES
+    why: str = ""  # the reason for the state
+    arrives: Mapping[int, Arrival] = {}  # the activations that its program brought to empty slots, by block
 
 
 class Node(NamedTuple):
-    """A node by its number, from 0 for the root. The program of a node follows from the chain of its ancestors.
-
-    parent: None for the root. level: how many steps are inserted. block: the one that was chosen in this level's step,
-    None for the root; the other blocks of the step are as in the seed. call: that block's call as text. operator:
-    `root`, `original`, `AR`, `RG` or `BC` (`EV` in older trees). parameter, old, new: what it changed, from
-    which expression to which.
-    line: where the block stands in the seed. positive: whether it is to run. base: of a BC node, the sibling
-    whose block it changed. equivalence: its class for pruning. kept: whether it has children, None until its level is
-    pruned. arrives: what its program brought to the blocks of the next step.
-    """
+    """A node by its number, from 0 for the root. The program of a node follows from the chain of its ancestors."""
 
     number: int
-    parent: int | None
-    level: int
+    parent: int | None  # None for the root
+    level: int  # how many steps are inserted
+    # The block that was chosen in this level's step, None for the root; the step's other blocks are as in the seed.
     block: int | None
     api: str
-    call: str
-    operator: str
-    parameter: str = ""
-    old: str = ""
-    new: str = ""
-    line: int = 0
-    positive: bool = True
-    base: int | None = None
-    equivalence: str = ""
+    call: str  # that block's call as text
+    operator: str  # `root`, `original`, `AR`, `RG` or `BC` (`EV` in older trees)
+    parameter: str = ""  # the parameter that the operator changed
+    old: str = ""  # the expression before the change
+    new: str = ""  # the expression after the change
+    line: int = 0  # the line of the block in the seed
+    positive: bool = True  # whether the program is expected to run
+    base: int | None = None  # for a BC node, the sibling whose block it changed
+    equivalence: str = ""  # its class for pruning
     state: str = PENDING
     why: str = ""
-    kept: bool | None = None
-    arrives: Mapping[int, Arrival] = {}
+    kept: bool | None = None  # whether it has children; None until its level is pruned
+    arrives: Mapping[int, Arrival] = {}  # the activations that its program brought to the blocks of the next step

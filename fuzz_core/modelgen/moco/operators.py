@@ -20,44 +20,36 @@ from fuzz_core.modelgen.moco.replacement import fitting_in, replacement
 
 
 class Mutant(NamedTuple):
-    """A block after mutation. parameter: what was changed, from the expression `old` to `new`; of AR these are apis.
-
-    positive: whether it is to work. why: of a negative one, the words that say that it is not legal.
-    """
+    """A block after mutation."""
 
     call: Call
     operator: str
-    parameter: str
-    old: str
-    new: str
-    positive: bool = True
-    why: str = ""
+    parameter: str  # the parameter that was changed
+    old: str  # the expression before; for AR, the api
+    new: str  # the expression after; for AR, the api
+    positive: bool = True  # whether it is expected to run
+    why: str = ""  # for a negative mutant, the words that rule its value out
 
 
 Spell = Callable[[str], str]
-# Of so many new apis a tree favours one.
+# A tree favours one in so many new apis.
 EVERY = 8
 
 
 class Taste(NamedTuple):
-    """What AR has a mind to. ran: apis that have been executed; any other is `fresh` times as likely as it is similar.
+    """The preferences of AR among the apis that may take a block's place."""
 
-    failed: how often an api did not work; `fresh` is divided by one more than that. fitted: the program's name for the
-    class that stands around layers which do not fit, empty where there is none. between: how often it stands around one
-    that may be there without. favoured: how much likelier one new api in EVERY is still, other ones for each `lot`: by
-    similarity alone trees would all draw the same ones first.
-    """
-
-    ran: Collection[str] = ()
-    fresh: float = 1.0
-    failed: Mapping[str, int] = {}
-    fitted: str = ""
-    between: float = 0.0
+    ran: Collection[str] = ()  # apis that have been executed
+    fresh: float = 1.0  # how much likelier than its similarity an api is that is not in `ran`
+    failed: Mapping[str, int] = {}  # how often an api did not work; `fresh` is divided by one more than that
+    fitted: str = ""  # the program's name for the class that stands around layers which do not fit, or ""
+    between: float = 0.0  # how often that class stands around a layer that would fit without it
+    # How much likelier still one new api in EVERY is. Similarity alone would make all trees draw the same apis first.
     favoured: float = 1.0
-    lot: int = 0
+    lot: int = 0  # the seed that decides which apis are favoured
 
     def times(self, api: str) -> float:
-        """By how much an api is likelier than it is similar."""
+        """Returns the factor by which an api is likelier than its similarity says."""
         if api in self.ran:
             return 1.0
         wanted = self.fresh * (self.favoured if _is_favoured(self.lot, api) else 1.0)
@@ -77,9 +69,12 @@ def replaced(
     spell: Spell = lambda api: api,
     taste: Taste = Taste(),  # noqa: B008 - immutable
 ) -> Mutant | None:
-    """AR: another api of the same dimensionality class, or one that is made to fit; None where there is none.
+    """AR: returns another api of the same dimensionality class, or one that is made to fit; None if there is none.
 
-    The roulette wheel turns again where an api's parameters cannot be told. spell: how the program writes an api.
+    The roulette wheel turns again if no arguments are found for an api.
+
+    Args:
+        spell: returns how the program writes an api.
     """
     wheel = similar(call, knowledge, arrival, taste)
     while wheel:
@@ -97,7 +92,7 @@ def replaced(
 
 
 def turned(wheel: dict[str, float], rng: Rng) -> str:
-    """The api in whose interval a random number falls; the intervals lie in random order, as wide as similarities."""
+    """Turns the roulette wheel once. The intervals lie in random order, as wide as the similarities."""
     names = list(wheel)
     shuffled = [names.pop(rng.below(len(names))) for _ in range(len(names))]
     return rng.weighted(shuffled, [wheel[name] for name in shuffled])
@@ -109,10 +104,10 @@ def similar(
     arrival: Arrival | None,
     taste: Taste = Taste(),  # noqa: B008 - immutable
 ) -> dict[str, float]:
-    """The apis that may take a block's place, with their similarity: of its kind, for such an input and result.
+    """Returns the apis that may take a block's place, with their weights: same kind, suitable input and result.
 
-    An api that was never seen to work takes no place. One that has to be applied to several tensors takes a place only
-    with inputs of its own. An api that is not listed as similar is less likely than all that are listed.
+    An api that was never seen to work takes no place. An api of several tensors takes a place only with inputs of its
+    own. An api that is not listed as similar is less likely than all that are listed.
     """
     own = knowledge.apis.get(call.api)
     if own is None:
@@ -126,9 +121,9 @@ def similar(
 
 
 def _is_fitted(facts: Facts, own: Facts, taste: Taste) -> bool:
-    """Whether a layer can stand in the place of one that gives a tensor, with what makes it fit.
+    """Returns whether an api can replace a layer that returns a tensor, with inputs made for it.
 
-    So can a function of several tensors: it is not applied to an activation alone.
+    A layer can, and a function of several tensors; a function of one tensor is applied to the activation itself.
     """
     tensor = own.kind == "class" and own.returns in ("", "tensor")
     several = any(each.dtype == "tensor" and each.name in facts.example for each in parameters(facts))
@@ -147,17 +142,17 @@ def _replaces(facts: Facts, own: Facts, arrival: Arrival | None) -> bool:
 
 
 def _takes_batches(facts: Facts, rank: int) -> bool:
-    """Whether an input of this rank is a batch to an api: many take one sample too, and the batch for its channels.
+    """Returns whether an api takes an input of this rank as a batch. Many apis take one sample of that rank, too.
 
-    Of those, a parameter is bound to the first axis then; where none is bound, they have two ranks, of which the lesser
-    is a sample's.
+    If it takes the input as one sample, the input's batch axis becomes the channels, and a parameter is bound to that
+    first axis. If no parameter is bound, two adjacent ranks show this: the lower one is a sample's.
     """
     axes = [parameter.binds % rank for parameter in facts.parameters if parameter.binds is not None and rank]
     return 0 not in axes and (bool(axes) or rank < 2 or facts.ranks != (rank, rank + 1))
 
 
 def generated(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
-    """RG: one parameter, never a bound one, gets another legal value, and relations hold; None where none can."""
+    """RG: sets one parameter that is not bound to another legal value, and keeps the relations; None if impossible."""
     free = _free(facts)
     while free:
         parameter = free.pop(rng.below(len(free)))
@@ -170,13 +165,13 @@ def generated(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
 
 
 def checked(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
-    """BC: one parameter gets a value just outside of a documented bound; None where nothing is documented."""
+    """BC: sets one parameter to a value just outside of a documented bound; None if no bound is documented."""
     every = list(checks(call, facts, rng))
     return rng.choice(every) if every else None
 
 
 def checks(call: Call, facts: Facts, rng: Rng) -> Iterator[Mutant]:
-    """All that BC can make of a call. Bound parameters stay: they do not fit the input, whatever their bounds are."""
+    """Yields all mutants that BC can make of a call. Bound parameters stay, since no other value fits the input."""
     for parameter in _free(facts):
         for value_, why in outside(parameter, _current(call, facts, parameter), rng):
             changed = with_value(call, facts, parameter.name, written(value_))
@@ -184,7 +179,7 @@ def checks(call: Call, facts: Facts, rng: Rng) -> Iterator[Mutant]:
 
 
 def _free(facts: Facts) -> list[Parameter]:
-    """The public parameters whose values are free to be chosen."""
+    """Returns the public parameters whose values are free to be chosen."""
     return [
         parameter
         for parameter in parameters(facts)

@@ -9,7 +9,7 @@ INPUT = "__input__"  # the source of the argument that is the activation, in cal
 
 
 class Argument(NamedTuple):
-    """An argument as the program writes it; `name` is empty where it is positional."""
+    """An argument as the program writes it; `name` is empty for a positional one."""
 
     name: str
     source: str
@@ -21,35 +21,31 @@ class Argument(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """How a layer stands where its inputs do not arrive: `Fitted(nn.Bilinear(2, 3, 4), ((8, 2), 'float32'), ...)`.
+    """The inputs of a layer that takes others than arrive: `Fitted(nn.Bilinear(2, 3, 4), ((8, 2), 'float32'), ...)`."""
 
-    name: a class of the program that makes the inputs of the activation, and gives what has its shape. inputs: one
-    expression for each argument of the layer's call: a shape and a dtype, or a list of such. function: whether it is no
-    layer but a function, whose other arguments come last: `Fitted(torch.cdist, ((2, 3), 'float32'), ..., p=1.0)`.
-    """
-
+    # A class of the program that makes the inputs from the activation, and returns a result of the activation's shape.
     name: str
+    # An expression for each argument of the layer's call: a shape and a dtype, or a list of such pairs.
     inputs: tuple[str, ...]
+    # Whether it is a function, whose further arguments come last: `Fitted(torch.cdist, ((2, 3), 'float32'), ...,
+    # p=1.0)`.
     function: bool = False
 
 
 class Call(NamedTuple):
-    """The call that a block is about: a layer that is made, or a function that is applied.
+    """The call of a block: a layer that is made, or a function that is applied."""
 
-    api: its canonical public name; spelled: how the program reaches it. `applied` tells a function of the activation
-    (`F.relu(x)`) from a layer that is made first: one of its arguments has the source INPUT, which stands for the
-    activation wherever that comes from. fit: of a layer that takes something else than arrives.
-    """
-
-    api: str
-    spelled: str
+    api: str  # its canonical public name
+    spelled: str  # how the program reaches it
     arguments: tuple[Argument, ...] = ()
+    # Whether it is a function of the activation (`F.relu(x)`) and no layer that is made first. One of the function's
+    # arguments then has the source INPUT, which stands for the activation.
     applied: bool = False
-    fit: Fit | None = None
+    fit: Fit | None = None  # the inputs of a layer that takes others than arrive
 
     @property
     def bare(self) -> str:
-        """The call as source, without what makes it fit; of a function that is made to, its name."""
+        """The call as source, without the class that makes it fit; for a fitted function, only its name."""
         if self.fit is not None and self.fit.function:
             return self.spelled
         return f"{self.spelled}({', '.join(argument.written for argument in self.arguments)})"
@@ -60,7 +56,7 @@ class Call(NamedTuple):
         return self.around(self.bare)
 
     def around(self, bare: str) -> str:
-        """What makes it fit, around the call."""
+        """Returns the call, surrounded by the class that makes it fit."""
         if self.fit is None:
             return bare
         settings = [argument.written for argument in self.arguments] if self.fit.function else []
@@ -68,7 +64,7 @@ class Call(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One hidden layer of a program."""
+    """A hidden layer of a program."""
 
     number: int  # its place in the order of computation, from 0
     call: Call
@@ -78,57 +74,52 @@ class Block(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A place in a template that belongs to a block: where its layer is made, where it is used, or both.
+    """A place in a template that belongs to a block: its layer is made there, used there, or both."""
 
-    before, after: what stands around the call; `called` is False where the call does not stand here itself. absent:
-    what stands there instead while the block is not inserted. marker: what stands there instead then in a watched
-    program, so that what would be its input is seen; empty where it is `absent` as well. joins: of what joins branches,
-    the blocks of which any has to be inserted for it; `block` is the first of them.
-    """
-
-    block: int
-    before: str
-    after: str
-    absent: str = ""
-    called: bool = True
+    block: int  # the block; for a join, the first of `joins`
+    before: str  # the text in front of the call
+    after: str  # the text behind the call
+    absent: str = ""  # the text while the block is not inserted
+    called: bool = True  # whether the call itself stands here
+    # Replaces `absent` in a watched program, to observe the block's would-be input; empty for the same text.
     marker: str = ""
     half: Literal["", "open", "close"] = ""
     original: Call | None = None
     text: str = ""
-    joins: tuple[int, ...] = ()
+    joins: tuple[int, ...] = ()  # the blocks of a join of branches, at least one of which must be inserted for it
 
 
 class Template(NamedTuple):
-    """The text of a program without its blocks. imports: how a call of an api that it does not use yet is reached.
-
-    head: numbers of the layers that stay (input and output); they are blocks for adaptation alone, never taken out.
-    fresh: the place in `pieces` before which further import lines go.
-    """
+    """The text of a program without its blocks."""
 
     pieces: tuple[str | Slot, ...]
+    # Numbers of the layers that stay (input and output). Adaptation treats them as blocks, but they are never
+    # taken out.
     head: tuple[int, ...] = ()
-    fresh: int = 0
+    fresh: int = 0  # the place in `pieces` before which further import lines go
 
 
 class Program(NamedTuple):
-    """A seed program taken apart. style: `serial` or `class` (section III-B). library: the library it imports."""
+    """A seed program taken apart."""
 
     name: str
-    library: str
-    style: str
+    library: str  # the library it imports
+    style: str  # `serial` or `class` (section III-B)
     template: Template
     blocks: tuple[Block, ...]
 
 
-# What a watched program calls: `__made__(3, nn.Conv2d)(1, 6, 5)` makes the layer of block 3, `__made__(3, F.relu)(x)`
-# applies its function, `__seen__(3, x)` is `x`, and `__seen__(3)` is a layer that gives what it gets.
+# Functions that a watched program calls. `__made__(3, nn.Conv2d)(1, 6, 5)` makes the layer of block 3, and `__made__(3,
+# F.relu)(x)` applies its function. `__seen__(3, x)` is `x`, and `__seen__(3)` is a layer that returns its input.
 MADE, SEEN = "__made__", "__seen__"
 
 
 def assemble(template: Template, calls: Mapping[int, Call], watched: bool = False, imports: str = "") -> str:
-    """The program with these blocks inserted, by number (those of the head are always among them).
+    """Returns the program with these blocks inserted, by number, always with the blocks of the head.
 
-    watched: the worker is told what each block gets and gives, by the names MADE and SEEN.
+    Args:
+        watched: whether the program reports each block's input and result to the worker, by the names MADE and SEEN.
+        imports: further import lines.
     """
     text = []
     for place, piece in enumerate(template.pieces):

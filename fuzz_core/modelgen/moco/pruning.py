@@ -1,4 +1,4 @@
-"""Equivalence classes of nodes, and which of each go on (MoCo 2024, section III-D)."""
+"""Equivalence classes of nodes, and the selection of nodes that grow further (MoCo 2024, section III-D)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def equivalence(mutant: Mutant, facts: Facts | None) -> str:
-    """The class of a mutant: of AR its api, else its api, the parameter and the class of the new value."""
+    """Returns the class of a mutant: for AR its api, otherwise api, parameter and class of the new value."""
     if mutant.operator == REPLACED or not mutant.parameter:
         return f"{mutant.operator} {mutant.call.api}"
     parameter = facts.parameter(mutant.parameter) if facts is not None else None
@@ -27,7 +27,10 @@ def equivalence(mutant: Mutant, facts: Facts | None) -> str:
 
 
 def value_class(parameter: Parameter, value: object) -> str:
-    """`inside`, `at` or `outside` for numbers, of a sequence the outermost; else the value, or `other` for names."""
+    """Returns `inside`, `at` or `outside` for numbers, and for a sequence the outermost of these.
+
+    For any other value, returns its text, or `other` for a name.
+    """
     found = [_side(parameter, number) for number in numbers(value)]
     if found:
         return max(found, key=("inside", "at", "outside").index)
@@ -39,7 +42,7 @@ def value_class(parameter: Parameter, value: object) -> str:
 def _side(parameter: Parameter, number: float) -> str:
     if not all(within(bounds, number) for bounds in parameter.bounds):
         return "outside"
-    # The integer next to a bound that is out is as near as one can be to it.
+    # For an open bound, the integer next to it is at the bound.
     integer = isinstance(number, int)
     ends = [
         end + (step if is_open and integer else 0)
@@ -51,9 +54,13 @@ def _side(parameter: Parameter, number: float) -> str:
 
 
 def survivors(level: Iterable[Node], rng: Rng, keep: float = 0.5, widest: int = 0) -> set[int]:
-    """The numbers of the nodes that get children: this share of each class of those that worked, at least one of each.
+    """Returns the numbers of the nodes that get children: a share of each class of working nodes, at least one.
 
-    Negative nodes and failures are leaves. widest: how many there may be at most, of all classes in turn; 0 for all.
+    Negative nodes and failures are leaves.
+
+    Args:
+        keep: the share of each class.
+        widest: the most nodes, taken from all classes in turn; 0 for no limit.
     """
     classes: dict[str, list[int]] = defaultdict(list)
     for node in level:
@@ -68,7 +75,7 @@ def survivors(level: Iterable[Node], rng: Rng, keep: float = 0.5, widest: int = 
 
 
 def sample(items: Sequence[T], count: int, rng: Rng) -> list[T]:
-    """So many of the items, in random order."""
+    """Returns this number of items, in random order."""
     left = list(items)
     return [left.pop(rng.below(len(left))) for _ in range(count)]
 

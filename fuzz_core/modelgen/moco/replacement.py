@@ -17,9 +17,10 @@ from fuzz_core.modelgen.moco.program import INPUT, Argument, Call
 
 
 def replacement(call: Call, own: Facts, facts: Facts, arrival: Arrival | None) -> Call | None:
-    """The call of another api, spelled by its public name; None where a parameter that it requires has no legal value.
+    """Returns a call of another api by its public name; None if a required parameter has no legal value.
 
-    Bound parameters are set to what arrives. Where relations cannot be kept, it is called as it was seen to work.
+    Bound parameters are set to what arrives. If relations cannot be kept, the arguments of the working example are
+    used.
     """
     fixed = bound(facts, arrival.shape) if arrival is not None else {}
     return _first(call, facts, fixed, (_taken_over(call, own, facts), {}))
@@ -28,13 +29,13 @@ def replacement(call: Call, own: Facts, facts: Facts, arrival: Arrival | None) -
 def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng) -> Call | None:
     """Like `replacement`, for a layer that gets the inputs with which it was seen to work.
 
-    Half of the calls have the arguments of then, half as many of the block's arguments as the layer can have.
+    A call takes, with equal chance, the working example's arguments or as many of the block's arguments as possible.
 
     Args:
         fitted: the program's name for the class that makes the inputs.
 
     Returns:
-        The call, or None if the layer was not seen to work, or on large inputs alone.
+        The call, or None if the layer was never seen to work, or only on large inputs.
     """
     fit = fit_of(facts, fitted, rng)
     if fit is None:
@@ -46,7 +47,7 @@ def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng) -> C
 
 
 def _first(call: Call, facts: Facts, fixed: Mapping[str, str], offers: Iterable[Mapping[str, str]]) -> Call | None:
-    """With the first of the offered arguments that are legal together."""
+    """Returns a call with the first of the offered arguments that are legal together; None if none are."""
     for offered in offers:
         chosen = _chosen(facts, offered, fixed)
         made = None if chosen is None else _written(call, facts, chosen)
@@ -71,11 +72,11 @@ def _taken_over(call: Call, own: Facts, facts: Facts) -> dict[str, str]:
 
 
 def _chosen(facts: Facts, offered: Mapping[str, str], fixed: Mapping[str, str]) -> dict[str, str] | None:
-    """An expression for each parameter that has one; None where one that is required has none."""
+    """Returns an expression for each parameter that has one; None if a required parameter has none."""
     chosen = {}
     for parameter in parameters(facts):
         source = fixed.get(parameter.name) or offered.get(parameter.name)
-        # What it worked without is not required, whatever is declared: `*args`.
+        # A parameter that a working call left out is not required, even if it is declared so: `*args`.
         if source is None and parameter.required and (parameter.name in facts.example or not facts.inputs):
             source = facts.example.get(parameter.name) or some(parameter)
             if source is None:
@@ -86,7 +87,7 @@ def _chosen(facts: Facts, offered: Mapping[str, str], fixed: Mapping[str, str]) 
 
 
 def _alternatives(facts: Facts, chosen: dict[str, str]) -> dict[str, str]:
-    """Of parameters that may be None often one has to be given: those that were where it worked, unless one is now."""
+    """Returns the example's arguments for parameters that may be None, unless one is chosen: often one is needed."""
     optional = [parameter.name for parameter in parameters(facts) if parameter.default == "None"]
     if any(name in chosen for name in optional):
         return {}
@@ -94,9 +95,9 @@ def _alternatives(facts: Facts, chosen: dict[str, str]) -> dict[str, str]:
 
 
 def _written(call: Call, facts: Facts, chosen: dict[str, str]) -> Call:
-    """Required parameters by position as far as there is no gap, the others by keyword.
+    """Returns the call with required parameters by position as far as there is no gap, and further ones by keyword.
 
-    All are by keyword of a function in the place of a layer: its inputs come first.
+    A function in the place of a layer gets all of them by keyword, because its inputs come first.
     """
     arguments = [Argument("", INPUT)] if call.applied else []
     gap = facts.kind == "function" and not call.applied

@@ -1,4 +1,4 @@
-"""The derivation tree: grown level by level, and lazily: nodes to run are handed out, and results told (III-D)."""
+"""The derivation tree, grown level by level: it hands out nodes to run and takes their results (section III-D)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from fuzz_core.modelgen.moco.pruning import survivors
 
 
 class Tree:
-    """The tree of one seed program. The same seed and the same results give the same tree, however often it stops.
+    """The tree of one seed program. The same seed and results give the same tree, however often it is interrupted.
 
-    nodes: those that are on record, to go on from where it stopped; none for a new tree. What they do not have a state
-    for is handed out again.
+    Args:
+        nodes: the recorded nodes of an interrupted tree, empty for a new one. Nodes without a state are handed out
+            again.
     """
 
     def __init__(
@@ -38,11 +39,11 @@ class Tree:
         if not self.nodes:
             self._add(Node(0, None, 0, None, "", "", ROOT, equivalence=ROOT))
         self._levels: defaultdict[int, list[int]] = defaultdict(list)
-        # Of the nodes above this level alone.
+        # The children of the nodes above this level.
         self._children: defaultdict[int, list[int]] = defaultdict(list)
-        # Apis that programs of this tree have executed; those of the seed were when it was verified.
+        # Apis that programs of this tree have executed; the seed's were executed when it was verified.
         self._ran = {block.call.api for block in program.blocks}
-        # How often others did not work.
+        # How often further apis did not work.
         self._failed = Counter[str]()
         for node in self.nodes:
             self._count(node)
@@ -74,7 +75,7 @@ class Tree:
         return not self._waiting and not self._out and not self._parents
 
     def take(self) -> Node | None:
-        """The next node to run; None where there is none until more results are told, or none at all (`finished`)."""
+        """Returns the next node to run; None if it depends on missing results, or if the tree is `finished`."""
         self._go_on()
         if not self._waiting:
             return None
@@ -83,9 +84,9 @@ class Tree:
         return self.nodes[number]
 
     def tell(self, number: int, result: Result) -> None:
-        """What became of a node that was handed out. Of one that works, BC may make further nodes of this level.
+        """Records the result of a node that was handed out. A node that works may get further BC nodes on this level.
 
-        Raises UserError for a node that is not out, and for a state that there is not.
+        Raises UserError if the node is not out, or the state does not exist.
         """
         if number not in self._out or result.state not in STATES:
             raise UserError(f"node {number} is not being run, or {result.state!r} is no state")
@@ -99,27 +100,27 @@ class Tree:
             self._check(node)
 
     def _count(self, node: Node) -> None:
-        """Remembers what became of a node's api."""
+        """Counts the executions and failures of a node's api."""
         if node.positive and node.state == OK:
             self._ran.add(node.api)
         elif node.positive and node.state != PENDING:
             self._failed[node.api] += 1
 
     def changed(self) -> list[Node]:
-        """The nodes that are new, or otherwise, since the last time; to be kept on record all at once."""
+        """Returns the new and changed nodes since the last call; record all of them at once."""
         found = [self.nodes[number] for number in self._changed]
         self._changed.clear()
         return found
 
     def chain(self, number: int) -> list[Node]:
-        """A node with all that came before it, the root first."""
+        """Returns a node with all its ancestors, the root first."""
         found = [self.nodes[number]]
         while (parent := found[-1].parent) is not None:
             found.append(self.nodes[parent])
         return found[::-1]
 
     def calls(self, number: int) -> dict[int, Call]:
-        """The blocks of a node's program: its own and those of its ancestors; the head is not among them."""
+        """Returns the blocks of a node's program without the head: its own and those of its ancestors."""
         found: dict[int, Call] = {}
         for node in self.chain(number)[1:]:
             found.update((block.number, block.call) for block in self.steps[node.level - 1])
@@ -131,7 +132,7 @@ class Tree:
         return self.steps[node.level] if node.level < len(self.steps) else []
 
     def _go_on(self) -> None:
-        """Makes nodes until one waits, there are none to make, or results are missing that decide which."""
+        """Makes nodes until one waits, there are none to make, or missing results decide which nodes come next."""
         while not self._waiting:
             if self._parents:
                 parent = self.nodes[self._parents.popleft()]
@@ -158,20 +159,20 @@ class Tree:
         return bool(kept)
 
     def _check(self, base: Node) -> None:
-        """BC on a block that works: what this tree has done least often; no two siblings are the same."""
+        """Adds BC nodes for a working block. The rarest mutants of this tree come first; siblings differ."""
         parent, times = self.nodes[base.parent or 0], self.ground.options.times_bc
         there = {(node.block, node.call) for node in self._below(parent)}
         made = negatives(self.ground, base) if times else ()
         new = [each for each in made if (each.block.number, each.mutant.call.written) not in there]
         new.sort(key=lambda each: self._checked[each.equivalence, each.mutant.new])
-        # A library checks its arguments whatever comes before the layer.
+        # A library checks a layer's arguments the same way, no matter which layers come before it.
         most = self.ground.options.same_check
         for child in new[:times]:
             if not most or self._checked[child.equivalence, child.mutant.new] < most:
                 self._grow(child, parent, base.number)
 
     def _below(self, parent: Node) -> list[Node]:
-        """The children of a node of the level above."""
+        """Returns the children of a node of the level above."""
         return [self.nodes[number] for number in self._children[parent.number]]
 
     def _grow(self, child: Child, parent: Node, base: int | None = None) -> None:

@@ -19,19 +19,21 @@ _SEQUENCES: dict[type[ast.expr], str] = {ast.Tuple: "tuple", ast.List: "list", a
 
 
 class _NoValue(Exception):  # noqa: N818 - never leaves this file
-    """An expression has no description: it depends on the program around it."""
+    """The error for an expression without a description: it depends on the program around it."""
 
 
 def as_test(
     call: Call, facts: Facts, shape: tuple[int, ...], dtype: str, seed: int, public: Public = str
 ) -> TestCase | None:
-    """The block alone as a test case with uniform input: a class is made and called, a function is called.
+    """Writes the block alone as a test case with uniform input: a class is made and called, a function is called.
 
-    What is made to fit is called with what it takes, whatever arrives.
+    A block that is made to fit gets its own inputs, independent of what arrives. Returns None if an argument is no
+    constant expression (`Names.resolved` makes some of them constants), or if the dtype is unknown here.
 
-    dtype: a name of `ir.dtypes`. public: the public path for a dotted path of the program, None where it is none of the
-    library's (`Names.public`). None where an argument is no constant expression (`Names.resolved` makes some of them
-    constants), or the dtype has no elements here.
+    Args:
+        dtype: a name of `ir.dtypes`.
+        public: returns the public path for a dotted path of the program, or None if it is not the library's
+            (`Names.public`).
     """
     if dtype not in DTYPES:
         return None
@@ -63,7 +65,7 @@ def _arguments(call: Call, tensor: Tensor, public: Public) -> tuple[tuple[Value,
 
 
 def described(source: str, public: Public = str) -> Value | None:
-    """The description of an expression, like `as_test`; None where it is no constant."""
+    """Returns the description of an expression, like `as_test`; None if it is no constant."""
     try:
         return _parsed(source, public)
     except (_NoValue, RecursionError):
@@ -126,7 +128,7 @@ def _named(path: str, public: Public) -> Value:
 
 
 def _called(node: ast.expr, public: Public) -> Value:
-    """A call as an argument: an object that is described by its construction, or a slice."""
+    """Returns a call as an argument: an object that is described by its construction, or a slice."""
     if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
         raise _NoValue(type(node).__name__)
     args = tuple(_value(each, public) for each in node.args)

@@ -10,7 +10,7 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
 
 
 class Example(NamedTuple):
-    """An operator of the table, a library, and what stands in its spelling there after the relation."""
+    """An operator of the table, a library, and a part of the spelling that the relation produces there."""
 
     operator: str
     library: Library
@@ -18,49 +18,47 @@ class Example(NamedTuple):
 
 
 class Relation(ABC):
-    """number: in table 4. statement: what is equivalent. precisions: those in which it is.
+    """An equivalent way to write an operator in a library, with the conditions of the equivalence."""
 
-    reference: the precision of the plain result that the other spelling must give, where it is another one.
-    """
-
-    number: ClassVar[int]
-    statement: ClassVar[str]
-    precisions: ClassVar[tuple[str, ...]] = ("float32", "float64")
+    number: ClassVar[int]  # its number in table 4
+    statement: ClassVar[str]  # what is equivalent, in the paper's words
+    precisions: ClassVar[tuple[str, ...]] = ("float32", "float64")  # the precisions in which the equivalence holds
+    # The precision of the plain result to compare with; None for the same precision.
     reference: ClassVar[Literal["float32", "float64"] | None] = None
     examples: ClassVar[tuple[Example, ...]]
 
     @abstractmethod
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Whether it says anything of the operator's spelling in this library."""
+        """Returns whether the relation can rewrite the operator's spelling in this library."""
 
     @abstractmethod
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """The other spelling. To be asked for only where the relation applies."""
+        """Returns the rewritten spelling. Call this method only if the relation applies."""
 
     def constants(self, operator: Operator) -> tuple[str, ...]:
-        """The weights that must be one constant for the two to be equivalent; most relations need none."""
+        """Returns the weights that must be one constant for the equivalence; most relations need none."""
         return ()
 
 
 class Told(Relation):
-    """A relation that the table spells out, operator by operator."""
+    """A relation whose spellings stand in the table, operator by operator."""
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where the table has another spelling under the relation's number."""
+        """Returns whether the table has another spelling under the relation's number."""
         return self.number in operator.also.get(library, {})
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """That spelling."""
+        """Returns the table's other spelling."""
         return operator.also[library][self.number]
 
 
 class Defaulted(Relation):
-    """An argument left out that is the library's default. arguments: by name and value, as libraries call it."""
+    """An argument that is left out because its value is the library's default."""
 
-    arguments: ClassVar[tuple[tuple[str, str], ...]]
+    arguments: ClassVar[tuple[tuple[str, str], ...]]  # by name and value, as libraries call it
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where the spelling has the argument, with that value."""
+        """Returns whether the spelling has one of the arguments, with the default value."""
         spelling = operator.spelled.get(library)
         if spelling is None:
             return False
@@ -68,7 +66,7 @@ class Defaulted(Relation):
         return not given.isdisjoint(self.arguments)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """The spelling without them."""
+        """Returns the spelling without the arguments."""
         spelling = operator.spelled[library]
         texts = {"setup": self._without(spelling.setup), "call": self._without(spelling.call)}
         return spelling.model_copy(update=texts)
@@ -80,6 +78,6 @@ class Defaulted(Relation):
 
 
 def replaced(spelling: Spelling, meanings: dict[str, str]) -> Spelling:
-    """A spelling with names replaced by expressions."""
+    """Returns a spelling with names replaced by expressions."""
     texts = {"setup": templates.filled(spelling.setup, meanings), "call": templates.filled(spelling.call, meanings)}
     return spelling.model_copy(update=texts)

@@ -11,16 +11,16 @@ from fuzz_core.modelgen.gandalf.table import Layout, Library, Operator, Spelling
 
 
 class _Axes(Told):
-    """What the table spells out, and any operator that does not look at axes at all."""
+    """A relation for the operators that the table spells out, and for all that compute element by element."""
 
     layout: ClassVar[Layout]
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where the operator computes element by element, or the table says how."""
+        """Returns whether the operator computes element by element or the table has another spelling."""
         return super().applies_to(operator, library) or (library in operator.spelled and operator.pointwise)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """The same in the other order of axes."""
+        """Returns the spelling for another order of axes."""
         if super().applies_to(operator, library):
             return super().transform(operator, library)
         return operator.spelled[library].model_copy(update={"layout": self.layout})
@@ -45,19 +45,19 @@ class Sequences(_Axes):
 
 
 class Declared(Told):
-    """Channels declared to be first or last. PyTorch declares it of the tensor, its memory format."""
+    """Channels declared to be first or last. PyTorch declares it for a tensor, as its memory format."""
 
     number = 6
     statement = "I1 ≡ I2 with input shape as channel_first and channel_last"
     examples = (Example("max_pool2d", "torch", "x.contiguous(memory_format=torch.channels_last)"),)
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where the table says how, or to images of PyTorch."""
+        """Returns whether the table has another spelling or the operator takes images in PyTorch."""
         images = library == "torch" and library in operator.spelled and bool(_images(operator))
         return images or super().applies_to(operator, library)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """The same with the other declaration."""
+        """Returns the spelling that declares channels to be last."""
         if super().applies_to(operator, library):
             return super().transform(operator, library)
         declared = "{0}.contiguous(memory_format=torch.channels_last)"
@@ -74,11 +74,11 @@ class _Undeclared(Relation):
     forms: ClassVar[dict[Library, str]]
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where there is an input of this kind."""
+        """Returns whether the operator has an input of one of the kinds."""
         return library in operator.spelled and bool(self._inputs(operator))
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Such inputs get the dtype by its short name."""
+        """Returns the spelling whose inputs of these kinds are converted to the dtype by its short name."""
         meanings = {name: self.forms[library].format(name) for name in self._inputs(operator)}
         return replaced(operator.spelled[library], meanings)
 
@@ -88,10 +88,11 @@ class _Undeclared(Relation):
 
 
 class Floats(_Undeclared):
-    """`float` is float32: what computes on data converted to `float` gives what it gives in a program of float32.
+    """The short name `float` must mean float32: data converted to `float` gives the results of a float32 program.
 
-    Such data is converted in a program of float64, so that the conversion does something, and the result is converted
-    back for the nodes that follow. Operators with weights or layers of float64 take no such data.
+    The conversion happens in a program of float64, since it would have no effect in float32. The result is converted
+    back for the nodes that follow. Operators with weights or layers of float64 are left out, because they take no
+    float32 data.
     """
 
     number = 7
@@ -112,20 +113,20 @@ class Floats(_Undeclared):
     examples = (Example("relu", "torch", "F.relu(x.to(torch.float)).to(torch.double)"),)
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where an operator computes element by element on nothing but such inputs, and gives them."""
+        """Returns whether the operator computes element by element and all its inputs and its result are floats."""
         if not (super().applies_to(operator, library) and operator.pointwise) or library in operator.coarse:
             return False
         kinds = {each.kind for each in (*operator.inputs, pattern(operator.gives))}
         return kinds <= {*self.kinds, SAME} and not operator.spelled[library].setup
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Inputs are converted to `float`, and the result back to double precision."""
+        """Converts inputs to `float`, and the result back to double precision."""
         spelling = super().transform(operator, library)
         return spelling.model_copy(update={"call": templates.filled(self.back[library], {"made": spelling.call})})
 
 
 class Integers(_Undeclared):
-    """`int` is int32."""
+    """The short name `int` must mean int32."""
 
     number = 8
     statement = "I1 ≡ I2 with int and int32"

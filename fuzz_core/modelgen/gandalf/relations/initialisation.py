@@ -1,4 +1,4 @@
-"""Relations 1 to 3 of table 4: weights come from the same numbers, whatever loads them."""
+"""Relations 1 to 3 of table 4: weights with the same values give the same result, however they are loaded."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class SameWeights(Relation):
     examples = (Example("linear", "torch", "nn.Parameter(w, requires_grad=False)"),)
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where there are weights."""
+        """Returns whether the operator has weights."""
         return library in operator.spelled and bool(operator.weights)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Every weight is a parameter."""
+        """Returns the spelling in which every weight is a parameter."""
         meanings = {name: _LOADED[library].format(name) for name in operator.weights}
         return replaced(operator.spelled[library], meanings)
 
@@ -40,15 +40,15 @@ class _Constants(Relation):
     letter: ClassVar[str]
 
     def constants(self, operator: Operator) -> tuple[str, ...]:
-        """The weights that the relation is about."""
+        """Returns the weights that the relation is about."""
         return tuple(name for name in operator.weights if name.startswith(self.letter))
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Where there are such weights."""
+        """Returns whether the operator has weights of this letter."""
         return library in operator.spelled and bool(self.constants(operator))
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """They are made by the library's initializer."""
+        """Returns the spelling in which the library's initializer makes these weights."""
         meanings = {name: _CONSTANT[library].format(name) for name in self.constants(operator)}
         return replaced(operator.spelled[library], meanings)
 

@@ -14,7 +14,7 @@ class Together(Told):
 
 
 class Multiplier(Defaulted):
-    """One output channel for each input channel, said or by default."""
+    """A depth multiplier of 1, given explicitly or by default."""
 
     number = 10
     statement = "I1 ≡ I2 when separable and depthwise set as depth_multiplier = 1 or default"
@@ -23,7 +23,7 @@ class Multiplier(Defaulted):
 
 
 class Padded(Told):
-    """Padding by the operator, or before it."""
+    """Padding by the operator, or a tensor that is padded before."""
 
     number = 11
     statement = "I1 ≡ I2 when padding = 'SAME' or dealing with same padded tensor"
@@ -39,7 +39,7 @@ class Boxes(Told):
 
 
 class Momentum(Told):
-    """The share of the old statistics, or that of the new ones: together they are one."""
+    """The share of the old statistics, or that of the new ones: both add up to 1."""
 
     number = 13
     statement = "I1 ≡ I2 when I1.momentum + I2.momentum = 1"
@@ -47,7 +47,7 @@ class Momentum(Told):
 
 
 class Affine(Defaulted):
-    """Scale and shift, asked for or by default."""
+    """Scale and shift, given explicitly or by default."""
 
     number = 14
     statement = "I1 ≡ I2 with affine = True or default affine"
@@ -56,7 +56,7 @@ class Affine(Defaulted):
 
 
 class Tracking(Defaulted):
-    """Running statistics, asked for or by default."""
+    """Running statistics, given explicitly or by default."""
 
     number = 15
     statement = "I1 ≡ I2 with track_running_stats = True or default track_running_stats"

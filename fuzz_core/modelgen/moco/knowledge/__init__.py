@@ -1,5 +1,5 @@
-"""What is known of the apis that models are made of: extraction, similarity, YAML (MoCo 2024, section III-C).
+"""Knowledge about the apis that models are made of: extraction, similarity, YAML (MoCo 2024, section III-C).
 
-Pure: text and recorded calls go in, `facts.Knowledge` comes out. `campaign.moco.knowing` brings both together with a
-target.
+The package is pure: text and recorded calls go in, `facts.Knowledge` comes out. `campaign.moco.knowing` brings both
+together with a target.
 """

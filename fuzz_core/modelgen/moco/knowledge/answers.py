@@ -1,6 +1,6 @@
-"""Facts in others' words: types, ranges and constraints as a model of language or the paper's own files put them.
+"""Readers for types, ranges and constraints in the words of a language model or of the paper's own files.
 
-Nothing is believed that cannot be read: ranges and constraints are expressions (see `expressions`), never executed.
+Unreadable answers are ignored: ranges and constraints are expressions (see `expressions`), never executed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _FLIPPED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, 
 
 
 def dtype_of(text: str) -> str:
-    """`int` of "tf.int32", "Integer" and "int, optional"; empty where nothing is recognised."""
+    """Returns `int` for "tf.int32", "Integer" and "int, optional"; an empty text for an unknown type."""
     return _first(text, _DTYPES)
 
 
 def structure_of(text: str) -> str:
-    """`tuple` of "a tuple of two ints"; of several, the first that is named."""
+    """Returns `tuple` for "a tuple of two ints"; if several are named, the first counts."""
     return _first(text, _STRUCTURES)
 
 
@@ -40,14 +40,14 @@ def _first(text: str, known: dict[str, str]) -> str:
 
 
 def lengths_of(text: str) -> tuple[int, ...]:
-    """The numbers of elements: 2 of "2", "(2,)" and "[2]"."""
+    """Returns the numbers of elements: 2 for "2", "(2,)" and "[2]"."""
     if _NOTHING.fullmatch(text) or not re.fullmatch(r"[\s\d,()\[\]]+", text):
         return ()
     return tuple(sorted({int(number) for number in re.findall(r"\d{1,3}", text)}))
 
 
 def range_of(name: str, text: str, origin: Origin) -> tuple[tuple[Bounds, ...], tuple[str, ...]]:
-    """(bounds, choices) of a parameter out of a range such as `0 <= p < 1` or `p in ('a', 'b')`; both may be empty."""
+    """Returns (bounds, choices) from a range such as `0 <= p < 1` or `p in ('a', 'b')`; both may be empty."""
     try:
         tree = None if _NOTHING.fullmatch(text) else read(text)
     except ValueError:
@@ -75,7 +75,7 @@ def _listed(part: ast.Compare, name: str) -> tuple[str, ...]:
 
 
 def _sides(part: ast.expr, name: str) -> Iterator[tuple[str, float | bool]]:
-    """Of a chain of comparisons of the parameter with numbers; nothing of any other."""
+    """Yields the bounds in a chain of comparisons of the parameter with numbers; none for any other expression."""
     if not isinstance(part, ast.Compare):
         return
     operands = [part.left, *part.comparators]
@@ -101,7 +101,7 @@ def _number(node: ast.expr) -> float | None:
 
 
 def relation_of(text: str, names: Collection[str], origin: Origin) -> Relation | None:
-    """A constraint between parameters; None of what is no expression over some of these."""
+    """Returns a constraint between parameters; None if the text is no expression over some of these."""
     implied = _IMPLIES.fullmatch(text.strip())
     if implied is not None:
         text = f"not ({implied['given']}) or {implied['name']} == ({implied['value']})"

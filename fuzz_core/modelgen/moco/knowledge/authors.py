@@ -15,7 +15,7 @@ from fuzz_core.modelgen.moco.knowledge import answers
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 
 CONFIDENCE = 0.5
-# Such a line has colons of its own, and is text.
+# The line has colons of its own, and must be read as text.
 _LINE = re.compile(r"^([ \t]*(?:- *)?)(Parameter 1: .*Constrain: .*?)[ \t]*$", re.MULTILINE)
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -23,8 +23,8 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 class AuthorsFiles:
     """An `Extractor` over a folder with one file for each api, `tf.keras.layers.LSTM.yaml`, all of which it reads.
 
-    Of two files of one name the first counts. `used` has the names of those that were asked for. Raises UserError where
-    there is no file, or one cannot be read.
+    If two files have the same name, the first counts. `used` has the names of the files that were asked for. Raises
+    UserError if there is no file, or one cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,7 +36,7 @@ class AuthorsFiles:
         self.used: set[str] = set()
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """What the file of the api says, under any of its names; None where there is none."""
+        """Returns the facts in the file of the api, under any of its names; None if there is no such file."""
         name = next((name for name in (api.name, *api.aliases) if name in self.known), None)
         if name is None:
             return None
@@ -52,7 +52,7 @@ def _text(path: Path) -> str:
 
 
 def imported(api: str, text: str, where: str) -> Facts:
-    """One file's facts. Raises UserError where it is not of that form."""
+    """Returns the facts in a file. Raises UserError if it has another form."""
     data = parsed(_LINE.sub(lambda line: line[1] + json.dumps(line[2]), text), where)
     if not isinstance(data, dict):
         raise UserError(f"{where} has no Parameters", "it should hold Similarity, Parameters and Constrains")
@@ -74,7 +74,7 @@ def _section(data: dict[Any, Any], name: str, kind: type, where: str) -> Any:
 
 
 def _lines(found: Any) -> list[Any]:
-    """One constraint need not stand in a list."""
+    """Returns the list; a single constraint may stand without a list."""
     return found if isinstance(found, list) else [] if found is None else [found]
 
 
@@ -110,7 +110,7 @@ def _default(said: dict[Any, Any]) -> str | None:
 
 
 def _relation(line: Any, names: list[str]) -> Relation | None:
-    """Of "Parameter 1: a, Parameter 2: b, Constrain: a > b", as text or as a mapping."""
+    """Reads the relation of "Parameter 1: a, Parameter 2: b, Constrain: a > b", given as text or as a mapping."""
     if isinstance(line, dict):
         text = next((str(value) for key, value in line.items() if str(key).startswith("Constrain")), "")
     else:

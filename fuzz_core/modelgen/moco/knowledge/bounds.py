@@ -20,12 +20,12 @@ _SIDES = {
 
 
 def origin_of(constraint: Constraint) -> Origin:
-    """Where a constraint was read."""
+    """Returns the origin of a constraint."""
     return Origin(source=constraint.source, text=constraint.text, confidence=CONFIDENCE[constraint.source])  # type: ignore[arg-type]
 
 
 def bounds_of(constraints: Iterable[Constraint]) -> tuple[Bounds, ...]:
-    """The bounds of numbers among the constraints of one argument; both sides of one sentence are one of them."""
+    """Returns the bounds among the constraints of an argument; two sides in one sentence become one range."""
     merged: dict[Origin, dict[str, float | bool]] = {}
     for each in constraints:
         if each.kind in _SIDES:
@@ -35,7 +35,7 @@ def bounds_of(constraints: Iterable[Constraint]) -> tuple[Bounds, ...]:
 
 
 def choices_of(constraints: Sequence[Constraint]) -> tuple[tuple[str, ...], Origin | None]:
-    """The texts that an argument may be, as expressions; `none` among them is None, unless it is quoted."""
+    """Returns the legal texts of an argument, as expressions; an unquoted `none` becomes None."""
     for each in constraints:
         if each.kind == "choices":
             absent = "none" if _QUOTED_NONE.search(each.text) is None else None

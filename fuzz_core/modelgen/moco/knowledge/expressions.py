@@ -12,8 +12,9 @@ MAX_LENGTH = 500
 
 
 def read(text: str) -> ast.expr:
-    """The expression, where it has nothing but names, constants, comparisons, `and`, `or`, `not`, arithmetic, `len`
-    and `isinstance`. Raises ValueError with what else there is.
+    """Parses an expression of names, constants, comparisons, `and`, `or`, `not`, arithmetic, `len` and `isinstance`.
+
+    Raises ValueError, with the reason, for any other text.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"longer than {MAX_LENGTH} characters")
@@ -26,16 +27,16 @@ def read(text: str) -> ast.expr:
 
 
 def names_of(tree: ast.expr) -> set[str]:
-    """The parameters that an expression is about."""
+    """Returns the parameters that an expression is about."""
     calls = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     types = {id(leaf) for node in ast.walk(tree) if _is_call(node, "isinstance") for leaf in ast.walk(node.args[1])}  # type: ignore[attr-defined]
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in calls | types}
 
 
 def holds(tree: ast.expr, values: Mapping[str, Any]) -> bool | None:
-    """Whether it is true of these values; None where they say nothing of it (a name is missing, a type does not fit).
+    """Returns whether the expression is true for these values; None if a name is missing or a type does not fit.
 
-    Where some are sequences of one length, it is to be true of each of their elements.
+    If some values are sequences of one length, the expression must be true for each of their elements.
     """
     known = {name: values[name] for name in names_of(tree) if name in values}
     lengths = {len(value) for value in known.values() if isinstance(value, tuple | list)}
@@ -48,7 +49,7 @@ def holds(tree: ast.expr, values: Mapping[str, Any]) -> bool | None:
 
 
 def value(tree: ast.expr, values: Mapping[str, Any]) -> Any:
-    """What it comes to. Raises TypeError, ValueError or ArithmeticError where these values give nothing."""
+    """Computes the expression. Raises TypeError, ValueError or ArithmeticError if it has no value here."""
     return constant(tree, values)
 
 

@@ -1,4 +1,4 @@
-"""Facts of an api out of its signature, its docstring, what is documented of its arguments, and recorded calls."""
+"""Facts about an api from its signature, its docstring, documented constraints of arguments, and recorded calls."""
 
 from __future__ import annotations
 
@@ -20,37 +20,34 @@ from fuzz_core.modelgen.moco.knowledge.signature import Declared, declared
 from fuzz_core.modelgen.moco.knowledge.structures import Structure, structure_of
 
 MAX_SEEN, MAX_EXPRESSION = 12, 120
-# An activation has a batch and something in it.
+# An activation has a batch axis and at least one more axis.
 MIN_RANK = 2
-# It worked when it was recorded, on a build that may be another one.
+# The call worked when it was recorded, on a build that may be another one.
 TRACE_CONFIDENCE = 0.8
-# Lengths that nobody has seen may be legal too.
+# Lengths that were never seen may be legal too.
 SEEN_CONFIDENCE = 0.5
 Spell = Callable[[Value], str]
 
 
 class Extractor(Protocol):
-    """Facts of an api from its documentation: of rules, of a model of language, of somebody else's file."""
+    """A source of facts about an api from its documentation: rules, a language model, or imported files."""
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """What is known of the api; None where nothing is."""
+        """Returns the facts about the api; None if there are none."""
 
 
 class Evidence(NamedTuple):
-    """What there is about one api. doc in `api.doc`; calls: recorded ones that work; spell: a value as source.
+    """The evidence about one api."""
 
-    refusals: messages of exceptions that calls of it ended with.
-    """
-
-    api: Api
+    api: Api  # the api, with its documentation in `api.doc`
     constraints: Sequence[Constraint] = ()
-    calls: Sequence[Invocation] = ()
-    spell: Spell = repr
-    refusals: Sequence[str] = ()
+    calls: Sequence[Invocation] = ()  # recorded calls that work
+    spell: Spell = repr  # writes a value as source
+    refusals: Sequence[str] = ()  # messages of exceptions that calls ended with
 
 
 def facts_of(evidence: Evidence) -> Facts:
-    """All that the evidence says, without any experiment."""
+    """Returns all facts that follow from the evidence without an experiment."""
     api = evidence.api
     entries = told(api.doc)
     signature = declared(api.definition, api.params) or as_declared(entries)
@@ -87,13 +84,13 @@ def _texts(evidence: Evidence) -> Iterator[tuple[Source, str]]:
 
 
 def seen_calls(api: Api, calls: Iterable[Invocation]) -> list[Seen]:
-    """The recorded calls with named arguments."""
+    """Returns the recorded calls with named arguments."""
     names = positional(api)
     return list(layers_seen(calls, names) if api.kind == "class" else functions_seen(calls, names))
 
 
 def positional(api: Api) -> list[str]:
-    """The names of positional parameters, from the docstring where the signature has none."""
+    """Returns the names of positional parameters, from the docstring if the signature has none."""
     return (
         [*api.params]
         or [each.name for each in declared(api.definition) if each.positional]
@@ -102,13 +99,13 @@ def positional(api: Api) -> list[str]:
 
 
 def best(seen: Iterable[Seen], spell: Spell) -> Seen | None:
-    """The plainest call that works and can be written: fewest tensors, fewest parameters, smallest input."""
+    """Returns the plainest working call that can be written: fewest tensors, fewest parameters, smallest input."""
     plain = [each for each in seen if each.plain and spelled_all(each.arguments, spell) is not None]
     return min(plain, key=_plainness, default=None)
 
 
 def simplest(seen: Iterable[Seen]) -> list[Seen]:
-    """The plainest first, what was applied to something before what was only made; each choice of arguments once."""
+    """Sorts calls without repeated arguments, the plainest first; constructions that were never applied come last."""
     listed = list(seen)
     ordered = sorted((each for each in listed if each.inputs), key=_plainness)
     ordered += sorted((each for each in listed if not each.inputs), key=lambda each: len(each.arguments))
@@ -126,14 +123,14 @@ def _plainness(seen: Seen) -> tuple[object, ...]:
 
 
 def spelled_all(arguments: Mapping[str, Value], spell: Spell) -> dict[str, str] | None:
-    """Arguments as expressions, None where one of them has none."""
+    """Returns the arguments as expressions; None if one of them has none."""
     texts = {name: spelled(value, spell) for name, value in arguments.items()}
     known = {name: text for name, text in texts.items() if text is not None}
     return known if len(known) == len(texts) else None
 
 
 def spelled(value: Value, spell: Spell) -> str | None:
-    """A value as a short expression, None where it has none."""
+    """Returns a value as a short expression; None if it has none."""
     try:
         text = spell(value)
     except (CodecError, BuildError):
@@ -166,7 +163,7 @@ def _parameter(name: Declared, entries: Sequence[Told], seen: Sequence[Seen], ev
 
 
 def _kind(name: Declared, said: Told, values: Sequence[Value]) -> tuple[str, str]:
-    """dtype and structure: of its default, of most values that were seen, or what is said of it."""
+    """Returns dtype and structure: of the default, of most seen values, or from the documentation."""
     kinds = Counter(kind for value in values if (kind := kind_of(value)) != ("", ""))
     common = kinds.most_common(1)[0][0] if kinds else ("", "")
     default = _of_text(name.default)
@@ -190,7 +187,7 @@ def _of_text(default: str | None) -> tuple[str, str]:
 
 
 def _lengths(values: Iterable[Value], constraints: Iterable[Constraint]) -> tuple[tuple[int, ...], Origin | None]:
-    """The lengths that are documented, else those that were seen."""
+    """Returns the documented lengths; if there are none, those that were seen."""
     for each in constraints:
         if each.kind == "lengths":
             return tuple(sorted(map(int, each.bounds))), origin_of(each)

@@ -18,18 +18,18 @@ from fuzz_core.ir.files import write_whole
 from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
 
 WIDTH = 4096
-# What may stand without quotes if YAML itself has nothing against it; the library leaves too much of the rest as it is.
+# Text that may stand without quotes if YAML allows it; the YAML library by itself quotes too little of other text.
 _PLAIN = re.compile(r"[\w'\"(\[{<*+./-][ -~]*")
 _REMEDY = "make it again: `nightfuzz moco knowledge`"
 
 
 def path_of(folder: Path, build: str) -> Path:
-    """Where the knowledge of a build is kept."""
+    """Returns the path of a build's knowledge file."""
     return folder / f"{build}.yaml"
 
 
 def write(knowledge: Knowledge, path: Path) -> None:
-    """Writes the file whole or not at all. Raises UserError where the disk refuses."""
+    """Writes the file completely or not at all. Raises UserError if the disk refuses."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, dumped(knowledge))
@@ -38,7 +38,7 @@ def write(knowledge: Knowledge, path: Path) -> None:
 
 
 def read(path: Path) -> Knowledge:
-    """Reads it back. Raises UserError where it is missing, unreadable, of another version or not valid."""
+    """Reads a knowledge file. Raises UserError if it is missing, unreadable, of another version or not valid."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -49,7 +49,7 @@ def read(path: Path) -> Knowledge:
 
 
 def dumped(knowledge: Knowledge) -> str:
-    """The text of the file: apis by name, defaults left out."""
+    """Returns the text of the file: apis by name, without defaults."""
     data = {"version": knowledge.version, **plain(knowledge)}
     data["apis"] = dict(sorted(data.get("apis", {}).items()))
     stream = StringIO()
@@ -58,13 +58,13 @@ def dumped(knowledge: Knowledge) -> str:
 
 
 def plain(facts: Knowledge | Facts) -> dict[str, Any]:
-    """Plain data of JSON, defaults left out. Lone surrogates, which a worker may send, become escapes."""
+    """Returns plain JSON data without defaults. Lone surrogates, which a worker may send, become escapes."""
     found: dict[str, Any] = _clean(facts.model_dump(mode="json", exclude_defaults=True))
     return found
 
 
 def loaded(text: str, where: str) -> Knowledge:
-    """Reads `dumped`'s form. Raises UserError, which names `where`."""
+    """Reads the text that `dumped` returns. Raises UserError, which names `where`."""
     data = parsed(text, where)
     version = data.get("version") if isinstance(data, dict) else None
     if version != VERSION:
@@ -78,7 +78,7 @@ def loaded(text: str, where: str) -> Knowledge:
 
 
 def parsed(text: str, where: str) -> Any:
-    """YAML as plain data. Raises UserError with the place of what is none."""
+    """Reads YAML as plain data. Raises UserError with the place of a syntax error."""
     try:
         return _yaml().load(text)
     except (YAMLError, ValueError, RecursionError) as error:
@@ -86,10 +86,10 @@ def parsed(text: str, where: str) -> Any:
 
 
 class _Representer(SafeRepresenter):
-    """Text that is not plain ASCII is written in double quotes, with escapes."""
+    """A representer that writes text with other than plain ASCII in double quotes, with escapes."""
 
     def text(self, data: str) -> ScalarNode:
-        """The node of a text."""
+        """Returns the node of a text."""
         return self.represent_scalar("tag:yaml.org,2002:str", data, None if _PLAIN.fullmatch(data) else '"')
 
 

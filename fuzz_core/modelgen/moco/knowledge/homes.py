@@ -1,4 +1,4 @@
-"""Where the apis live that models are made of: found by what was recorded, not by name."""
+"""The namespaces of the apis that models are made of, found by recorded calls and not by name."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from fuzz_core.ir.catalogue import Api
 
 
 class Homes(NamedTuple):
-    """The namespace of layers and the one of functions that do what layers do; empty where there is none."""
+    """The namespace of layers and the namespace of equivalent functions; empty if there is none."""
 
     layers: str
     functions: str
 
 
 def homes(apis: Sequence[Api], applied: Collection[str]) -> Homes:
-    """layers: the namespace with most classes of which an instance was applied to a tensor (`applied`, by name).
+    """Finds the namespaces of layers and of functions.
 
-    functions: the namespace that has most in common with it, by names of functions and of classes without case and
-    underscores (the harmonic mean of both shares).
+    The layers' namespace is the one with most classes of which an instance was applied to a tensor. The functions'
+    namespace shares most names with it. Names are compared without case and underscores, and the score is the harmonic
+    mean of both shares.
+
+    Args:
+        applied: the names of the classes of which an instance was applied to a tensor.
     """
     counts = Counter(_space(api.name) for api in apis if api.kind == "class" and api.name in applied)
     layers = max(sorted(counts), key=lambda space: counts[space], default="")
@@ -35,7 +39,7 @@ def homes(apis: Sequence[Api], applied: Collection[str]) -> Homes:
 
 
 def of_homes(apis: Iterable[Api], found: Homes) -> Iterator[Api]:
-    """The classes and functions that have a name in these namespaces."""
+    """Returns the classes and functions that have a name in these namespaces."""
     for api in apis:
         spaces = [found.layers] if api.kind == "class" else [found.layers, found.functions]
         if api.kind in ("class", "function") and any(space and _names_in(api, space) for space in spaces):

@@ -1,4 +1,4 @@
-"""Facts by a model of language: the paper's four rounds at any endpoint that speaks OpenAI's chat protocol."""
+"""Facts from a language model: the paper's four rounds at any endpoint with OpenAI's chat protocol."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, Relation
 from fuzz_core.modelgen.moco.knowledge import answers
 
-# For an answer to begin, and between two parts of it; for all of it.
+# Seconds to wait for the start of an answer and between two parts of it, and for the whole answer.
 TIMEOUT_S, LONGEST_S = 120.0, 600.0
 TRIES, MAX_BYTES, MAX_DOC, CONFIDENCE = 4, 1 << 20, 20_000, 0.5
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -66,10 +66,15 @@ T = TypeVar("T", bound=_Answer)
 
 
 class ChatExtractor:
-    """An `Extractor`. endpoint: the address that ends in `/v1`; key: its bearer token, empty where it needs none.
+    """An `Extractor` that asks a language model. An unreadable answer gives no facts.
 
-    An answer that is not what was asked for brings nothing: `unread` counts these, `asked` the apis. `wait` sleeps so
-    many seconds between tries. Raises UserError for a key that cannot be sent, or not safely.
+    The attribute `asked` counts the apis, and `unread` counts the unreadable answers. Raises UserError for a key that
+    cannot be sent, or not safely.
+
+    Args:
+        endpoint: the address that ends in `/v1`.
+        key: the bearer token of the endpoint, empty if it needs none.
+        wait: sleeps so many seconds between tries.
     """
 
     def __init__(
@@ -80,18 +85,21 @@ class ChatExtractor:
         self.library = library
         self.wait = wait
         self.asked, self.unread = 0, 0
-        # The same answer to the same question, where the model lets itself be asked for that.
+        # A temperature of 0, for the same answer to the same question, as long as the model accepts it.
         self.steady = True
         self.session = requests.Session()
-        # Else a password file of the user's would be sent instead.
+        # If no auth were set, `requests` would send a password from the user's netrc file.
         self.session.auth = _Bearer(_sound(key, endpoint))
 
     def check(self) -> None:
-        """Asks for a word, to know that somebody answers. Raises UserError where nobody does."""
+        """Asks for one word, to check that the endpoint answers. Raises UserError if it does not."""
         self._round([], "Please answer only 'Yes.'")
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """What the model says of the api. Raises UserError where the endpoint does not answer as one."""
+        """Returns the model's facts about the api; None if it finds no parameters.
+
+        Raises UserError if the endpoint does not answer as expected.
+        """
         if not doc.strip():
             return None
         self.asked += 1
@@ -107,7 +115,7 @@ class ChatExtractor:
         return Facts(api=api.name, kind=kind, parameters=parameters, relations=relations)
 
     def _read(self, said: str, form: type[T]) -> list[T]:
-        """The records in an answer, fenced or not; none where it is anything else."""
+        """Returns the records in an answer, fenced or not; none if the answer is unreadable."""
         fenced = _FENCE.search(said)
         try:
             return TypeAdapter(list[form]).validate_json(fenced[1] if fenced else said)  # type: ignore[valid-type]
@@ -132,7 +140,7 @@ class ChatExtractor:
                     elif not busy or last:
                         return self._content(answer)
             except requests.RequestException as error:
-                # Who was waited for twice is not waited for any more.
+                # A timeout on any try after the first ends the tries.
                 if last or (attempt and isinstance(error, requests.Timeout)):
                     raise self._failure(type(error).__name__) from error
             self.wait(2.0**attempt)
@@ -141,7 +149,7 @@ class ChatExtractor:
     def _posted(self, messages: Sequence[dict[str, str]]) -> requests.Response:
         request: dict[str, Any] = {"model": self.model, "messages": list(messages)}
         request |= {"temperature": 0} if self.steady else {}
-        # A redirection could take the question, and the key, to somebody else.
+        # A redirection could send the question and the key to a third party.
         return self.session.post(self.address, json=request, timeout=TIMEOUT_S, stream=True, allow_redirects=False)
 
     def _content(self, answer: requests.Response) -> str:
@@ -159,7 +167,7 @@ class ChatExtractor:
 
 
 def _sound(key: str, endpoint: str) -> str:
-    """The key. What cannot stand in a header would be repeated by the error that it makes."""
+    """Returns the key if it is safe to send. A key that cannot stand in a header would appear in the error message."""
     if re.fullmatch(r"[!-~]*", key) is None:
         raise UserError("the key for the model of language is none", "it has to be one word of ASCII letters and signs")
     parts = urlsplit(endpoint)
@@ -169,7 +177,7 @@ def _sound(key: str, endpoint: str) -> str:
 
 
 def _body(answer: requests.Response) -> bytes:
-    """The answer, up to a bound. Raises requests.Timeout for one that takes for ever."""
+    """Returns the answer, up to a bound. Raises requests.Timeout if the answer takes too long."""
     end, body = time.monotonic() + LONGEST_S, b""
     for part in answer.iter_content(1 << 12):
         body += part

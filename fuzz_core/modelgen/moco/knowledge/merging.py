@@ -1,4 +1,4 @@
-"""Facts from several sources: what is known already stays, what no working call contradicts is added."""
+"""Facts from several sources: known facts stay, and facts that no working call contradicts are added."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fuzz_core.modelgen.moco.legality import numbers, within
 
 
 def enriched(facts: Facts, evidence: Evidence, extractors: Iterable[Extractor]) -> Facts:
-    """With what further extractors make of the same documentation."""
+    """Returns the facts, merged with the facts that further extractors find in the same documentation."""
     seen = seen_calls(evidence.api, evidence.calls)
     for extractor in extractors:
         more = extractor.facts(evidence.api, evidence.api.doc)
@@ -23,7 +23,7 @@ def enriched(facts: Facts, evidence: Evidence, extractors: Iterable[Extractor]) 
 
 
 def merged(facts: Facts, more: Facts, seen: Sequence[Seen] = ()) -> Facts:
-    """The parameters are those of `facts`; of `more` is taken what they lack."""
+    """Returns `facts` with the same parameters; missing details are filled in from `more`."""
     parameters = [_merged(each, more.parameter(each.name), seen) for each in facts.parameters]
     known = {relation.expression for relation in facts.relations}
     added = kept((each for each in more.relations if each.expression not in known), seen, facts.parameters)
@@ -55,7 +55,7 @@ def _merged(own: Parameter, more: Parameter | None, seen: Sequence[Seen]) -> Par
 
 
 def _values(parameter: Parameter, seen: Iterable[Seen]) -> list[Any]:
-    """All that the parameter was in calls that work, its default too."""
+    """Returns the values that the parameter had in working calls, and its default."""
     default: Mapping[str, str] = {parameter.name: parameter.default} if parameter.default is not None else {}
     given = [literals(each.arguments) for each in seen]
     return [each[parameter.name] for each in (constants(default), *given) if parameter.name in each]

@@ -1,4 +1,4 @@
-"""Facts that may have come from anywhere: what of them goes into programs is never code that others wrote."""
+"""Facts from any source, reduced to values and names, so that no foreign code gets into programs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from fuzz_core.modelgen.moco.facts import Bounds, Facts, Parameter, Relation
 from fuzz_core.modelgen.moco.knowledge.expressions import read
 from fuzz_core.modelgen.moco.writing import described
 
-# Sequences of this many items are written.
+# A sequence with more items is not written.
 MOST_ITEMS = 64
 
 
 def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
-    """What of these facts stands for values and names of the library's own; None where the api is none of its apis.
+    """Returns the facts that consist of values and of names of the library; None if the api is not the library's.
 
-    roots: the names that programs import the library by. An example that says anything else is left out as a whole.
+    An example with any other expression is left out as a whole.
+
+    Args:
+        roots: the names that programs import the library by.
     """
     if _own(facts.api, roots) is None:
         return None
@@ -39,7 +42,7 @@ def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
 
 
 def _own(path: str, roots: Collection[str]) -> str | None:
-    """A public path of the library, None for any other."""
+    """Returns the public path of a name of the library, None for any other name."""
     parts = path.split(".")
     public = all(part.isidentifier() and not part.startswith("_") for part in parts)
     return path if public and parts[0] in roots and len(parts) > 1 else None
@@ -66,7 +69,7 @@ def _parameter(parameter: Parameter, roots: Collection[str]) -> Parameter:
 
 
 def _finite(bounds: Bounds) -> Bounds:
-    """JSON has no infinity, which bounds nothing."""
+    """Replaces infinite bounds by None: JSON has no infinity, which is no bound anyway."""
     least, most = (end if end is not None and isfinite(end) else None for end in (bounds.least, bounds.most))
     return bounds.model_copy(update={"least": least, "most": most})
 

@@ -1,4 +1,4 @@
-"""What a docstring says of an api and of its parameters, beyond bounds: what it is, types, defaults."""
+"""Facts in a docstring besides bounds: an api's definition, and types and defaults of its parameters."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _STRUCTURES = {"int": "integer", "tuple": "tuple", "list": "list"}
 
 
 class Told(NamedTuple):
-    """What a docstring says of a parameter: dtype and structure in the words of `facts.Parameter`, "" where neither."""
+    """A docstring's entry about a parameter."""
 
     name: str
-    dtype: str = ""
-    structure: str = ""
+    dtype: str = ""  # in the words of `facts.Parameter`, "" if unknown
+    structure: str = ""  # in the words of `facts.Parameter`, "" if unknown
     default: str | None = None
 
 
 def definition_of(doc: str) -> str:
-    """The first sentences of a docstring, without markup and without its signature."""
+    """Returns the first sentences of a docstring, without markup and without its signature."""
     lines = inspect.cleandoc(doc).splitlines()
     while lines and (not lines[0].strip() or _SIGNATURE.match(lines[0].strip())):
         lines.pop(0)
@@ -48,18 +48,18 @@ def definition_of(doc: str) -> str:
 
 
 def told(doc: str) -> list[Told]:
-    """The parameters that a docstring has entries for, in order."""
+    """Returns the parameters that a docstring has entries for, in order."""
     found = {name: _told(name, kind, text) for name, kind, text in _entries(doc)}
     return list(found.values())
 
 
 def as_declared(entries: list[Told]) -> list[Declared]:
-    """A signature in the place of one that names no parameters (`*args, **kwargs`)."""
+    """Returns a signature from a docstring's entries, for one that names no parameters (`*args, **kwargs`)."""
     return [Declared(each.name, each.default, each.default is None, True) for each in entries]
 
 
 def _entries(doc: str) -> Iterator[tuple[str, str, str]]:
-    """(name, type, text) of each entry of the first section of arguments; its indentation tells entries apart."""
+    """Yields (name, type, text) of each entry of the first section of arguments; indentation separates entries."""
     lines = inspect.cleandoc(doc).splitlines()
     start = next((place for place, line in enumerate(lines) if _HEADING.match(line.strip())), None)
     inside = None

@@ -1,4 +1,4 @@
-"""Constraints between parameters out of sentences; every one has to be true of all calls that were seen to work."""
+"""Constraints between parameters, from sentences. A constraint must be true for all working calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMPARISONS = (
     (r"equal to|the same as|==", "=="),
     (r"different from|!=", "!="),
 )
-# A message gives the value behind a name.
+# An error message shows the value behind a parameter's name.
 _SUBJECT = rf"({_NAME})(?: \([^()]*\))? {_MUST}"
 _END = r"(?=$|[.,;:)]| and\b| \()"
 _ORDERED = tuple((re.compile(rf"{_SUBJECT} (?:{words}) {_THE}({_NAME}){_END}"), sign) for words, sign in _COMPARISONS)
@@ -47,7 +47,7 @@ _INCOMPATIBLE = re.compile(
 
 
 def stated(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """(expression, sentence) of each constraint between two of these parameters that a text states."""
+    """Yields (expression, sentence) of each constraint between two of these parameters that a text states."""
     for sentence in _SENTENCE.split(inspect.cleandoc(text)):
         words = " ".join(_MARKUP.sub("", sentence).split())
         for expression in dict.fromkeys(_found(words, names)):
@@ -55,7 +55,7 @@ def stated(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def _found(words: str, names: Collection[str]) -> Iterator[str]:
-    """Of a sentence that speaks of some cases alone, what is said of two options that exclude each other is kept."""
+    """Yields relations in a sentence. If it speaks of special cases, only mutually exclusive options count."""
     if not _HEDGED.search(words):
         yield from _divided(words, names)
         yield from _ordered(words, names)
@@ -89,7 +89,7 @@ def _exclusive(words: str, names: Collection[str]) -> Iterator[str]:
 
 
 def relations_of(texts: Iterable[tuple[Source, str]], parameters: Sequence[Parameter]) -> list[Relation]:
-    """What texts state of these parameters, each expression once, from the first text that states it."""
+    """Returns the relations that texts state about these parameters, each expression once, from the first such text."""
     names = [parameter.name for parameter in parameters]
     found: dict[str, Relation] = {}
     for source, text in texts:
@@ -101,14 +101,14 @@ def relations_of(texts: Iterable[tuple[Source, str]], parameters: Sequence[Param
 
 
 def kept(relations: Iterable[Relation], seen: Iterable[Seen], parameters: Sequence[Parameter]) -> tuple[Relation, ...]:
-    """Those that no call that works contradicts; what a call leaves out has its default."""
+    """Returns the relations that no working call contradicts; an omitted argument has its default."""
     defaults = constants({each.name: each.default for each in parameters if each.default is not None})
     calls = [_call(defaults, each.arguments) for each in seen]
     return tuple(each for each in relations if _holds_of_all(read(each.expression), calls))
 
 
 def _call(defaults: Mapping[str, Any], arguments: Mapping[str, Value]) -> dict[str, Any]:
-    """What is given as an object is neither its default nor anything that can be compared."""
+    """Returns a call's values with defaults. An argument that is an object gets neither its default nor a value."""
     left = {name: value for name, value in defaults.items() if name not in arguments}
     return {**left, **literals(arguments)}
 
@@ -118,13 +118,13 @@ def _holds_of_all(tree: ast.expr, calls: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def literals(arguments: Mapping[str, Value]) -> dict[str, Any]:
-    """The arguments that are scalars or sequences of them, as Python objects."""
+    """Returns the arguments that are scalars or sequences of them, as Python objects."""
     found = {name: _literal(value) for name, value in arguments.items()}
     return {name: value for name, value in found.items() if value is not ...}
 
 
 def _literal(value: Value) -> Any:
-    """`...` for what is neither."""
+    """Returns a scalar or a sequence as a Python object, and `...` for any other value."""
     if isinstance(value, Prim):
         return value.value if value.type in ("none", "bool", "int", "float", "str") else ...
     if isinstance(value, Seq) and value.kind in ("tuple", "list"):

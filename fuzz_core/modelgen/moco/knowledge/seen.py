@@ -1,4 +1,4 @@
-"""What recorded calls show of an api: named arguments and the tensors that it was applied to."""
+"""Evidence about an api in recorded calls: named arguments and the tensors that it was applied to."""
 
 from __future__ import annotations
 
@@ -8,37 +8,34 @@ from typing import NamedTuple
 from fuzz_core.ir.tree import fuzz_type
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value
 
-# A size of a symbolic input that it leaves open.
+# The size that stands for an open size of a symbolic input.
 OPEN_SIZE = 2
 
 
 class Input(NamedTuple):
-    """A tensor that an api was applied to. symbolic: it stood for one, and sizes that it left open are OPEN_SIZE."""
+    """A tensor that an api was applied to."""
 
     dtype: str
     shape: tuple[int, ...]
-    symbolic: bool = False
+    symbolic: bool = False  # it stood for one, and sizes that it left open are OPEN_SIZE
 
 
 class Seen(NamedTuple):
-    """A recorded call that works. arguments: of the construction, or of a function without its input.
+    """A recorded call that works."""
 
-    inputs: the tensors it was applied to, empty where it was only made; others: what else it was applied to.
-    """
-
-    arguments: Mapping[str, Value]
-    inputs: tuple[Input, ...] = ()
-    others: int = 0
+    arguments: Mapping[str, Value]  # arguments of the construction, or of a function without its input
+    inputs: tuple[Input, ...] = ()  # the tensors it was applied to; empty if it was only made
+    others: int = 0  # the number of further objects that it was applied to
     call: Invocation | None = None
 
     @property
     def plain(self) -> bool:
-        """Whether it was applied to tensors and to nothing else, one of them at least of known sizes."""
+        """Whether it was applied only to tensors, at least one, and all of known sizes."""
         return bool(self.inputs) and not self.others and not any(each.symbolic for each in self.inputs)
 
 
 def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[Seen]:
-    """Constructions of a class, with what the instance was applied to where it was called."""
+    """Yields constructions of a class, with the arguments of the instance's call."""
     for call in calls:
         arguments = _named(call.args, call.kwargs, params)
         if arguments is None:
@@ -53,7 +50,7 @@ def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[
 
 
 def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[Seen]:
-    """Calls of a function whose first argument is a tensor."""
+    """Yields calls of a function whose first argument is a tensor."""
     for call in calls:
         arguments = _named(call.args, call.kwargs, params)
         if not arguments or call.then is not None:
@@ -66,7 +63,7 @@ def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterat
 
 
 def as_input(value: Value) -> Input | None:
-    """A tensor, or what stands for one: an object that was made of a shape (and a dtype) alone."""
+    """Returns a tensor, or an object that was made from a shape (and a dtype) alone, as an input."""
     if isinstance(value, Tensor):
         return Input(value.dtype, value.shape)
     if not isinstance(value, Invocation) or value.then is not None:
@@ -81,14 +78,14 @@ def as_input(value: Value) -> Input | None:
 
 
 def several(inputs: Sequence[Input | Tensor]) -> tuple[str, ...]:
-    """Tensors that an api was applied to as `Facts.takes`; nothing where there is but one."""
+    """Returns the tensors that an api was applied to as `Facts.takes`; empty if there is only one."""
     return tuple(f"({each.shape}, {each.dtype!r})" for each in inputs) if len(inputs) > 1 else ()
 
 
 def axis_of(seen: Iterable[Seen], name: str) -> int | None:
-    """The axis whose size a parameter was in every call that gave it, two sizes at least; negative from the last.
+    """Returns the axis whose size the parameter had in every call that gave it; negative if counted from the last.
 
-    Ones count for nothing: so many axes have that size.
+    At least two sizes must have occurred. A size of 1 does not count, because many axes have it.
     """
     given = [
         (each.inputs[0].shape, each.arguments.get(name)) for each in seen if each.inputs and name in each.arguments
@@ -114,14 +111,14 @@ def _sizes(value: Seq) -> tuple[int, ...] | None:
 def _named(
     args: Sequence[Value], kwargs: Iterable[tuple[str, Value]], params: Sequence[str]
 ) -> dict[str, Value] | None:
-    """Arguments by name; None where there are more than have names."""
+    """Returns the arguments by name; None if there are more arguments than names."""
     if len(args) > len(params):
         return None
     return {**dict(zip(params, args, strict=False)), **dict(kwargs)}
 
 
 def kind_of(value: Value) -> tuple[str, str]:
-    """(dtype, structure) of an argument, in the words of `facts.Parameter`."""
+    """Returns (dtype, structure) of an argument, in the words of `facts.Parameter`."""
     match value:
         case Prim():
             return (value.type if value.type != "none" else ""), ("integer" if value.type == "int" else "")

@@ -1,4 +1,4 @@
-"""Parameters out of the text of a definition: `torch.nn.Conv2d(in_channels, out_channels, kernel_size, stride=1)`."""
+"""Parameters from the text of a definition: `torch.nn.Conv2d(in_channels, out_channels, kernel_size, stride=1)`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 
 class Declared(NamedTuple):
-    """A parameter as its signature has it. default: an expression, None where it has none or an unreadable one."""
+    """A parameter in a signature."""
 
     name: str
-    default: str | None = None
+    default: str | None = None  # an expression; None if there is none or it is unreadable
     required: bool = True
     positional: bool = True
 
 
 def declared(definition: str, params: Sequence[str] = ()) -> list[Declared]:
-    """The parameters of a definition, without those of any number (`*args`).
+    """Returns the parameters of a definition, without `*args` and `**kwargs`.
 
-    params: the names of all positional ones: a definition may be cut off. What follows a parameter with a default has
-    one too.
+    A parameter after one with a default has a default too.
+
+    Args:
+        params: the names of all positional parameters, because a definition may be cut off.
     """
     found, positional = [], True
     for text in _parts(definition.partition("(")[2]):
@@ -40,7 +42,7 @@ def declared(definition: str, params: Sequence[str] = ()) -> list[Declared]:
 
 
 def _constant(text: str) -> str | None:
-    """The text where it is a constant or a dotted name; an object's `<...>` is nothing that can be written."""
+    """Returns the text if it is a constant or a dotted name; None for an object's `<...>`, which cannot be written."""
     try:
         ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -49,7 +51,7 @@ def _constant(text: str) -> str | None:
 
 
 def _parts(inside: str) -> Iterator[str]:
-    """What stands between commas, up to the parenthesis that closes; of a text that is cut, without its last part."""
+    """Yields the parts between commas, up to the closing parenthesis; a text that is cut off loses its last part."""
     depth, quote, start = 0, "", 0
     for place, char in enumerate(inside):
         if quote:

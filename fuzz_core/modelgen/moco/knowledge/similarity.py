@@ -17,9 +17,9 @@ Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 def with_similar(facts: Sequence[Facts], encoder: Encoder | None, kept: int = KEPT) -> list[Facts]:
-    """Each api with the `kept` most similar others of its kind above 0, of those that something is known to work of.
+    """Adds to each api the `kept` most similar apis of its kind with a score above 0 and a working call.
 
-    Without an encoder, the cosine is replaced by the share of words that two definitions have in common.
+    If there is no encoder, the share of words that two definitions have in common replaces the cosine.
     """
     words = [words_of(each) for each in facts]
     alike = _alike([each.definition for each in facts], encoder)
@@ -39,12 +39,12 @@ def with_similar(facts: Sequence[Facts], encoder: Encoder | None, kept: int = KE
 
 
 def words_of(facts: Facts) -> tuple[str, ...]:
-    """A parameter list as words: dtypes, or the name where the dtype is unknown."""
+    """Returns a parameter list as words: dtypes, or the name if the dtype is unknown."""
     return tuple(parameter.dtype or parameter.name for parameter in facts.parameters)
 
 
 def correctness(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
-    """The word correctness rate: the share of the reference's words that an alignment finds in the hypothesis."""
+    """Returns the word correctness rate: the share of the reference's words that an alignment finds."""
     if not reference:
         return 0.0 if hypothesis else 1.0
     wrong = sum(edit.tag != "insert" for edit in Levenshtein.editops(reference, hypothesis))
@@ -52,7 +52,7 @@ def correctness(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
 
 
 def _alike(texts: Sequence[str], encoder: Encoder | None) -> NDArray[np.float32]:
-    """Return how alike two texts are, for each pair, 0 where one of them is empty."""
+    """Return the similarity of each pair of texts, 0 if one of them is empty."""
     alike: NDArray[np.float32]
     if encoder is None:
         alike = (process.cdist(texts, texts, scorer=fuzz.token_set_ratio) / 100).astype(np.float32)

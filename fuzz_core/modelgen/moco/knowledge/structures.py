@@ -1,4 +1,4 @@
-"""With which structure of tensors a layer was seen to work: lists of them, several types, the states of a cell."""
+"""Structures of tensors that layers were seen to work with: lists of them, several types, the states of a cell."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from fuzz_core.modelgen.moco.knowledge.seen import Seen
 
 
 class Structure(NamedTuple):
-    """What a layer was made with, and what it was called with: an expression for each argument, as `Facts.takes`."""
+    """The arguments that a layer was made with, and an expression for each argument of its call (`Facts.takes`)."""
 
     arguments: Mapping[str, Value]
     takes: tuple[str, ...]
 
 
 def structure_of(seen: Iterable[Seen]) -> Structure | None:
-    """That of the recorded call of a layer that had the fewest tensors, and of these the smallest; None where none has
-    tensors alone, or sequences of them. Arguments by name are left out, as they have defaults."""
+    """Returns the structure of the recorded call with the fewest tensors; the smallest call wins a draw.
+
+    Returns None if no call of the layer has only tensors, or sequences of tensors. Arguments by name are left out, as
+    they have defaults.
+    """
     sized = [(size, found) for each in seen if (size := _size(each)) and (found := _structure(each)) is not None]
     return min(sized, key=lambda pair: pair[0])[1] if sized else None
 
@@ -31,7 +34,7 @@ def _structure(seen: Seen) -> Structure | None:
 
 
 def _size(seen: Seen) -> tuple[int, int]:
-    """How many tensors, and cells in them."""
+    """Returns the number of tensors, and of cells in them."""
     cells = [prod(tensor.shape) for value in _given(seen) for tensor in _tensors(value)]
     return len(cells), sum(cells)
 

@@ -1,1 +1,1 @@
-"""How model programs are written, and where their layers are (MoCo 2024, section III-B)."""
+"""The forms of model programs, and the places of their layers (MoCo 2024, section III-B)."""

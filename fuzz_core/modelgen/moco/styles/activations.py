@@ -1,4 +1,4 @@
-"""Which expressions of a program are activations: what layers get and give."""
+"""The activations among the expressions of a program: the inputs and results of layers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import libcst as cst
 from fuzz_core.modelgen.moco.styles.layers import is_input
 from fuzz_core.modelgen.moco.styles.world import Class, World
 
-# Methods and functions that say something of an activation and give none.
+# Methods and functions that describe an activation and do not return one.
 _QUESTIONS = frozenset(
     (
         "size",
@@ -27,9 +27,9 @@ _QUESTIONS = frozenset(
         "numpy",
     )
 )
-# Builtin functions whose result is made of what they get.
+# Builtin functions whose result contains their arguments.
 _HANDING_ON = frozenset(("sum", "list", "tuple", "zip", "reversed", "enumerate", "iter", "next", "abs", "sorted"))
-# What a function calls that trains instead of computing.
+# Calls by which a function shows that it trains and does not only compute.
 _TRAINING = frozenset(("backward", "step", "zero_grad", "apply_gradients", "gradient", "fit", "minimize", "compile"))
 
 
@@ -37,54 +37,52 @@ Path = frozenset[cst.CSTNode]
 
 
 class Value(NamedTuple):
-    """What an activation is made of. root: what it is without any layer, as a number; path: the calls of layers, and of
-    what is made of layers, that it may have passed through; sure: those that it always has.
-    """
+    """The origin of an activation."""
 
-    root: int
-    path: Path = frozenset()
-    sure: Path = frozenset()
+    root: int  # a number for the value without any layer
+    path: Path = frozenset()  # calls of layers, and of objects made of layers, that it may have passed through
+    sure: Path = frozenset()  # the calls that it always passes through
 
 
 class Several(NamedTuple):
-    """A list of activations. fixed: so many of the first parts are always there; of the others there may be any number,
-    as of what a loop adds."""
+    """A list of activations."""
 
     parts: tuple[Value, ...]
+    # So many of the first parts are always there. Any number of the remaining ones may be there, for example if a loop
+    # adds them.
     fixed: int
 
 
 @dataclass
 class Frame:
-    """A function while it is walked.
-
-    owner: the class whose method it is. model: it belongs to a model, whatever it does. computes: it gives what it
-    computes and trains nothing. group: the model that its layers belong to, -1 where there is none yet. active:
-    variables that hold activations; alien: those that hold what a whole model gave; layered: those that hold a layer
-    of a sequence, with the sequence. values: what variables are made of; returned: what it gives is made of.
-    """
+    """The state of a function while it is walked."""
 
     method: cst.FunctionDef | None = None
-    owner: Class | None = None
-    model: bool = False
-    group: int = -1
-    computes: bool = False
-    active: set[str] = field(default_factory=set)
-    alien: set[str] = field(default_factory=set)
+    owner: Class | None = None  # the class whose method it is
+    model: bool = False  # whether it belongs to a model, regardless of its body
+    group: int = -1  # the model that its layers belong to, -1 if there is none yet
+    computes: bool = False  # whether it returns its result and trains no model
+    active: set[str] = field(default_factory=set)  # variables that hold activations
+    alien: set[str] = field(default_factory=set)  # variables that hold the result of a whole model
+    # Variables that hold a layer of a sequence, with the sequence.
     layered: dict[str, cst.BaseExpression] = field(default_factory=dict)
-    values: dict[str, Value | Several] = field(default_factory=dict)
-    returned: list[Value] = field(default_factory=list)
+    values: dict[str, Value | Several] = field(default_factory=dict)  # the origins of variables
+    returned: list[Value] = field(default_factory=list)  # the origins of its results
 
 
 class Activations:
-    """Tells activations from everything else. results: calls of layers and models, which give activations."""
+    """A test that separates activations from other values.
+
+    Attributes:
+        results: calls of layers and models, which return activations.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.results: set[cst.Call] = set()
 
     def active(self, node: cst.CSTNode, frame: Frame) -> bool:
-        """Whether an expression is an activation (or a collection of some)."""
+        """Returns whether an expression is an activation (or a collection of activations)."""
         match node:
             case cst.Name():
                 return node.value in frame.active
@@ -111,7 +109,7 @@ class Activations:
         return any(self.active(each.value, frame) for each in call.args)
 
     def alien(self, node: cst.CSTNode, frame: Frame) -> bool:
-        """Whether this comes out of a whole model, in a function that is no model itself."""
+        """Returns whether an expression comes from a whole model, in a function that is no model itself."""
         if frame.model or frame.computes or isinstance(node, cst.Attribute):
             return False
         if isinstance(node, cst.Name):
@@ -121,13 +119,17 @@ class Activations:
         return any(self.alien(child, frame) for child in self._world.source.children(node))
 
     def _is_unknown(self, function: cst.CSTNode) -> bool:
-        """Whether a called name is neither a function of the program nor an api: it may be a model."""
+        """Returns whether a called name is neither a function of the program nor an api: it may be a model."""
         if not isinstance(function, cst.Name) or self._world.local_function(function) is not None:
             return False
         return not self._world.builtin(function) and not self._world.apis.of(function)
 
     def assign(self, target: cst.CSTNode, value: cst.BaseExpression, frame: Frame, added: bool = False) -> None:
-        """Notes what variables hold from here on. added: besides what they have held."""
+        """Notes what variables hold from here on.
+
+        Args:
+            added: whether they may still hold their earlier values.
+        """
         names = {each.value for each in self._world.source.nodes(target) if isinstance(each, cst.Name)}
         for variables, holds in ((frame.active, self.active), (frame.alien, self.alien)):
             if holds(value, frame):
@@ -136,7 +138,7 @@ class Activations:
                 variables -= names
 
     def computes(self, function: cst.FunctionDef) -> bool:
-        """Whether a function gives what it computes and trains nothing."""
+        """Returns whether a function returns its result and trains no model."""
         gives = False
         for node in self._world.source.nodes(function.body):
             if isinstance(node, cst.Return) and node.value is not None:
@@ -147,15 +149,15 @@ class Activations:
 
 
 def is_question(name: str) -> bool:
-    """Whether something of this name tells of an activation instead of giving one."""
+    """Returns whether a function of this name describes an activation and does not return one."""
     return name in _QUESTIONS or name.startswith("is_") or name.endswith("_like")
 
 
 def is_collection(node: cst.CSTNode) -> bool:
-    """Whether this is several values at once."""
+    """Returns whether an expression is a collection of values."""
     return isinstance(node, (cst.List, cst.Tuple, cst.Set, cst.Dict, cst.BaseComp))
 
 
 def may_be_tensor(node: cst.CSTNode) -> bool:
-    """Whether an expression of unknown origin may be what a layer computes with."""
+    """Returns whether an expression of unknown origin may be an input of a layer."""
     return isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.BinaryOperation))

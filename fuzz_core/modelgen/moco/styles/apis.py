@@ -1,4 +1,4 @@
-"""Which public api of the library an expression of a program names."""
+"""The public apis of the library that expressions of a program name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from libcst.metadata import Assignment, BaseAssignment, BuiltinAssignment, Impor
 
 from fuzz_core.modelgen.moco.styles.source import Source
 
-# How modules begin in canonical names, where that is not by their own name.
+# The first names in canonical names, for modules whose own name is different.
 _ROOTS = {"tensorflow": {"tensorflow": "tf", "keras": "tf.keras"}}
 _DEPTH = 8  # names of names
 
@@ -17,7 +17,8 @@ _DEPTH = 8  # names of names
 class Apis:
     """Canonical names, by the imports of a program and the names that it gives to modules and apis.
 
-    aliases: further names of an api, each with the canonical one.
+    Args:
+        aliases: further names of an api, each with the canonical one.
     """
 
     def __init__(self, source: Source, library: str, aliases: Mapping[str, str]) -> None:
@@ -34,18 +35,18 @@ class Apis:
 
     @property
     def imported(self) -> bool:
-        """Whether the program imports anything of the library."""
+        """Whether the program imports the library or a part of it."""
         names = (alias.name for node in self._source.nodes() if isinstance(node, cst.Import) for alias in node.names)
         modules = (node.module for node in self._source.nodes() if isinstance(node, cst.ImportFrom))
         return any(self._canonical(dotted(each)) for each in (*names, *modules) if each is not None)
 
     def of(self, node: cst.CSTNode) -> str:
-        """The canonical name of what a name or an attribute is; empty where it is not of the library."""
+        """Returns the canonical name of a name or an attribute; empty if it is not of the library."""
         found = next(filter(None, map(self._canonical, self._full(node, _DEPTH))), "")
         return self._aliases.get(found, found)
 
     def value(self, target: cst.CSTNode) -> cst.BaseExpression | None:
-        """What a statement assigns to this target, where it says so for this target alone."""
+        """Returns the value that a statement assigns to this target alone; None for any other target."""
         return self._values.get(target)
 
     def _canonical(self, name: str) -> str:
@@ -53,7 +54,7 @@ class Apis:
         return self._roots[root] + dot + rest if root in self._roots else ""
 
     def _full(self, node: cst.CSTNode, depth: int) -> list[str]:
-        """The names, as modules spell them, that an expression may stand for."""
+        """Yields the names, as modules spell them, that an expression may stand for."""
         name = dotted(node)
         root = leftmost(node)
         scope = self._source.scope(root)
@@ -80,7 +81,7 @@ class Apis:
 
 
 def dotted(node: cst.CSTNode) -> str:
-    """A name or a chain of attributes of a name, with dots; empty for everything else."""
+    """Returns a name or a chain of attributes of a name, with dots; empty for any other expression."""
     match node:
         case cst.Name():
             return node.value
@@ -91,7 +92,7 @@ def dotted(node: cst.CSTNode) -> str:
 
 
 def leftmost(node: cst.CSTNode) -> cst.CSTNode:
-    """What a chain of attributes begins with."""
+    """Returns the first expression of a chain of attributes."""
     while isinstance(node, cst.Attribute):
         node = node.value
     return node

@@ -1,4 +1,4 @@
-"""Where a program is cut: the slots of its layers, with what stands there instead."""
+"""The cuts in a program: the slots of its layers, with the text that replaces an absent layer."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from fuzz_core.modelgen.moco.styles.source import Source, Span, item
 
 
 class Cut(NamedTuple):
-    """A slot and the text that it replaces. size: of several at one place that replace none, how much is behind each of
-    them that opens (less than 0) or before each that closes (more): they are in order of this."""
+    """A slot and the text that it replaces."""
 
     span: Span
     slot: Slot
+    # The order of cuts at one place that replace no text. An opening cut has the negative length of the text that it
+    # encloses, a closing cut the positive length.
     size: int = 0
 
 
-# The size of what is around everything else.
+# The size of a cut that encloses all other cuts at its place.
 _OUTER = 1 << 62
 
 
 class Tail(NamedTuple):
-    """What a use of a layer gives besides its result, in text, while the layer is absent, and where the use ends."""
+    """Text around an activation that replaces the further results of an absent layer, and the end of the use."""
 
     before: str
     after: str
@@ -35,7 +36,7 @@ class Tail(NamedTuple):
 
 
 def call_of(source: Source, layer: Layer) -> Call:
-    """The call of a layer as a block has it."""
+    """Returns the call of a layer as a block has it."""
     activation = layer.uses[0].activation if layer.kind == "applied" else None
     arguments = tuple(_argument(source, each, each is activation) for each in layer.call.args)
     return Call(layer.api, source.said(layer.call.func), arguments, layer.kind == "applied")
@@ -47,7 +48,11 @@ def _argument(source: Source, argument: cst.Arg, activation: bool) -> Argument:
 
 
 class Cutter:
-    """Makes the cuts of one layer after the other. known: the calls that make, apply and use layers."""
+    """The maker of cuts for one layer after another.
+
+    Args:
+        known: the calls that make, apply and use layers.
+    """
 
     def __init__(self, source: Source, reads: Reads, known: Collection[cst.CSTNode]) -> None:
         self._source = source
@@ -55,7 +60,11 @@ class Cutter:
         self.known = known
 
     def cuts(self, number: int, layer: Layer, stays: bool) -> list[Cut]:
-        """The cuts for a layer. stays: it is always there, so that only its call is of interest."""
+        """Returns the cuts for a layer.
+
+        Args:
+            stays: whether it is always there, so that only its call is cut out.
+        """
         call = call_of(self._source, layer)
         if stays:
             return [self._made(number, call, layer.call, self._source.span(layer.call), "")]
@@ -73,7 +82,7 @@ class Cutter:
         return [self._made(number, call, layer.call, self._source.span(layer.piece), "pass", not layer.counted)]
 
     def _made(self, number: int, call: Call, node: cst.Call, piece: Span, absent: str, marked: bool = False) -> Cut:
-        """The call of a layer in a piece of text that goes with it."""
+        """Returns the cut for the call of a layer in a piece of text that is removed with it."""
         inner = self._source.span(node)
         before, after = self._source.text[piece.start : inner.start], self._source.text[inner.end : piece.end]
         marker = f"{before}{SEEN}({number}){after}" if marked else ""
@@ -83,7 +92,7 @@ class Cutter:
         return slot._replace(original=call, text=self._source.text[slice(*span)])
 
     def _element(self, number: int, call: Call, layer: Layer) -> Cut:
-        """An element of a sequence goes with the comma behind it."""
+        """Returns the cut for an element of a sequence with the comma behind it."""
         assert layer.piece is not None
         if isinstance(layer.piece, cst.ListComp):
             cut = self._made(number, call, layer.call, self._source.span(layer.piece), "[]")
@@ -103,7 +112,7 @@ class Cutter:
         return self._made(number, call, layer.call, Span(start, end), "", not layer.counted)
 
     def _used(self, number: int, use: Use) -> list[Cut]:
-        """What is around the activation where a held layer is used."""
+        """Returns the cuts around the activation at a use of a held layer."""
         inner, outer = self._source.value(use.activation), self._source.span(use.call)
         tail = self.tail(use.call)
         assert tail is not None
@@ -120,13 +129,13 @@ class Cutter:
         return Cut(span, Slot(number, text, "", absent, called=False, marker=marker))
 
     def _has_layers_beside(self, use: Use) -> bool:
-        """Whether other arguments than the activation hold blocks, which are computed whether this one is or not."""
+        """Returns whether further arguments hold blocks, which are computed even if this block is absent."""
         plain = all(each.keyword is None for each in use.call.args)
         others = (each.value for each in use.call.args if each is not use.activation)
         return plain and any(node in self.known for each in others for node in self._source.nodes(each))
 
     def _chosen(self, number: int, use: Use, tail: Tail) -> list[Cut]:
-        """An absent layer leaves all of its arguments, in order, and gives the activation: `(x, self.keys(x))[0]`."""
+        """Returns cuts by which an absent layer leaves all its arguments, in order: `(x, self.keys(x))[0]`."""
         outer, inner = self._source.span(use.call), self._source.value(use.activation)
         first, last = self._source.value(use.call.args[0]), self._source.value(use.call.args[-1])
         place = use.call.args.index(use.activation)
@@ -152,7 +161,7 @@ class Cutter:
         return [Cut(outer, first), Cut(end, self._called(last, call, Span(end.start, call_end)))]
 
     def tail(self, call: cst.Call) -> Tail | None:
-        """What becomes of the other values that a use gives; None where several of them are read."""
+        """Returns the text for the further results of a use; None if several of them are read."""
         end, node, parent = self._source.span(call).end, call, self._source.parent(call)
         while isinstance(parent, cst.Subscript) and parent.value is node and not node.lpar and item(parent) is not None:
             end, node, parent = self._source.span(parent).end, parent, self._source.parent(parent)  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Where activations flow in a program, and which layers they meet, in the order of computation."""
+"""The walk that follows activations through a program and notes the layers they meet, in the order of computation."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ from fuzz_core.modelgen.moco.styles.world import Class, World, bound, own_attrib
 
 
 class Walk:
-    """Follows a program.
+    """A walk through a program.
 
-    layers: by the call that makes each. given: groups whose input layer is no block. parts: groups that are parts of
-    models, without input and output layers of their own. helped: how many calls of each function get an activation.
-    begun: calls of whole models, each of which computes it anew.
+    Attributes:
+        layers: the layers, by the call that makes each.
+        given: groups whose input layer is no block.
+        parts: groups that are parts of models, without input and output layers of their own.
+        helped: how many calls of each function get an activation.
+        begun: calls of whole models, each of which computes the model anew.
     """
 
     def __init__(self, world: World) -> None:
@@ -50,7 +53,7 @@ class Walk:
         self._passages = Passages(world, self._values, self.layers, self._added_to)
 
     def program(self) -> None:
-        """Walks all models: classes first, then what is called serially, then sequences that nothing calls."""
+        """Walks all models: classes first, then serial calls, then sequences that are never called."""
         inner = self.world.parts()
         for owner in sorted(self.world.classes.values(), key=lambda each: each.name in inner):
             group = self._group()
@@ -73,7 +76,7 @@ class Walk:
 
     @property
     def joins(self) -> Iterable[Join]:
-        """Where branches are joined that are the same without layers."""
+        """The joins whose branches are the same value while their layers are absent."""
         return self._joins.found.values()
 
     def _group(self) -> int:
@@ -81,7 +84,7 @@ class Walk:
         return self._groups
 
     def _joined(self, frame: Frame) -> int:
-        """The model that a function works on, from now on."""
+        """Returns the model that a function works on, and starts a new one if there is none."""
         if frame.group < 0:
             frame.group = self._group()
         return frame.group
@@ -104,7 +107,7 @@ class Walk:
             self._visit(node, frame)
 
     def _visit(self, node: cst.CSTNode, frame: Frame) -> None:
-        """What a node computes, in order."""
+        """Follows the computation of a node, in order."""
         match node:
             case cst.FunctionDef() | cst.ClassDef() | cst.Lambda():
                 return
@@ -146,7 +149,7 @@ class Walk:
         self._activations.assign(target, value, frame, added=added)
 
     def _choice(self, node: cst.If, frame: Frame) -> None:
-        """Two ways, of which a program goes one."""
+        """Follows both branches of an `if`, only one of which a program takes."""
         self._visit(node.test, frame)
         before = dict(frame.values)
         self._visit(node.body, frame)
@@ -156,7 +159,7 @@ class Walk:
         self._values.merge(frame, after)
 
     def _loop(self, node: cst.For | cst.CompFor, frame: Frame) -> None:
-        """A loop over activations, or over the layers of a sequence."""
+        """Follows a loop over activations, or over the layers of a sequence."""
         self._visit(node.iter, frame)
         held = self._holding.applied(node, frame)
         if held is not None:
@@ -168,7 +171,7 @@ class Walk:
         self._turns(node, inner, frame)
 
     def _turns(self, loop: cst.CSTNode, inner: Iterable[cst.CSTNode], frame: Frame) -> None:
-        """What a loop computes any number of times."""
+        """Follows a loop body, which may run any number of times."""
         before = dict(frame.values)
         self._body(inner, frame)
         self._values.merge(frame, before)
@@ -190,7 +193,7 @@ class Walk:
             self._api(call, api, frame)
 
     def _api(self, call: cst.Call, api: str, frame: Frame) -> None:
-        """A call of an api: it makes a layer or a model, or it is a function that is applied."""
+        """Follows a call of an api: it makes a layer or a model, or it applies a function."""
         if is_input(api):
             self.given.add(self._joined(frame))
         elif is_sequence(api):
@@ -205,7 +208,7 @@ class Walk:
             self._models.add(call)
 
     def _helper(self, call: cst.Call, frame: Frame) -> bool:
-        """Walks a function or a method of the program where it is called."""
+        """Walks a function or a method of the program at its call; returns whether the call is one."""
         function, owner = self.world.local_function(call.func), None
         if isinstance(call.func, cst.Attribute) and own_attribute(call.func, frame.method) and frame.owner is not None:
             owner = frame.owner
@@ -225,7 +228,7 @@ class Walk:
         return True
 
     def _used(self, call: cst.Call, value: cst.Call, frame: Frame) -> None:
-        """A call of what another call made."""
+        """Follows a call of an object that another call made."""
         made = self.world.made_by(value.func) or value
         owner, api = self.world.local_class(made.func), self.world.apis.of(made.func)
         if owner is None and not is_sequence(api) and made not in self._models:
@@ -244,12 +247,12 @@ class Walk:
             self._passages.model(call, owner)
 
     def _makes_layer(self, call: cst.Call, api: str) -> bool:
-        """Whether a call makes something to be called: an object of a class, or a function's version of a layer."""
+        """Returns whether a call makes a callable: an object of a class, or a function's version of a layer."""
         inner = [each.value for each in call.args if isinstance(each.value, cst.Call)]
         return is_class(api) or any(is_class(self.world.apis.of(each.func)) for each in inner)
 
     def _unknown(self, call: cst.Call, group: int) -> None:
-        """A call of a parameter may make an object of any class that the program passes on: `block(64)`."""
+        """Follows a call of a parameter, which may make an object of any class that is passed on: `block(64)`."""
         if isinstance(call.func, cst.Name) and self.world.is_parameter(call.func):
             for owner in self.world.passed:
                 self._model(owner, group)
@@ -284,7 +287,7 @@ class Walk:
             self.layers.setdefault(value, Layer(value, api, element.kind, group, element.piece))
 
     def _added(self, call: cst.Call, frame: Frame) -> bool:
-        """`model.add(layers.Dense(3))`, where the model is a sequence."""
+        """Follows `model.add(layers.Dense(3))` if the model is a sequence; returns whether it is."""
         if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "add" or len(call.args) != 1:
             return False
         model = self._holding.of(call.func.value, frame)

@@ -1,4 +1,4 @@
-"""Why layers of a program are not understood, for the refusal of one that cannot be taken apart."""
+"""The obstacles that keep layers of a program from being understood, for the refusal's message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _NAMING = frozenset(("setattr", "add_module", "register_module", "__setattr__", 
 
 
 def hindrances(world: World, library: str, known: Collection[cst.Call]) -> list[str]:
-    """What stands in the way, with its line. known: calls that make layers which are understood."""
+    """Returns the obstacles to disassembly, with their lines.
+
+    Args:
+        known: the calls that make layers which are understood.
+    """
     if not world.apis.imported:
         return [f"it imports nothing of {library}"]
     found = list(dict.fromkeys(_unused(world, known)))
@@ -33,7 +37,7 @@ def _unused(world: World, known: Collection[cst.Call]) -> Iterator[str]:
 
 
 def _is_outermost(world: World, call: cst.Call) -> bool:
-    """Whether this is no argument of another layer."""
+    """Returns whether a call is no argument of another layer."""
     for outer in world.source.ancestors(call):
         if isinstance(outer, cst.Call) and (api := world.apis.of(outer.func)):
             return is_sequence(api) or is_list(world, outer) or api.endswith("Dict")

@@ -1,4 +1,4 @@
-"""What variables and attributes hold that programs call: layers, sequences and lists of them, and loops over these."""
+"""The contents of variables and attributes that programs call: layers, sequences and lists of them, and their loops."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from fuzz_core.modelgen.moco.styles.world import World
 
 
 class Holding:
-    """Answers for one program."""
+    """The lookup of held layers, sequences and lists in one program."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def of(self, node: cst.CSTNode, frame: Frame) -> cst.BaseExpression | None:
-        """What an expression holds wherever it is read; None where that is not known."""
+        """Returns the expression that a variable, attribute or item holds at all its reads; None if that is unknown."""
         if isinstance(node, cst.Subscript):
             return self._item(node, frame)
         return self._world.held(node, frame.owner, frame.method)
 
     def _item(self, node: cst.Subscript, frame: Frame) -> cst.BaseExpression | None:
-        """The element of a held list at a place that is written out."""
+        """Returns the element of a held list at a literal index."""
         held, place = self.of(node.value, frame), item(node)
         if place is None or held is None or not self.is_sequence(held):
             return None
@@ -32,20 +32,20 @@ class Holding:
         return found[place] if place < len(found) else None
 
     def is_sequence(self, value: cst.BaseExpression) -> bool:
-        """Whether this may be a sequence or a list of layers."""
+        """Returns whether an expression may be a sequence or a list of layers."""
         if isinstance(value, cst.Call):
             return is_sequence(self._world.apis.of(value.func)) or is_list(self._world, value)
         return isinstance(value, (cst.List, cst.Name))
 
     def in_sequence(self, layer: cst.Call) -> bool:
-        """Whether a layer is an element of a sequence, which gives one activation whatever it consists of."""
+        """Returns whether a layer is an element of a sequence, which as a whole returns one activation."""
         calls = (each for each in self._world.source.ancestors(layer) if isinstance(each, cst.Call))
         return is_sequence(next(filter(None, (self._world.apis.of(call.func) for call in calls)), ""))
 
     def applied(self, loop: cst.For | cst.CompFor, frame: Frame) -> cst.BaseExpression | None:
-        """The sequence or list of layers that a loop calls one by one, each with one value.
+        """Returns the sequence or list of layers that a loop calls one by one, each with one value.
 
-        A loop in a list does so if the list is joined.
+        A loop inside a list counts only if the list is an argument of a function or layer.
         """
         held = self.of(loop.iter, frame)
         body = loop.body if isinstance(loop, cst.For) else self._world.source.parent(loop)
@@ -59,7 +59,7 @@ class Holding:
         return held if single else None
 
     def _is_given(self, value: cst.CSTNode | None, frame: Frame) -> bool:
-        """Whether a list is an argument of a function or a layer of the library."""
+        """Returns whether a list is an argument of a function or a layer of the library."""
         argument = self._world.source.parent(value) if isinstance(value, cst.ListComp) else None
         call = self._world.source.parent(argument) if isinstance(argument, cst.Arg) else None
         if not isinstance(call, cst.Call):

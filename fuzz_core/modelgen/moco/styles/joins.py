@@ -1,6 +1,7 @@
-"""Where a program makes one activation of several, as a shortcut is added and branches are put side by side.
+"""The places where a program joins several activations: a shortcut is added, or branches are concatenated.
 
-While the layers of all branches but one are absent, that is a value with itself: then it is the value alone instead.
+While the layers of all branches but one are absent, the join would combine a value with itself. The program then has
+the value alone instead.
 """
 
 from __future__ import annotations
@@ -21,40 +22,41 @@ from fuzz_core.modelgen.moco.styles.values import Layers, Values, joined
 
 
 class Branch(NamedTuple):
-    """What is joined. own: the layers that no other one has passed through, too; sure: whether it always has."""
+    """A branch of a join."""
 
-    own: Layers
-    sure: bool
+    own: Layers  # the layers that no other branch has passed through, too
+    sure: bool  # whether it always has
 
 
 class Join(NamedTuple):
-    """An expression, or a `+=`, that joins branches.
-
-    operands: the expressions of the branches, or the one of the list of them. fixed: so many of the first branches are
-    always there. spare: where none is, the variable that holds what they are without their own layers.
-    """
+    """An expression, or a `+=`, that joins branches."""
 
     node: cst.CSTNode
-    operands: tuple[cst.BaseExpression, ...]
+    operands: tuple[cst.BaseExpression, ...]  # the expressions of the branches, or the one expression of their list
     branches: tuple[Branch, ...]
-    fixed: int
+    fixed: int  # so many of the first branches are always there
+    # The variable that holds the branches' value without their own layers, for the case that no branch is there.
     spare: str
 
     @property
     def counted(self) -> Layers:
-        """The layers of those branches of which there may be any number."""
+        """The layers of the branches behind the fixed ones, of which there may be any number."""
         return Layers().union(*(branch.own for branch in self.branches[self.fixed :]))
 
 
 class Joins:
-    """Finds the joins of a program. found: by their nodes."""
+    """The collector of the joins of a program.
+
+    Attributes:
+        found: the joins, by their nodes.
+    """
 
     def __init__(self, values: Values) -> None:
         self.found: dict[cst.CSTNode, Join] = {}
         self._values = values
 
     def note(self, node: cst.CSTNode, frame: Frame) -> bool:
-        """Notes an expression if it is a join of what is the same without layers; returns whether it is."""
+        """Notes an expression if it joins values that are the same without layers; returns whether it does."""
         several = self._values.brought(node, frame)
         if several is None or joined(several.parts) is None:
             return False
@@ -79,7 +81,7 @@ class Joins:
             self.note(node, frame)
 
     def _spare(self, several: Several, common: Path, frame: Frame) -> tuple[str, Path] | None:
-        """The variable that holds what all branches of a list begin with, the latest one."""
+        """Returns the latest variable that holds the common beginning of all branches of a list."""
         held = {name: self._values.named(name) for name in frame.active} | frame.values
         same = [
             (name, value.path)
@@ -90,7 +92,11 @@ class Joins:
 
 
 class Seams:
-    """Cuts joins. numbers: those of the blocks, by the calls that make them; joins of other layers stay as they are."""
+    """The maker of cuts for joins. A join of layers that are no blocks stays as it is.
+
+    Args:
+        numbers: the numbers of the blocks, by the calls that make them.
+    """
 
     def __init__(self, source: Source, apis: Apis, numbers: Mapping[cst.Call, int]) -> None:
         self._source = source
@@ -98,7 +104,7 @@ class Seams:
         self._numbers = numbers
 
     def cuts(self, join: Join) -> list[Cut]:
-        """The cuts for a join: it stands while a block of a branch is inserted other than the one computed first."""
+        """Returns the cuts for a join, which is inserted with any block of a branch besides the one that remains."""
         if any(call not in self._numbers for branch in join.branches for call in branch.own):
             return []
         first = -1 if join.spare else min(range(join.fixed), key=lambda place: self._rank(join.branches[place], place))
@@ -109,7 +115,7 @@ class Seams:
         return [self._cut(slot, *piece) for piece in pieces] if slot is not None else []
 
     def _rank(self, branch: Branch, place: int) -> tuple[bool, bool, int, int]:
-        """A shortcut without layers is what is left, or else the branch that is computed first."""
+        """Returns a sort key: a shortcut without layers, then a sure branch, then the branch computed first."""
         first = min((self._numbers[call] for call in branch.own), default=-1)
         return bool(branch.own), branch.sure, first, place
 
@@ -117,7 +123,7 @@ class Seams:
         return Cut(span, slot._replace(before=self._source.text[slice(*span)], absent=absent), size)
 
     def _pieces(self, join: Join, first: int) -> list[tuple[Span, str, int]]:
-        """The places that change, with what stands there while the join is absent."""
+        """Returns the places that change, with the text while the join is absent."""
         node = join.node
         match node:
             case cst.BinaryOperation():
@@ -137,7 +143,7 @@ class Seams:
         return []
 
     def _chosen(self, join: Join, whole: Span, first: int) -> list[tuple[Span, str, int]]:
-        """All operands are computed, and one is taken: `(x, skip)[0]`."""
+        """Returns cuts by which all operands are computed and one is taken: `(x, skip)[0]`."""
         spans = [self._source.whole(each) for each in join.operands]
         size = whole.end - whole.start
         between = [(Span(one.end, other.start), ", ", 0) for one, other in pairwise(spans)]
@@ -145,7 +151,7 @@ class Seams:
         return [(opening, "(", -size), *between, (closing, f")[{first}]", size)]
 
     def _listed(self, join: Join, call: cst.Call, first: int) -> list[tuple[Span, str, int]]:
-        """Of a list one is taken; what stacks activations takes a list of one, for the sake of the new axis."""
+        """Returns cuts that take one item of a list. A call that stacks gets a list of one, to keep the new axis."""
         inner, whole = self._source.whole(join.operands[0]), self._source.span(call)
         opening, closing = ("[*", f", {join.spare}]") if join.spare else ("", "")
         if last_word(self._apis.of(call.func)) == "stack":

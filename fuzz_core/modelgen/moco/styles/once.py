@@ -1,4 +1,4 @@
-"""Which layers a model uses in one place alone, each time that it computes."""
+"""The layers that a model uses in a single place, each time that it computes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _TURNED = (cst.For, cst.While, cst.BaseComp, cst.CompFor)
 
 
 class Once:
-    """Answers for one program, where that can be seen: no is the answer to what cannot."""
+    """The test for layers of a program that are used once; False if the text does not show it."""
 
     def __init__(self, world: World, walk: Walk) -> None:
         self._world = world
         self._walk = walk
 
     def of(self, layer: Layer) -> bool:
-        """Whether a layer is used in one place, of one object, in a function that is called in one place."""
+        """Returns whether a layer is used in one place, of one object, in a function that is called in one place."""
         calls = [call for call, through in self._walk.through.items() if layer.call in through.layers]
         inner = [call for call in calls if call not in self._walk.begun]
         homes = [self._world.source.function_of(call) for call in inner]
@@ -27,7 +27,7 @@ class Once:
         return used and len(layer.makers) < 2 and all(map(self._is_single, (layer.call, *inner)))
 
     def _is_single(self, node: cst.CSTNode) -> bool:
-        """Whether an expression is computed once where its model is."""
+        """Returns whether an expression is computed once for each computation of its model."""
         for outer in self._world.source.ancestors(node):
             if isinstance(outer, _TURNED):
                 return False
@@ -38,7 +38,7 @@ class Once:
         return True
 
     def _is_made_once(self, owner: cst.ClassDef) -> bool:
-        """Whether a class is named in one place outside of itself, which is in no loop."""
+        """Returns whether a class is named in one place outside of itself, which is in no loop."""
         source = self._world.source
         outside = [
             [*source.ancestors(name)]

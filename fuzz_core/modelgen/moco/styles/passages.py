@@ -1,4 +1,4 @@
-"""What only passes an activation through layers: functions and classes of the program, sequences and lists."""
+"""Functions, classes, sequences and lists of a program that only pass an activation through layers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ from fuzz_core.modelgen.moco.styles.world import Class, World, bound
 
 
 class Passing(NamedTuple):
-    """What a function of the program does to the parameter of this name: it passes through these layers, and nothing
-    else becomes of it. sure: it always passes through some."""
+    """The layers that a function of the program passes its parameter through, if that is the parameter's only use."""
 
-    name: str
+    name: str  # the parameter
     layers: Layers
-    sure: bool
+    sure: bool  # whether it always passes through at least one layer
 
 
 class Passages:
-    """Notes which calls do so. layers: the calls that make those that are known; added: sequences that grow later."""
+    """The collector of calls that only pass an activation through layers.
+
+    Args:
+        layers: the known layers, by the calls that make them.
+        added: sequences that grow later.
+    """
 
     def __init__(
         self, world: World, values: Values, layers: Collection[cst.CSTNode], added: Collection[cst.CSTNode]
@@ -36,7 +40,7 @@ class Passages:
         self._passing: dict[cst.FunctionDef, Passing | None] = {}
 
     def function(self, function: cst.FunctionDef, returned: Iterable[Value]) -> None:
-        """Notes what a function does, by what it gives."""
+        """Notes which layers a function passes a parameter through, by its results."""
         found = list(returned)
         every = [*function.params.posonly_params, *function.params.params, *function.params.kwonly_params]
         names = {self._values.named(each.name.value).root: each.name.value for each in every}
@@ -64,7 +68,7 @@ class Passages:
             self._values.through[call] = Through(call.args[0].value, layers)
 
     def _inside(self, sequence: cst.BaseExpression) -> Layers | None:
-        """The layers that a sequence is made of; None where not all of it is understood."""
+        """Returns the layers that a sequence is made of; None if a part of it is not understood."""
         found = [self._alone(each.value) for each in elements(self._world, sequence)]
         known = [layers for layers in found if layers is not None]
         if not found or len(known) < len(found) or sequence in self._added or not is_whole(self._world, sequence):
@@ -72,7 +76,7 @@ class Passages:
         return Layers().union(*known)
 
     def _alone(self, value: cst.BaseExpression) -> Layers | None:
-        """The layers that an element of a sequence is made of."""
+        """Returns the layers that an element of a sequence is made of."""
         if not isinstance(value, cst.Call):
             return None
         if (owner := self._world.local_class(value.func)) is not None:

@@ -1,4 +1,4 @@
-"""Where else a program reads a layer: one that is read for more than its result cannot be taken out."""
+"""The further places where a program reads a layer. A layer that is read for more than its result must stay."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fuzz_core.modelgen.moco.styles.world import Class, World, selfname
 
 
 class Reads:
-    """Answers who reads what."""
+    """The lookup of reads of layers and variables."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._source = world.source
 
     def elsewhere(self, layer: Layer) -> int:
-        """The line where a held layer is read other than by its uses; 0 where it is not."""
+        """Returns the first line that reads a held layer without calling it; 0 if there is none."""
         used = {use.call.func for use in layer.uses}
         lines = (self._source.line(node) for func in used for node in self._other(func, used))
         return min(lines, default=0)
@@ -37,7 +37,7 @@ class Reads:
                 yield outer
 
     def _reads(self, holder: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """All places where the variable or the attribute is read that this expression names."""
+        """Yields all reads of the variable or the attribute that this expression names."""
         if isinstance(holder, cst.Name):
             for name in self._world.names[holder.value]:
                 if self._source.loads(name) and self._world.same_variable(name, holder):
@@ -48,7 +48,7 @@ class Reads:
                     yield attribute
 
     def _may_be(self, attribute: cst.Attribute, holder: cst.Attribute) -> bool:
-        """Whether an attribute of this name may be the layer: it is of no module, activation or other class."""
+        """Returns whether an attribute may be the layer: it belongs to no module, activation or other class."""
         owner, here = self._owner(attribute), self._owner(holder)
         if isinstance(attribute.value, cst.Name) and owner is not None:
             method = self._source.function_of(attribute)
@@ -65,7 +65,7 @@ class Reads:
         return self._world.classes.get(found.name.value) if found else None
 
     def read_after(self, target: cst.CSTNode, after: cst.CSTNode) -> bool:
-        """Whether a target of an assignment is read behind it, or by the next turn of a loop around it."""
+        """Returns whether an assigned target is read behind the statement, or in the next turn of a loop around it."""
         if isinstance(target, (cst.Tuple, cst.List)):
             return any(self.read_after(each.value, after) for each in target.elements)
         if not isinstance(target, cst.Name):

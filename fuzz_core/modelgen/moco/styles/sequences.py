@@ -1,4 +1,4 @@
-"""What sequences of layers are made of, however a program writes them."""
+"""The elements of sequences of layers, in all forms that programs write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fuzz_core.modelgen.moco.styles.world import World
 
 
 class Element(NamedTuple):
-    """An element of a sequence: how it is written, the text that goes with it, and its value."""
+    """An element of a sequence: its form, the text that is removed with it, and its value."""
 
     kind: Kind
     piece: cst.CSTNode
@@ -20,10 +20,11 @@ class Element(NamedTuple):
 
 
 def elements(world: World, sequence: cst.BaseExpression) -> Iterator[Element]:
-    """The elements, in order, as far as they are written out.
+    """Yields the elements, in order, as far as they are written out.
 
-    `Sequential(a, b)`, `Sequential([a, b])`, `Sequential(layers=[a, b])`, `Sequential(OrderedDict([("one", a), ...]))`,
-    a list alone, `[a for _ in range(3)]`, and `Sequential(*layers)` after `layers.append(a)`, `layers += [a, b]`.
+    Understood forms: `Sequential(a, b)`, `Sequential([a, b])`, `Sequential(layers=[a, b])`,
+    `Sequential(OrderedDict([("one", a), ...]))`, a list alone, `[a for _ in range(3)]`, and `Sequential(*layers)` after
+    `layers.append(a)`, `layers += [a, b]`.
     """
     match sequence:
         case cst.List() | cst.Tuple():
@@ -41,7 +42,7 @@ def elements(world: World, sequence: cst.BaseExpression) -> Iterator[Element]:
 
 
 def is_whole(world: World, sequence: cst.BaseExpression) -> bool:
-    """Whether all elements of a sequence are written out: whatever it spreads has some."""
+    """Returns whether all elements of a sequence are written out, including those of each list that it spreads."""
     spread = (
         each.value
         for each in world.source.nodes(sequence)
@@ -67,7 +68,7 @@ def _of_call(world: World, call: cst.Call) -> Iterator[Element]:
 
 
 def _is_listed(world: World, value: cst.BaseExpression) -> bool:
-    """Whether a sole argument holds all the elements: a list, a variable, an `OrderedDict([...])`."""
+    """Returns whether a sole argument holds all the elements: a list, a variable, an `OrderedDict([...])`."""
     if isinstance(value, cst.Call) and len(value.args) == 1 and not world.apis.of(value.func):
         value = value.args[0].value
         return isinstance(value, (cst.List, cst.Tuple))
@@ -75,7 +76,7 @@ def _is_listed(world: World, value: cst.BaseExpression) -> bool:
 
 
 def _named(value: cst.BaseExpression) -> cst.BaseExpression:
-    """The layer of a pair of its name and itself."""
+    """Returns the layer in a pair of a name and a layer."""
     if isinstance(value, cst.Tuple) and len(value.elements) == 2:
         name, layer = (each.value for each in value.elements)
         return layer if isinstance(name, (cst.SimpleString, cst.FormattedString)) else value
@@ -83,7 +84,7 @@ def _named(value: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _collected(world: World, variable: cst.BaseExpression) -> Iterator[Element]:
-    """What a list got that is filled by statements; nothing where it is read for something else, too."""
+    """Yields the elements of a list that statements fill; none if the list is also read in another way."""
     if not isinstance(variable, cst.Name):
         return
     start = world.value(variable)
@@ -99,7 +100,7 @@ def _collected(world: World, variable: cst.BaseExpression) -> Iterator[Element]:
 
 
 def _fill(world: World, name: cst.Name) -> list[Element] | None:
-    """What a mention of a list adds to it; None where it does something that is not understood."""
+    """Returns the elements that a mention of a list adds to it; None if the mention is not understood."""
     parent = world.source.parent(name)
     if isinstance(parent, cst.AugAssign) and parent.target is name and isinstance(parent.value, cst.List):
         return [*elements(world, parent.value)]
@@ -116,7 +117,7 @@ def _fill(world: World, name: cst.Name) -> list[Element] | None:
 
 
 def _is_taken(world: World, name: cst.Name, parent: cst.CSTNode | None) -> bool:
-    """Whether a list is only read as a whole here: by a sequence, by a loop, by what returns or keeps it."""
+    """Returns whether a list is only read as a whole here: by a sequence, a loop, a return or an assignment."""
     if isinstance(parent, (cst.StarredElement, cst.Return)):
         return True
     if isinstance(parent, cst.Arg):
@@ -126,5 +127,5 @@ def _is_taken(world: World, name: cst.Name, parent: cst.CSTNode | None) -> bool:
 
 
 def is_list(world: World, call: cst.CSTNode) -> bool:
-    """Whether a call makes a list of layers that are used one by one, as a `ModuleList` is."""
+    """Returns whether a call makes a list of layers that are used one by one, as a `ModuleList` is."""
     return isinstance(call, cst.Call) and world.apis.of(call.func).endswith("List")

@@ -1,4 +1,4 @@
-"""The text of a program, and where the parts of its syntax stand in it."""
+"""The text of a program, and the places of its syntax nodes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from fuzz_core.ir.errors import UserError
 
 
 class Span(NamedTuple):
-    """Places in the text, in characters: from the first to the one behind the last."""
+    """A range of the text, in characters: from the first to the one behind the last."""
 
     start: int
     end: int
 
 
 class Source:
-    """A parsed program. Raises UserError where the text is not Python."""
+    """A parsed program. Raises UserError if the text is not Python."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
@@ -48,7 +48,7 @@ class Source:
         self._lines = [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
 
     def span(self, node: cst.CSTNode) -> Span:
-        """Where a node stands, without the parentheses around it."""
+        """Returns the span of a node, without the parentheses around it."""
         found = self._positions[node]
         return Span(self._place(found.start), self._place(found.end))
 
@@ -56,24 +56,24 @@ class Source:
         return self._lines[position.line - 1] + position.column
 
     def said(self, node: cst.CSTNode) -> str:
-        """The text of a node, as it stands."""
+        """Returns the text of a node."""
         return self.text[slice(*self.span(node))]
 
     def line(self, node: cst.CSTNode) -> int:
-        """The line where a node begins, from 1."""
+        """Returns the line where a node begins, from 1."""
         return self._positions[node].start.line
 
     def line_start(self, node: cst.CSTNode) -> int:
-        """Where the line of a node begins."""
+        """Returns the offset at which the line of a node begins."""
         return self._lines[self.line(node) - 1]
 
     def whole(self, node: cst.BaseExpression) -> Span:
-        """Where an expression stands, with the parentheses around it."""
+        """Returns the span of an expression, with the parentheses around it."""
         start, end = self.span(node)
         return Span(self.span(node.lpar[0]).start, self.span(node.rpar[-1]).end) if node.lpar else Span(start, end)
 
     def value(self, argument: cst.Arg) -> Span:
-        """Where the value of an argument stands, with its parentheses and without its name."""
+        """Returns the span of an argument's value, with its parentheses and without its name."""
         start, end = self.span(argument)
         if argument.keyword is not None:
             behind = self.text.index("=", self.span(argument.keyword).end, end) + 1
@@ -81,28 +81,28 @@ class Source:
         return Span(start, end)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """What a node is a part of."""
+        """Returns the node that directly contains a node."""
         return self._parents.get(node)
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """What a node is a part of, from the inside."""
+        """Yields the nodes that contain a node, from the inside."""
         while (node := self._parents.get(node)) is not None:  # type: ignore[assignment]
             yield node
 
     def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        """The innermost function in which a node is; None outside of all."""
+        """Returns the innermost function around a node; None outside of all functions."""
         return next((each for each in self.ancestors(node) if isinstance(each, cst.FunctionDef)), None)
 
     def scope(self, node: cst.CSTNode) -> Scope | None:
-        """The scope in which a name is looked up."""
+        """Returns the scope in which a name is looked up."""
         return self._scopes.get(node)
 
     def loads(self, node: cst.CSTNode) -> bool:
-        """Whether a name or an attribute is read here."""
+        """Returns whether a name or an attribute is read here."""
         return self._contexts.get(node) is ExpressionContext.LOAD
 
     def nodes(self, below: cst.CSTNode | None = None) -> Iterator[cst.CSTNode]:
-        """All nodes, in the order of the text."""
+        """Yields a node and all nodes below it, in the order of the text."""
         todo: list[cst.CSTNode] = [below or self.module]
         while todo:
             node = todo.pop()
@@ -110,12 +110,12 @@ class Source:
             todo.extend(reversed(self.children(node)))
 
     def children(self, node: cst.CSTNode) -> list[cst.CSTNode]:
-        """The parts of a node, in the order of the text (its own list of them is made anew each time, at length)."""
+        """Returns the parts of a node, in the order of the text, from a cache: libcst makes its own list anew."""
         return self._children.get(node, [])
 
 
 def item(node: cst.Subscript) -> int | None:
-    """The place that a subscript takes, where it is written out."""
+    """Returns the index of a subscript if it is a literal."""
     only = node.slice[0].slice if len(node.slice) == 1 else None
     return only.value.evaluated_value if isinstance(only, cst.Index) and isinstance(only.value, cst.Integer) else None
 

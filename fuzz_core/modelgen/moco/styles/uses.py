@@ -1,4 +1,4 @@
-"""Where layers get activations, and where functions of the library are applied to them."""
+"""The places where layers get activations, and where functions of the library are applied to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from fuzz_core.modelgen.moco.styles.world import World, own_attribute
 
 
 class Uses:
-    """Notes them. layers: by the call that makes each. group: the model that a function works on."""
+    """The collector of the uses of layers and functions.
+
+    Attributes:
+        layers: the layers, by the call that makes each.
+    """
 
     def __init__(
         self, world: World, activations: Activations, values: Values, joins: Joins, group: Callable[[Frame], int]
@@ -29,7 +33,12 @@ class Uses:
         self._group = group
 
     def layer(self, call: cst.Call, made: cst.Call, api: str, frame: Frame, makers: Collection[cst.Call]) -> None:
-        """A call of a layer. made: the call that makes it; makers: those of the program's function that does."""
+        """Notes a call of a layer.
+
+        Args:
+            made: the call that makes the layer.
+            makers: calls of the program's function that makes it.
+        """
         activation = self._activation(call, frame)
         if activation is None:
             self._gathers(call, frame)
@@ -42,7 +51,7 @@ class Uses:
         layer.makers |= set(makers)
 
     def _activation(self, call: cst.Call, frame: Frame) -> cst.Arg | None:
-        """The argument of a layer that is its activation."""
+        """Returns the argument of a layer that is its activation."""
         if any(each.star for each in call.args):
             return None
         active = [each for each in call.args if self._activations.active(each.value, frame)]
@@ -57,7 +66,7 @@ class Uses:
         return next((each for each in found if not self._values.is_list(each.value, frame)), None)
 
     def function(self, call: cst.Call, api: str, frame: Frame) -> None:
-        """A call of a function of the library, which may make one activation of another, or of several."""
+        """Notes a call of a library function, which may make an activation from one activation or from several."""
         if is_question(last_word(api)):
             return
         found = [each for each in call.args if self._activations.active(each.value, frame)]
@@ -71,14 +80,14 @@ class Uses:
             self._gathers(call, frame)
 
     def _gathers(self, call: cst.Call, frame: Frame) -> None:
-        """A layer or a function of the library that may make one activation of several."""
+        """Notes a layer or a library function that may make one activation from several."""
         if not any(each.star for each in call.args):
             self._values.gathering.add(call)
             if self._joins.note(call, frame):
                 self._activations.results.add(call)
 
     def _is_weighty(self, argument: cst.Arg, frame: Frame) -> bool:
-        """Whether an argument is made from what the model keeps other than plain settings: weights, layers."""
+        """Returns whether an argument uses the model's weights or layers, and not only plain settings."""
         settings = (cst.Name, cst.BaseNumber, cst.BaseString, cst.Tuple)
         return any(
             own_attribute(node, frame.method) and not isinstance(self._holding.of(node, frame), settings)

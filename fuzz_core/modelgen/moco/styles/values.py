@@ -1,4 +1,4 @@
-"""What activations are made of: which of them are one and the same while the layers on their ways are absent."""
+"""The origins of activations: they show which activations are the same while the layers in between are absent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fuzz_core.modelgen.moco.styles.source import item
 from fuzz_core.modelgen.moco.styles.world import World
 
 Layers = frozenset[cst.Call]
-# The parts of an expression that say what it is, beside its kind.
+# The parts that identify an expression, besides its kind.
 _PARTS = (cst.BaseExpression, cst.Arg, cst.BaseElement, cst.SubscriptElement, cst.BaseSlice, cst.BaseBinaryOp)
 
 
 class Through(NamedTuple):
-    """What a call does to an activation: it passes through these layers, and nothing else becomes of it."""
+    """The layers that a call passes an activation through, if it does not change the activation in any other way."""
 
     activation: cst.BaseExpression
     layers: Layers
@@ -25,9 +25,11 @@ class Through(NamedTuple):
 
 
 class Values:
-    """Says of expressions what they are made of. through: calls of layers, and of what is made of layers alone.
+    """The origins of expressions.
 
-    gathering: calls of the library that make one activation of several.
+    Attributes:
+        through: calls of layers, and of objects made of layers alone.
+        gathering: calls of the library that make one activation of several.
     """
 
     def __init__(self, world: World, activations: Activations) -> None:
@@ -38,7 +40,7 @@ class Values:
         self._numbers: dict[Hashable, int] = {}
 
     def of(self, node: cst.CSTNode, frame: Frame) -> Value:
-        """What an expression is made of."""
+        """Returns the origin of an expression."""
         match node:
             case cst.Name():
                 held = frame.values.get(node.value)
@@ -57,7 +59,7 @@ class Values:
         return self._together(node, frame) or self._made(node, frame)
 
     def named(self, name: str) -> Value:
-        """What a variable is made of that nothing is known of."""
+        """Returns the origin of a variable about which no more than its name is known."""
         return Value(self._number("name", name))
 
     def _passed(self, call: cst.Call, frame: Frame) -> Value:
@@ -66,7 +68,7 @@ class Values:
         return Value(value.root, value.path | {call}, value.sure | {call} if sure else value.sure)
 
     def _together(self, node: cst.CSTNode, frame: Frame) -> Value | None:
-        """What a join gives; arithmetic with a single activation leaves it the one that it is."""
+        """Returns the origin of a join; arithmetic with a single activation keeps that activation's origin."""
         if isinstance(node, cst.BinaryOperation) and not isinstance(node.operator, cst.MatrixMultiply):
             sides = [each for each in (node.left, node.right) if self._activations.active(each, frame)]
             if len(sides) == 1:
@@ -75,7 +77,7 @@ class Values:
         return joined(several.parts) if several is not None else None
 
     def brought(self, node: cst.CSTNode, frame: Frame) -> Several | None:
-        """The activations that an expression, or a `+=`, makes one of."""
+        """Returns the activations that an expression, or a `+=`, joins."""
         found = self.operands(node, frame)
         if len(found) == 1:
             several = self.several(found[0], frame)
@@ -84,7 +86,7 @@ class Values:
         return Several(tuple(self.of(each, frame) for each in found), len(found)) if found and plain else None
 
     def operands(self, node: cst.CSTNode, frame: Frame) -> list[cst.BaseExpression]:
-        """The expressions of those activations, or the one that is a list of them."""
+        """Returns the expressions of joined activations, or the single expression of their list."""
         match node:
             case cst.BinaryOperation():
                 return [node.left, node.right]
@@ -96,11 +98,11 @@ class Values:
         return []
 
     def is_list(self, node: cst.CSTNode, frame: Frame) -> bool:
-        """Whether a variable holds a list of activations."""
+        """Returns whether a variable holds a list of activations."""
         return isinstance(node, cst.Name) and bool((held := self.several(node, frame)) and held.parts)
 
     def several(self, node: cst.CSTNode, frame: Frame) -> Several | None:
-        """The parts of an expression that is a list of activations; None where it is none, or not written out."""
+        """Returns the parts of a list of activations; None if the expression is none, or is not written out."""
         match node:
             case cst.Name():
                 held = frame.values.get(node.value)
@@ -114,7 +116,7 @@ class Values:
         return None
 
     def _made(self, node: cst.CSTNode, frame: Frame) -> Value:
-        """What something else makes of activations is another one, the same wherever it is made of the same."""
+        """Returns a new origin for any other expression; it is the same for the same parts."""
         if not self._activations.active(node, frame):
             return Value(self._number("text", self._world.source.module.code_for_node(node).strip()))
         parts = [self.of(each, frame) for each in self._world.source.children(node) if isinstance(each, _PARTS)]
@@ -125,7 +127,7 @@ class Values:
         return Value(root, one.path | other.path, one.sure & other.sure)
 
     def merge(self, frame: Frame, other: Mapping[str, Value | Several]) -> None:
-        """Notes that the program may have come by another way, where variables are made of something else."""
+        """Merges the origins of variables at a place that the program reaches on two paths."""
         one, frame.values = frame.values, {}
         for name in {*one, *other}:
             first, second = one.get(name, self.named(name)), other.get(name, self.named(name))
@@ -136,7 +138,7 @@ class Values:
                 frame.values[name] = longer._replace(fixed=min(first.fixed, second.fixed))
 
     def assign(self, target: cst.CSTNode, value: cst.BaseExpression, frame: Frame) -> None:
-        """Notes what variables are made of from here on."""
+        """Notes the origins of variables from here on."""
         match target:
             case cst.Name():
                 frame.values[target.value] = self.several(value, frame) or self.of(value, frame)
@@ -147,7 +149,7 @@ class Values:
                         frame.values[element.value.value] = made
 
     def forget(self, target: cst.CSTNode, frame: Frame) -> None:
-        """Notes that variables hold something else from here on."""
+        """Gives new origins to the variables in an assignment target."""
         for each in self._world.source.nodes(target):
             if isinstance(each, cst.Name):
                 frame.values[each.value] = Value(self._number("turn", each))
@@ -162,13 +164,13 @@ class Values:
         return [whole._replace(root=self._number("part", place, whole.root)) for place in range(len(read))]
 
     def _is_read(self, target: cst.CSTNode) -> bool:
-        """Whether a variable of such a name is read anywhere."""
+        """Returns whether a variable of such a name is read in any place."""
         source = self._world.source
         names = [each for each in source.nodes(target) if isinstance(each, cst.Name)]
         return any(source.loads(mention) for name in names for mention in self._world.names[name.value])
 
     def append(self, call: cst.Call, frame: Frame) -> None:
-        """Notes what is appended to a list of activations."""
+        """Notes the value that is appended to a list of activations."""
         match call:
             case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="append")), args=[given]):
                 held = frame.values.get(name)
@@ -177,7 +179,7 @@ class Values:
                     frame.values[name] = Several((*held.parts, self.of(given.value, frame)), held.fixed + certain)
 
     def _is_turned(self, node: cst.CSTNode) -> bool:
-        """Whether this may be done any number of times in one call of its function."""
+        """Returns whether a node may be computed any number of times in one call of its function."""
         for outer in self._world.source.ancestors(node):
             if isinstance(outer, (cst.For, cst.While, cst.If, cst.Try)):
                 return True
@@ -186,7 +188,7 @@ class Values:
         return False
 
     def layers(self, path: Iterable[cst.CSTNode]) -> Layers:
-        """The layers that the calls of a path are made of."""
+        """Returns the layers in the calls of a path."""
         return frozenset[cst.Call]().union(*(self.through[each].layers for each in path))
 
     def _number(self, *what: Hashable) -> int:
@@ -194,7 +196,7 @@ class Values:
 
 
 def joined(parts: tuple[Value, ...]) -> Value | None:
-    """The value of a join of activations that are the same without their layers; None where they are not."""
+    """Returns the value of a join of activations that are the same without their layers; None if they differ."""
     if any(part.root != parts[0].root for part in parts):
         return None
     whole = _united(parts[0].root, parts)

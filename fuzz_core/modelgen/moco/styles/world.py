@@ -15,7 +15,11 @@ FORWARD = ("forward", "call", "execute", "__call__")
 
 
 class Class:
-    """A class of the program. attributes: what its methods assign to attributes of `self`, by name."""
+    """A class of the program.
+
+    Attributes:
+        attributes: the values that its methods assign to attributes of `self`, by name.
+    """
 
     def __init__(self, node: cst.ClassDef, apis: Apis, source: Source) -> None:
         self.node = node
@@ -37,7 +41,7 @@ def _stored(source: Source, method: cst.FunctionDef) -> Iterator[cst.Attribute]:
 
 
 class World:
-    """What the names of a program stand for."""
+    """The meanings of the names in a program."""
 
     def __init__(self, source: Source, apis: Apis) -> None:
         self.source = source
@@ -46,7 +50,7 @@ class World:
         self.classes = {n.name.value: Class(n, apis, source) for n in nodes if isinstance(n, cst.ClassDef)}
         self.functions: dict[cst.CSTNode, cst.FunctionDef] = {n: n for n in nodes if isinstance(n, cst.FunctionDef)}
         self.passed = [each for n in nodes if isinstance(n, cst.Arg) and (each := self._passed(n))]
-        # By name: where variables are mentioned, and where attributes are read.
+        # Mentions of variables, and reads of attributes, by name.
         self.names: defaultdict[str, list[cst.Name]] = defaultdict(list)
         self.attributes: defaultdict[str, list[cst.Attribute]] = defaultdict(list)
         for node in nodes:
@@ -56,20 +60,20 @@ class World:
                 self.attributes[node.attr.value].append(node)
 
     def lineage(self, owner: Class) -> list[Class]:
-        """A class and those of the program that it inherits from, the nearest first."""
+        """Returns a class and the program's classes that it inherits from, the nearest first."""
         found = [owner]
         for each in found:
             found += [self.classes[b] for b in each.bases if b in self.classes and self.classes[b] not in found]
         return found
 
     def method(self, owner: Class, name: str) -> cst.FunctionDef | None:
-        """The method that an object of this class has."""
+        """Returns the method that an object of this class has."""
         return next((each.methods[name] for each in self.lineage(owner) if name in each.methods), None)
 
     def computing(self, owner: Class) -> list[cst.FunctionDef]:
-        """The method that computes a model, or all of its methods where it has none for this alone.
+        """Returns the method that computes a model, or all ordinary methods of a class with a library base.
 
-        A class of the program's own, without a base, is a model where it says so by one of the names.
+        A class of the program without a base is a model if it has a method of one of these names.
         """
         names = FORWARD if owner.node.bases else FORWARD[:-1]
         found = next(filter(None, (self.method(owner, name) for name in names)), None)
@@ -78,17 +82,17 @@ class World:
         return [each for name, each in owner.methods.items() if not name.startswith("__") and name != "build"]
 
     def local_class(self, node: cst.CSTNode) -> Class | None:
-        """The class of the program that a name means."""
+        """Returns the class of the program that a name means."""
         return self.classes.get(node.value) if isinstance(node, cst.Name) else None
 
     def _passed(self, argument: cst.Arg) -> Class | None:
-        """The class that a call passes on, but for those that only ask for it: `super(Net, self)`."""
+        """Returns the class that a call passes on, but not to a builtin function: `super(Net, self)`."""
         call = self.source.parent(argument)
         asked = isinstance(call, cst.Call) and self.builtin(call.func)
         return None if asked else self.local_class(argument.value)
 
     def parts(self) -> set[str]:
-        """Names of classes that others are made of, and that nothing else makes."""
+        """Returns the names of classes that are only used as parts of other classes."""
         names = {each.name for each in self.passed}
         made = set()
         for name in self.classes:
@@ -102,30 +106,30 @@ class World:
         return names - made
 
     def made_by(self, node: cst.CSTNode) -> cst.Call | None:
-        """The call whose result a function of the program gives, where it only has this to give."""
+        """Returns the call whose result is a program function's only result."""
         function = self.local_function(node)
         gives = [each.value for each in self.source.nodes(function or node) if isinstance(each, cst.Return)]
         return gives[0] if function and len(gives) == 1 and isinstance(gives[0], cst.Call) else None
 
     def local_function(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        """The function of the program that a name means."""
+        """Returns the function of the program that a name means."""
         found = self._assigned(node)
         return self.functions.get(found) if found is not None else None
 
     def held(self, node: cst.CSTNode, owner: Class | None, method: cst.FunctionDef | None) -> cst.BaseExpression | None:
-        """What a variable, or an attribute of `self` in a method of `owner`, holds wherever it is read."""
+        """Returns the value that a variable, or an attribute of `self` in a method of `owner`, has at all its reads."""
         if isinstance(node, cst.Attribute) and own_attribute(node, method) and owner is not None:
             values = [v for each in self.lineage(owner) for v in each.attributes.get(node.attr.value, ())]
             return values[0] if len(values) == 1 else None
         return self.value(node)
 
     def value(self, node: cst.CSTNode) -> cst.BaseExpression | None:
-        """What a variable holds that is assigned once."""
+        """Returns the value of a variable that is assigned once."""
         target = self._assigned(node)
         return self.apis.value(target) if target is not None else None
 
     def mentions(self, variable: cst.Name) -> list[cst.Name]:
-        """Where a variable is read or added to, in the order of the text."""
+        """Returns the places that read a variable or add to it, in the order of the text."""
         first = self._assigned(variable)
         found = [
             each
@@ -140,20 +144,20 @@ class World:
         return found[0].node if len(found) == 1 and isinstance(found[0], Assignment) else None
 
     def _adds(self, assignment: BaseAssignment) -> bool:
-        """Whether this is `+=`, which leaves a list the same."""
+        """Returns whether an assignment is `+=`, which keeps the list."""
         return isinstance(assignment, Assignment) and isinstance(self.source.parent(assignment.node), cst.AugAssign)
 
     def is_parameter(self, node: cst.CSTNode) -> bool:
-        """Whether a name is that of a parameter."""
+        """Returns whether a name is a parameter."""
         found = [each for each in self._bindings(node) if isinstance(each, Assignment)]
         return any(isinstance(self.source.parent(each.node), cst.Parameters) for each in found)
 
     def builtin(self, node: cst.CSTNode) -> bool:
-        """Whether a name is that of a builtin function."""
+        """Returns whether a name is a builtin function."""
         return any(isinstance(each, BuiltinAssignment) for each in self._bindings(node))
 
     def imported(self, node: cst.CSTNode) -> bool:
-        """Whether a name is that of an imported module, or of something in one."""
+        """Returns whether a name stands for an imported module or an object in one."""
         return any(isinstance(each, ImportAssignment) for each in self._bindings(node))
 
     def _bindings(self, node: cst.CSTNode) -> Iterable[BaseAssignment]:
@@ -161,19 +165,19 @@ class World:
         return scope[node.value] if isinstance(node, cst.Name) and scope is not None else ()
 
     def same_variable(self, one: cst.Name, other: cst.Name) -> bool:
-        """Whether two names of the same spelling are the same variable."""
+        """Returns whether two names of the same spelling are the same variable."""
         return self._assigned(one) is self._assigned(other)
 
 
 def own_attribute(node: cst.CSTNode, method: cst.FunctionDef | None) -> bool:
-    """Whether this is an attribute of the object whose method is read."""
+    """Returns whether a node is an attribute of the object that the method belongs to."""
     if not isinstance(node, cst.Attribute) or not isinstance(node.value, cst.Name) or method is None:
         return False
     return node.value.value == selfname(method)
 
 
 def selfname(method: cst.FunctionDef) -> str:
-    """What a method calls its object; empty where it has no parameters."""
+    """Returns the name that a method gives its object; empty if it has no parameters."""
     given = [*method.params.posonly_params, *method.params.params]
     return given[0].name.value if given else ""
 
@@ -181,7 +185,11 @@ def selfname(method: cst.FunctionDef) -> str:
 def bound(
     function: cst.FunctionDef, arguments: Sequence[cst.Arg], skipped: int = 0
 ) -> Iterator[tuple[cst.Param, cst.Arg]]:
-    """The parameters of a function with the arguments of a call. skipped: parameters that it is bound to."""
+    """Yields the parameters of a function with the arguments of a call.
+
+    Args:
+        skipped: the number of parameters that are bound already, as `self` is.
+    """
     places = [*function.params.posonly_params, *function.params.params][skipped:]
     names = {each.name.value: each for each in (*places, *function.params.kwonly_params)}
     positional = (each for each in arguments if each.keyword is None and not each.star)
