@@ -39,19 +39,15 @@ CRASH = oracle_of("crash")
 
 @dataclass
 class Bench:
-    """Runs scripts and replays test cases on one build, in one thread.
-
-    plan: for bugs that a worker has to replay. timeout: a test's, in seconds. compiled: scripts whose library has
-    compiled what they need. zygotes: of several benches; None: this bench has its own.
-    """
+    """Runs scripts and replays test cases on one build, in one thread."""
 
     target: TargetRecord
     processes: Processes
-    timeout: float
-    plan: Path | None = None
+    timeout: float  # seconds of a test
+    plan: Path | None = None  # plan for bugs that a worker has to replay
     stopped: Callable[[], bool] = lambda: False
-    compiled: set[str] = field(default_factory=set)
-    zygotes: Zygotes | None = None
+    compiled: set[str] = field(default_factory=set)  # scripts whose library has compiled what they need
+    zygotes: Zygotes | None = None  # zygotes that several benches share; None: this bench has its own
 
     @property
     def dialect(self) -> Dialect:
@@ -77,8 +73,10 @@ class Bench:
     ) -> Outcome:
         """Returns the outcome of a script in a fork of a process that has imported the library and made no call.
 
-        number: which run it is. traced: whether to look for the native frames of a death. seconds: its time limit; for
-        a hang, which has been looked at for longer before, that of a test.
+        Args:
+            number: which run it is.
+            traced: whether to look for the native frames of a death.
+            seconds: its time limit; for a hang, which has been looked at for longer before, that of a test.
         """
         began = time.monotonic()
         seconds = seconds or (self.timeout if kind == "hang" else self.seconds(kind))
@@ -98,7 +96,7 @@ class Bench:
     def look(self, script: str, kind: str, alone: bool) -> Outcome:
         """Returns the outcome of a first run: in a fresh interpreter (`alone`), or in a fork.
 
-        The interpreter has no limit of address space: some scripts die of what the limit has denied them.
+        The interpreter has no limit of address space, because such a limit kills some scripts.
         """
         return self.run(script, kind, memory_bytes=0) if alone else self.fork(script, kind, traced=kind != "hang")
 
@@ -184,7 +182,11 @@ class Bench:
 
 
 class Benches:
-    """Benches of a session, one for each thread and build; all end together. plans: by build, see `Bench`."""
+    """Benches of a session, one for each thread and build; all end together.
+
+    Args:
+        plans: the plan of each build, see `Bench`.
+    """
 
     def __init__(self, session: Session, timeout: float, plans: Mapping[str, Path | None]) -> None:
         self.session = session
@@ -215,5 +217,5 @@ class Benches:
 
 
 def speaks(outcome: Outcome) -> bool:
-    """Tells whether the last words name the fault. No debugger is asked then: it takes half a minute on TensorFlow."""
+    """Returns whether the error output names the fault. Then no debugger runs: on TensorFlow it takes half a minute."""
     return "Check failed" in outcome.text

@@ -38,7 +38,7 @@ PROSE = ("docstring", "error message")
 
 
 class Judged(NamedTuple):
-    """A bug with what triage says of it, and where it stands. first: the number of the row that it is on record under.
+    """A bug with what triage says of it, and where it stands.
 
     Rows of one signature on several targets of a library are one bug: that of the first.
     """
@@ -47,7 +47,7 @@ class Judged(NamedTuple):
     severity: Severity
     cluster: Cluster[BugRow]
     standing: Standing
-    first: int
+    first: int  # the number of the row that it is on record under
 
 
 def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
@@ -114,7 +114,7 @@ def case(store: Store, each: Judged, baseline: Baseline | None = None, output: s
 
 
 def _other_versions(store: Store, bug: int, own: str) -> tuple[list[str], list[str]]:
-    """Versions other than its own on which a bug was checked or probed: those that show it, and those that do not."""
+    """Returns versions besides its own on which a bug was checked or probed: those that show it, those that do not."""
     versions = {target.key: target.version for target in store.targets()}
     seen = {
         versions[check.target]: check.status == SHOWN for check in store.checks(bug) if check.status in (SHOWN, CLEAN)
@@ -148,7 +148,7 @@ def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[
 
 
 def batch(found: Sequence[Judged]) -> list[Judged]:
-    """Returns from each cluster without a report of its own its simplest public bug that no entry knows.
+    """Returns the simplest unknown public bug of each cluster that has no report of its own.
 
     Such bugs are failures on input that is not known to be valid, and checks that are missing: see `goes_alone`.
     """
@@ -185,9 +185,9 @@ def match(store: Store, registry: Registry, bug: BugRow) -> Known | None:
 
 
 def consult(store: Store, registry: Registry, number: int, findings: int, new: bool) -> bool:
-    """Whether a bug of which findings were just settled is to be reported: a known one is counted instead.
+    """Returns whether a bug of which findings were just settled is to be reported: a known bug is counted instead.
 
-    It is where it is new, and where the entry that it was known by matches no longer.
+    A bug is reported if it is new, or if the entry that it was known by no longer matches.
     """
     bug = store.bug(number)
     entry = match(store, registry, bug)

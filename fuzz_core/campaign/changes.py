@@ -81,9 +81,11 @@ def compare(
     deprecated_before: Mapping[str, frozenset[str]],
     deprecated_after: Mapping[str, frozenset[str]],
 ) -> list[ApiChange]:
-    """The changes of apis, in the order of KINDS and by name. `doc` of an api may be a digest.
+    """Returns the changes of apis, in the order of KINDS and by name. `doc` of an api may be a digest.
 
-    deprecated_before, deprecated_after: by api, what is deprecated of it; where an api is missing that is not known.
+    Args:
+        deprecated_before: the deprecated parts of each api of the old build; an api is missing if they are unknown.
+        deprecated_after: the same of the new build.
     """
     old, new = {api.name: api for api in before}, {api.name: api for api in after}
     canonical = {alias: api.name for api in new.values() for alias in api.aliases}
@@ -141,12 +143,12 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True)
 class OwnTests:
-    """files, tests: that ran. calls: numbers of the invocations that they bring. untraced: what did not run."""
+    """The tests of a project that ran, and the calls that they bring."""
 
-    files: int
-    tests: int
-    calls: frozenset[int]
-    untraced: Sequence[Untraced]
+    files: int  # files that ran
+    tests: int  # tests that ran
+    calls: frozenset[int]  # numbers of the invocations that the tests bring
+    untraced: Sequence[Untraced]  # tests that did not run
 
 
 def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:

@@ -34,18 +34,14 @@ SITES, APIS, FRAMES = 200, 200, 50
 
 @dataclass(frozen=True)
 class Ran:
-    """Facts of a run that the store does not hold. apis: the run's selection; None for all.
-
-    was: as `standings_now` gave it before the run. place: where a seed by name calls an api. plan: digest of the plan
-    that the run followed.
-    """
+    """Facts of a run that the store does not hold."""
 
     mode: results.Mode
     target: str
     baseline: str | None = None
-    plan: str = ""
-    apis: Collection[str] | None = None
-    was: Mapping[str, str] = field(default_factory=dict)
+    plan: str = ""  # digest of the plan that the run followed
+    apis: Collection[str] | None = None  # the run's selection; None for all
+    was: Mapping[str, str] = field(default_factory=dict)  # result of `standings_now` before the run
     dropped: Sequence[Dropped] = ()
     figures: results.TotalsEntry = field(default_factory=results.TotalsEntry)
     protection: Sequence[str] = ()
@@ -54,7 +50,7 @@ class Ran:
     stopped: bool = False
     shard: int = 0
     shards: int = 1
-    place: Callable[[str, str], Place | None] = lambda name, api: None
+    place: Callable[[str, str], Place | None] = lambda name, api: None  # returns where a seed of this name calls an api
 
 
 def standings_now(store: Store) -> dict[str, str]:

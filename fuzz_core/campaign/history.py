@@ -19,13 +19,10 @@ BAD, GOOD = "bad", "good"
 
 
 class Standing(NamedTuple):
-    """The turns that a bug has taken; none: it is as it was found.
-
-    clean_before: the last build before the one where it was found, of those it was run on, if it is clean there.
-    """
+    """The changes of a bug's status; no changes: the bug is open as it was found."""
 
     past: tuple[Event, ...] = ()
-    clean_before: str = ""
+    clean_before: str = ""  # the newest build before the bug's own on which the bug was run, if it is clean there
 
     @property
     def status(self) -> str:
@@ -39,7 +36,7 @@ class Standing(NamedTuple):
 
     @property
     def build(self) -> str:
-        """The build of the last turn: the first clean one, or the one that shows it again; empty without any."""
+        """The build of the last change: the first clean one, or the one that shows the bug again; else empty."""
         return self.past[-1].build if self.past else ""
 
 
@@ -107,18 +104,15 @@ def review_standings(store: Store) -> list[int]:
 
 
 class Build(NamedTuple):
-    """A build with what was done there. day: when it was built or uploaded, ISO, and commit; both empty where unknown.
-
-    fixed, regressed: bugs that were first clean there for good, and fixed ones that it shows again. judged: how many
-    causes of bugs first seen there people gave each verdict.
-    """
+    """A build with what was done there."""
 
     row: BuildRow
-    day: str
+    day: str  # when it was built or uploaded, ISO, and commit; both empty where unknown
     commit: str
+    # Bugs that were first clean there for good.
     fixed: tuple[int, ...]
-    regressed: tuple[int, ...]
-    judged: Mapping[str, int] = {}
+    regressed: tuple[int, ...]  # fixed bugs that the build shows again
+    judged: Mapping[str, int] = {}  # number of causes of bugs first seen there, by the verdict of people
 
     @property
     def date(self) -> str:
@@ -154,7 +148,7 @@ def history(store: Store) -> list[Build]:
 
 
 def judged_causes(store: Store) -> dict[str, Counter[str]]:
-    """Count verdicts of people by build: one for each cluster of judged bugs, on the build that its first bug is of."""
+    """Count verdicts of people by build: one for each cluster of judged bugs, on the build of its first bug."""
     verdicts = store.judgements()
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for cluster in clusters([bug for bug in store.bugs() if bug.id in verdicts]):
@@ -180,9 +174,7 @@ def origin_of(info: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def flavours_differ(target: TargetRecord, baseline: TargetRecord) -> str:
-    """Return the words that one of two builds is for CUDA and the other for the CPU alone; empty if neither or both
-    are.
-    """
+    """Return a warning if one of two builds is for CUDA and one for the CPU alone; empty if both are alike."""
     new, old = (str(build.info.get("flavour") or "") for build in (target, baseline))
     if not new or not old or new == old:
         return ""
@@ -193,14 +185,11 @@ def flavours_differ(target: TargetRecord, baseline: TargetRecord) -> str:
 
 
 class Came(NamedTuple):
-    """bad: the oldest build that shows the bug, good: the newest before it that does not; None where none was found.
+    """The builds between which a bug came."""
 
-    tried: on how many builds it was run.
-    """
-
-    bad: Probe | None
-    good: Probe | None
-    tried: int
+    bad: Probe | None  # the oldest build that shows the bug; None if there is none
+    good: Probe | None  # the newest build before it that does not show the bug; None if there is none
+    tried: int  # number of builds that the bug was run on
 
     @property
     def version(self) -> str:

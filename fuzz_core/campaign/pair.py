@@ -144,7 +144,7 @@ class BuildDifference:
 
     @property
     def nudged_error(self) -> float:
-        """Largest change of the reference when the input is nudged."""
+        """Largest change of the reference when the input is perturbed."""
         nudged = (told.value for mode in NUDGED for told in self.precise.get(mode, ()))
         return max((_apart(self.reference, value) for value in nudged), default=0.0)
 

@@ -1,4 +1,4 @@
-"""What each engine does beyond its paper, field by field: the values of the engine and those of `--paper`.
+"""Settings of each engine beyond its paper, field by field: the values of the engine and those of `--paper`.
 
 The tables of deviations in `docs/freefuzz.md`, `docs/moco.md` and `docs/gandalf.md` have a row for each field.
 """
@@ -127,7 +127,7 @@ PAPERS = {
         "Gandalf (TOSEM 2023)",
         GandalfSettings(),
         GANDALF,
-        # Section 5.4 compares DQN with the others.
+        # Section 5.4 compares DQN with these.
         {"guidance": [GANDALF.guidance, "random", "mcmc", "genetic", "q", "ddqn"]},
     ),
 }

@@ -22,14 +22,11 @@ PENDING = "pending"
 
 
 class Split(NamedTuple):
-    """Private part of a state. fingerprints: of private bugs, sorted. pending: how many findings wait for examination.
+    """Private part of a state."""
 
-    there: whether there is a private part at all; findings that were not examined may be private too.
-    """
-
-    there: bool
-    fingerprints: tuple[str, ...]
-    pending: int
+    there: bool  # whether there is a private part; findings that were not examined may be private too
+    fingerprints: tuple[str, ...]  # fingerprints of private bugs, sorted
+    pending: int  # number of findings that wait for examination
 
 
 def split(source: Path, public: Path, private: Path, clock: Callable[[], datetime] = now) -> Split:
@@ -69,7 +66,7 @@ def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[i
 
 
 def _is_suspect(kind: str, outcome: Outcome, bug: BugRow) -> bool:
-    """Whether an outcome of a bug is private. An outcome seen in passing has no native stack: it gets the bug's."""
+    """Returns whether an outcome of a bug is private. An outcome without a native stack gets the bug's."""
     seen = outcome if outcome.frames else outcome._replace(frames=bug.outcome.frames)
     return bool(suspicion(kind, seen, bug.test))
 

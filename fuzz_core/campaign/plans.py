@@ -37,9 +37,12 @@ def make_plan(
     few: bool = True,
     devices: bool = False,
 ) -> None:
-    """Writes the plan for these invocations; `mutating` false leaves the argument value space out.
+    """Writes the plan for these invocations.
 
-    few, devices: see `worker.plan.Header`.
+    Args:
+        mutating: False leaves the argument value space out.
+        few: see `worker.plan.Header`.
+        devices: see `worker.plan.Header`.
     """
     store, target = session.store, session.target.key
     params = {api.name: list(api.params) for api in store.apis(target)}
@@ -104,7 +107,10 @@ def costs(store: Store, library: str) -> dict[str, float]:
 
 
 def divided(apis: Sequence[str], costs: Mapping[str, float], count: int) -> list[list[str]]:
-    """The dearest first, each to whoever has least (Graham's LPT rule); of unknown cost: the median."""
+    """Returns the apis of each shard: the dearest api goes first, each to the cheapest shard (Graham's LPT rule).
+
+    An api of unknown cost counts with the median.
+    """
     usual = median(costs.values()) if costs else 1.0
     loads: list[tuple[float, int]] = [(0.0, number) for number in range(count)]
     shares: list[list[str]] = [[] for _ in range(count)]

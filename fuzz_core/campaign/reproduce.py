@@ -53,14 +53,11 @@ def case_of(store: Store, bug: BugRow) -> Case:
 
 
 class Attempt(NamedTuple):
-    """One script for a finding: of this test case, in the mode of the finding's verdict.
-
-    seeded: whether the script seeds the library's random streams.
-    """
+    """One script for a finding: of this test case, in the mode of the finding's verdict."""
 
     finding: FindingRow
     test: TestCase
-    seeded: bool = False
+    seeded: bool = False  # whether the script seeds the library's random streams
 
     def script(self, dialect: Dialect) -> str:
         """The standalone script. Raises as `triage.script.render` does."""
@@ -91,7 +88,8 @@ def symptom(
 class Reproduction:
     """Strategy that decides whether a bug shows itself: here by a script.
 
-    known: places of bugs on record that fresh interpreters have shown.
+    Args:
+        known: places of bugs on record that fresh interpreters have shown.
     """
 
     def __init__(self, bench: Bench, known: Places | None = None) -> None:
@@ -114,8 +112,10 @@ class Reproduction:
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
         """Returns the number of fresh processes that show the finding, and the verdict.
 
-        alone: whether all of them are fresh interpreters, see `Bench.confirm`. A first run that does not show the
-        bug is the only one.
+        A first run that does not show the bug is the only run.
+
+        Args:
+            alone: whether all processes are fresh interpreters, see `Bench.confirm`.
         """
         raise NotImplementedError
 
@@ -145,7 +145,7 @@ class _Failure(Reproduction):
     """The script fails by itself: a death, a hang, or an exception that is a bug."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The call as it is comes before the mode in which a worker died: that may have been its second execution."""
+        """Yields the plain call before the mode in which a worker died: that mode may be the second execution."""
         yield from super().attempts(_in(PLAIN, finding), small)
         # The mode in which it failed, or else those that were executed for the test case.
         own = finding.verdict.mode
@@ -159,10 +159,10 @@ class _Failure(Reproduction):
                 yield Attempt(_in(mode, finding), test, True)
 
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
-        """How often the script fails as it does the first time.
+        """Returns how often the script fails as it does the first time.
 
         The same fault may have had another outcome under a worker's limits (an exception before the abort). A hang
-        is one only where it was found as one: a script's limit is far longer than a test's.
+        counts only if it was found as a hang: a script's limit is far longer than a test's.
         """
         script, found = attempt.script(self.dialect), attempt.finding.verdict
         first = self.bench.look(script, found.kind, alone)
@@ -267,7 +267,11 @@ _STRATEGIES: dict[str, type[Reproduction]] = {
 
 
 def strategy(bench: Bench, verdict: Verdict, known: Places | None = None) -> Reproduction:
-    """How a bug with this verdict is reproduced on a build. known: see `Reproduction`."""
+    """Returns the strategy that reproduces a bug with this verdict on a build.
+
+    Args:
+        known: see `Reproduction`.
+    """
     return _STRATEGIES[_way(verdict, bench.dialect)](bench, known)
 
 

@@ -55,11 +55,17 @@ class Ranking:
         return self.apis[place]
 
     def _keys(self) -> NDArray[np.float64]:
-        """A number for each api: of the free ones, that with the least is next."""
+        """Returns a number for each api: of the free apis, the one with the least number is next."""
         return self.cost
 
     def give(self, api: str, slices: float, tests: int, reward: float) -> None:
-        """An api comes back: what its turn cost, in slices of time, how many tests it ran, and what they brought."""
+        """Returns an api to the ranking, with the cost of its turn.
+
+        Args:
+            slices: the time of the turn, in slices.
+            tests: how many tests ran.
+            reward: how much new behaviour they showed.
+        """
         self.cost[self.place[api]] += tests if self.by_tests else slices
         self.free[self.place[api]] = True
 
@@ -68,16 +74,16 @@ class Ranking:
 
 
 class Uniform(Ranking):
-    """The api that has had fewest tests so far, whatever they cost: FreeFuzz gives every api as many mutants."""
+    """Ranking by the number of tests so far, without their cost: FreeFuzz gives every api as many mutants."""
 
     by_tests = True
 
 
 class Bandit(Ranking):
-    """The api with the highest rate of news lately, and every fourth turn the one that has cost least.
+    """Ranking by the rate of new behaviour lately; every fourth turn goes to the api that has cost least.
 
     A discounted bandit: the rate is new outcome classes, operators and findings per slice. Every api has a first turn
-    before any has two; none takes more than a twentieth of all slices by its news.
+    before any has two; no api takes more than a twentieth of all slices by its rate.
     """
 
     def __init__(self, apis: Sequence[str]) -> None:
@@ -134,7 +140,7 @@ class Timeouts:
     FACTOR = 20.0
     LEAST_SECONDS = 0.5
     KNOWN_AFTER = 100
-    # Most apis that hang do so before much is known of them: with the full timeout they took a sixth of a run.
+    # Most apis that hang do so early: with the full timeout they took a sixth of a run.
     UNKNOWN_SHARE = 1 / 3
 
     def __init__(self, most: float) -> None:
@@ -157,8 +163,8 @@ class Timeouts:
 class ExaminationBacklog:
     """Seconds that the examination of all pending findings would take.
 
-    A finding that waits for the next night is worth less than a confirmed one, and most findings come in the first
-    minutes of a run: a fuzz ends early where the backlog fills the rest of its time.
+    A finding that waits for the next night is worth less than a confirmed one. Most findings come in the first minutes
+    of a run. So a fuzz ends early if the backlog fills its remaining time.
 
     Args:
         start_up: seconds until a script of the library is at its call.
@@ -183,8 +189,8 @@ class ExaminationBacklog:
 class Scheduler:
     """Makes leases in the order of a ranking; ties have an order drawn from the seed.
 
-    With `slice_seconds`, a lease ends when its slice does (a nightly time-box). Without, no decision depends on the
-    clock: `budget` tests are handed out in all, and a slice is COUNTED_TESTS tests.
+    If `slice_seconds` is a number, a lease ends when its slice does (a nightly time-box). If it is None, no decision
+    depends on the clock: `budget` tests are handed out in all, and a slice is COUNTED_TESTS tests.
 
     Args:
         counts: traced invocations of each api.

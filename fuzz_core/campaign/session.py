@@ -42,10 +42,7 @@ class Silent(Watch):
 
 @dataclass
 class Session:
-    """One target under work. `stopped` turns true when the user interrupts; `clock` is monotonic seconds.
-
-    began: the wall clock at its start, by which the report tells its bugs from older ones.
-    """
+    """A target under work. `stopped` turns true when the user interrupts; `clock` is monotonic seconds."""
 
     store: Store
     target: TargetRecord
@@ -54,6 +51,7 @@ class Session:
     watch: Watch = field(default_factory=Silent)
     stopped: Callable[[], bool] = lambda: False
     clock: Callable[[], float] = time.monotonic
+    # The wall clock at its start, which separates the bugs of this session from older ones in the report.
     began: datetime = field(default_factory=now)
 
     def __post_init__(self) -> None:
@@ -70,7 +68,7 @@ class Session:
 
 
 def steady(clock: Callable[[], float]) -> Callable[[], float]:
-    """The same clock, which goes on from where it was when it is set back: else a time-box would last that longer."""
+    """Returns the same clock; if it is set back, it goes on from where it was, so that no time-box lasts longer."""
     last, lost = clock(), 0.0
 
     def reading() -> float:
@@ -84,9 +82,9 @@ def steady(clock: Callable[[], float]) -> Callable[[], float]:
 
 
 class Figures(Protocol):
-    """Figures that each engine has of its run. seconds: wall time spent fuzzing."""
+    """Figures that each engine has of its run."""
 
-    seconds: float
+    seconds: float  # wall time spent fuzzing
 
     @property
     def tests(self) -> int:

@@ -18,10 +18,10 @@ SAMPLE, LOST_SHARE = 200, 0.05
 
 
 class SpaceFile(NamedTuple):
-    """A space file. vouched: its hash is one that this installation names, so its rows need not be checked."""
+    """A space file."""
 
     path: Path
-    vouched: bool = False
+    vouched: bool = False  # its hash is one that this installation names, so its rows need not be checked
 
 
 def take_space(session: Session, file: SpaceFile, report: TraceReport) -> str:

@@ -28,7 +28,7 @@ _APPLIED = '["__call__",['
 
 
 class Inventory(NamedTuple):
-    """What a target says of itself: apis with docstrings, and what is declared of their arguments."""
+    """The inventory of a target: its apis with docstrings, and the declared constraints of their arguments."""
 
     apis: Sequence[Api]
     declared: Sequence[Constraint]

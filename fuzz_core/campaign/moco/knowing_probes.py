@@ -1,4 +1,4 @@
-"""What an api does, learnt by experiment from a trial that works: its result, ranks, axes that numbers are bound to."""
+"""Probes that learn an api by experiment from a trial that works: its result, ranks, and axes that bind numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROWTHS: Sequence[Callable[[int], int]] = (lambda number: number + 1, lambda num
 
 
 class Bound(NamedTuple):
-    """A number that has to be the size of an axis: negative where it is counted from the last."""
+    """A number that has to be the size of an axis; a negative axis is counted from the last."""
 
     parameter: str
     axis: int
@@ -31,7 +31,7 @@ def returned(value: Value | None) -> str:
 
 
 def simplified(bench: Bench, trial: Trial, required: Collection[str]) -> Trial:
-    """With as few tensors and as few arguments as work, and numbers in the place of sequences."""
+    """Returns the trial with as few tensors and arguments as work, and with numbers in the place of sequences."""
     for count in range(1, len(trial.inputs)):
         fewer = trial._replace(inputs=trial.inputs[:count])
         if bench.works(fewer):
@@ -44,7 +44,7 @@ def simplified(bench: Bench, trial: Trial, required: Collection[str]) -> Trial:
 
 
 def scalar(bench: Bench, trial: Trial) -> Trial:
-    """With a number in the place of each sequence, where that works: a number can be bound to an axis."""
+    """Returns the trial with a number in place of each sequence, if that works: a number can be bound to an axis."""
     for name, value in trial.arguments.items():
         if isinstance(value, Seq) and value.items and isinstance(value.items[-1], Prim):
             simple = trial.having(name, value.items[-1])
@@ -76,7 +76,7 @@ def _of_rank(shape: tuple[int, ...], rank: int) -> Iterator[tuple[int, ...]]:
 def bounds_to_axes(
     bench: Bench, trial: Trial, parameters: Iterable[Parameter], shapes: Mapping[int, tuple[int, ...]]
 ) -> Iterator[Bound]:
-    """The numbers that are bound to an axis: where one grows alone it is refused, and both may grow together."""
+    """Yields numbers that are bound to an axis: the api refuses a larger number, but takes it with a larger axis."""
     for parameter in parameters:
         number = _whole(trial, parameter)
         axis = None if number is None else _axis(bench, trial, parameter.name, number)
