@@ -59,8 +59,11 @@ def check_size(count: int) -> None:
 class Arrays:
     """Maker of arrays with exactly the elements of `fuzz_core.ir.elements`, row-major, whichever strides are described.
 
-    dtypes: by name, the numpy dtype of an array that becomes a tensor of the library. An array of container `ndarray`
-    stays an array, in the storage type of its dtype, whether or not the library has that dtype.
+    An array of container `ndarray` stays an array, in the storage type of its dtype, whether or not the library has
+    that dtype.
+
+    Args:
+        dtypes: by name, the numpy dtype of an array that becomes a tensor of the library.
     """
 
     def __init__(self, dtypes: Mapping[str, Any] = NUMPY_DTYPES) -> None:

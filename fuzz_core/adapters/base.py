@@ -33,17 +33,14 @@ Describe = Callable[[Any], Value]
 
 
 class Examples(NamedTuple):
-    """Inputs that generic tests try on a library, so that a new library is tested from its first day.
+    """Inputs that generic tests try on a library, so that a new library is tested from its first day."""
 
-    calls: invocations that succeed; each extra mode applies to at least one of them. random: an expression that draws
-    numbers. switch: an expression that changes a global setting of the library. Both use the dialect's imports, and are
-    empty where the library has no such feature. least_rank: the smallest number of dimensions that a tensor can have.
-    """
-
-    calls: tuple[Invocation, ...] = ()
-    random: str = ""
+    calls: tuple[Invocation, ...] = ()  # invocations that succeed; each extra mode applies to at least one of them
+    random: str = ""  # an expression that draws numbers
+    # An expression that changes a global setting of the library. `random` and `switch` use the dialect's imports, and
+    # are empty if the library has no such feature.
     switch: str = ""
-    least_rank: int = 0
+    least_rank: int = 0  # the smallest number of dimensions that a tensor can have
 
 
 class Adapter:
@@ -51,17 +48,13 @@ class Adapter:
 
     The defaults fit a library on one CPU, whose tensors are numpy arrays or become numpy arrays. A subclass states
     `library`, its modules, and how its tensors become arrays and back; it overrides the defaults that do not fit.
-
-    library: the name that is imported, and that public names begin with. modules: the modules with public apis, by
-    default the library's root. prefixes: first parts of the modules that define the apis. ways: modes beyond the
-    devices, by name. dtypes: the library's own, by name.
     """
 
-    library: str
-    modules: tuple[str, ...] = ()
-    prefixes: tuple[str, ...] = ()
-    ways: Mapping[str, ModeSpec] = {}
-    dtypes: Mapping[str, Any] = NUMPY_DTYPES
+    library: str  # the name that is imported, and that public names begin with
+    modules: tuple[str, ...] = ()  # the modules with public apis, by default the library's root
+    prefixes: tuple[str, ...] = ()  # first parts of the modules that define the apis
+    ways: Mapping[str, ModeSpec] = {}  # modes beyond the devices, by name
+    dtypes: Mapping[str, Any] = NUMPY_DTYPES  # the library's own, by name
     tolerances: Mapping[str, Tolerance] = TOLERANCES
 
     def __init_subclass__(cls) -> None:
@@ -148,7 +141,7 @@ class Adapter:
         """
 
     def prepare(self) -> None:
-        """Once in every forked process before the first test: one thread, no warnings, a bound on GPU memory.
+        """Prepares each forked process before its first test: one thread, no warnings, a bound on GPU memory.
 
         The text of warnings would cost more than most tests.
         """
@@ -156,7 +149,7 @@ class Adapter:
         np.seterr(all="ignore")
 
     def reset(self, seed: int) -> None:
-        """Before each test: random streams from the seed, here those of Python and of numpy."""
+        """Seeds the random streams before each test, here those of Python and of numpy."""
         random.seed(seed)
         np.random.seed(seed & 0xFFFFFFFF)
 
@@ -179,7 +172,11 @@ class Adapter:
         """Waits for a device's work, so that an error belongs to its call."""
 
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """How two results differ; empty where they agree. relation: see `ModeSpec`."""
+        """Returns how two results differ; empty if they agree.
+
+        Args:
+            relation: see `ModeSpec`.
+        """
         return self.comparer.differences(reference, other, relation)
 
     def error(self, reference: Any, other: Any) -> float:
@@ -202,7 +199,7 @@ class Adapter:
         return ()
 
     def models(self) -> Models:
-        """Returns the hooks for model programs. Only processes that run model programs call this method."""
+        """Returns the hooks for model programs. The method is called only in processes that run model programs."""
         return Models()
 
     def examples(self) -> Examples:

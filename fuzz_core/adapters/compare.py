@@ -1,4 +1,4 @@
-"""Whether two results agree: one walk over results and one rule of tolerance. A library says what its leaves are."""
+"""Comparison of two results: one walk over results and one rule of tolerance. A library says what its leaves are."""
 
 from __future__ import annotations
 
@@ -40,20 +40,16 @@ class Pair(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """A tensor or a number of a result.
-
-    kind: numpy's letter for the kind of its elements. elements: returns None where they cannot be read. strides: None
-    where it has no strides. vague: whether its shape and dtype say little about those of another leaf.
-    """
+    """A tensor or a number of a result."""
 
     shape: tuple[int, ...]
     dtype: str
-    kind: str
+    kind: str  # numpy's letter for the kind of its elements
     largest: float
     tolerance: Tolerance
-    elements: Callable[[], Any]
-    strides: tuple[int, ...] | None = None
-    vague: bool = False
+    elements: Callable[[], Any]  # returns the elements; None if they cannot be read
+    strides: tuple[int, ...] | None = None  # None if there are no strides
+    vague: bool = False  # whether its shape and dtype say little about those of another leaf
 
     @property
     def numeric(self) -> bool:
@@ -64,16 +60,18 @@ class Leaf(NamedTuple):
 class Comparer:
     """Compares results leaf by leaf; a subclass says what differs in a library.
 
-    array: a tensor of the library as a numpy array, None for any other value. tolerances: by name of the actual
-    result's dtype. strict: whether an element counts by itself, else vectors are the same but for their signs, what
-    cancels in a sum is off by the largest element's rounding, and each compiler saturates integers in its own way.
-    converts: whether the library itself makes tensors of other values when it executes a call another way. another,
-    slope: the text of a difference in shape, dtype, strides, type, number of results or keys, and of one derivative.
+    Args:
+        array: returns a tensor of the library as a numpy array, and None for any other value.
+        tolerances: tolerances by name of the actual result's dtype.
     """
 
+    # Whether each element counts by itself. If not, vectors may differ in sign, a sum that cancels may be off by the
+    # rounding of the largest element, and integers may be saturated. Each compiler saturates integers in its own way.
     strict = False
-    converts = False
+    converts = False  # whether the library itself makes tensors of other values when it executes a call another way
+    # Text of a difference in shape, dtype, strides, type, number of results or keys.
     another = "{what} is {actual}, expected {expected}"
+    # Text of a difference of one derivative.
     slope = "derivative by tensor {place} is not equal\n{actual} against {expected}"
 
     def __init__(self, array: Callable[[Any], Any], tolerances: Mapping[str, Tolerance] = TOLERANCES) -> None:
@@ -152,7 +150,7 @@ class Comparer:
         return a.kind if a else type(first).__name__, b.kind if b else type(second).__name__
 
     def missing(self, first: Any, second: Any) -> bool:
-        """Returns whether one of two leaves is None and the other is not."""
+        """Returns whether exactly one of two leaves is None."""
         return (first is None) != (second is None)
 
     def pairs(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> Iterator[Pair]:
@@ -233,7 +231,7 @@ class Comparer:
         return ""
 
     def _agree_in_size(self, pairs: Sequence[Pair]) -> bool:
-        """Whether several results differ in signs alone: vectors of a decomposition are unique but for those."""
+        """Returns whether results differ in signs alone: vectors of a decomposition are unique but for signs."""
         leaves = [(self.leaf(pair.first), self.leaf(pair.second)) for pair in pairs]
         known = [(a, b) for a, b in leaves if a and b]
         numeric = all(a.numeric and b.numeric and a.shape == b.shape and a.dtype == b.dtype for a, b in known)
@@ -242,9 +240,10 @@ class Comparer:
     def _units(self, first: Leaf, second: Leaf, signed: bool = True, sums: bool = False) -> Array:
         """Return each element's distance in units of the tolerance of `second`; infinite for other integers.
 
-        The distance is 0 where elements cannot be read.
+        The distance is 0 if elements cannot be read.
 
-        sums: whether cancellation in a sum, and saturated integers, are allowed to differ.
+        Args:
+            sums: whether cancellation in a sum, and saturated integers, are allowed to differ.
         """
         expected, actual = first.elements(), second.elements()
         if expected is None or actual is None:
@@ -268,7 +267,9 @@ class Comparer:
 def units(expected: Array, actual: Array, tolerance: Tolerance, excused: Any = False, scale: float = 0.0) -> Array:
     """Return each element's distance in units of the tolerance. NaN equals NaN, and is infinitely far from any number.
 
-    excused: mask of elements that count as the same. scale: lower bound for the magnitude of each element.
+    Args:
+        excused: mask of elements that count as the same.
+        scale: lower bound for the magnitude of each element.
     """
     with np.errstate(all="ignore"):
         same = (expected == actual) | (np.isnan(expected) & np.isnan(actual)) | excused
@@ -278,7 +279,7 @@ def units(expected: Array, actual: Array, tolerance: Tolerance, excused: Any = F
 
 
 def named(place: tuple[Any, ...]) -> str:
-    """A place in a result as it is written behind its name: `[0]['a']`."""
+    """Returns a place in a result as it is written behind its name: `[0]['a']`."""
     return "".join(f"[{key!r}]" for key in place)
 
 
@@ -313,7 +314,7 @@ def _saturated(array: Array) -> Array:
 
 
 def _finite_largest(array: Array) -> float:
-    """The largest magnitude in it that is finite: rounding of sums leaves that much in elements that cancel."""
+    """Returns the largest finite magnitude of an array: rounding in a sum may leave so much in elements that cancel."""
     with np.errstate(all="ignore"):
         sizes = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
     return float(np.where(np.isfinite(sizes), sizes, 0.0).max(initial=0.0))

@@ -29,7 +29,7 @@ class Library(NamedTuple):
 
     @property
     def newest(self) -> str:
-        """The target that means the newest build: of most libraries, the newest release."""
+        """The target that means the newest build: for most libraries, the newest release."""
         return self.nightly or self.name
 
 
@@ -93,15 +93,12 @@ class Source(NamedTuple):
 
 
 class Disclosure(NamedTuple):
-    """The rules of one tracker for reports. See `adapters/disclosure.py`.
-
-    sources: by field, where its rule was read. The names of fields are the only keys.
-    """
+    """The rules of one tracker for reports. See `adapters/disclosure.py`."""
 
     repository: str  # the tracker: owner/name
     accepts: bool  # whether reports of fuzzers are welcome
     why: str  # what the maintainers say, for the person who approves a report
-    sources: Mapping[str, Source]
+    sources: Mapping[str, Source]  # where the rule of each field was read; the names of fields are the only keys
     memory_errors: Literal["private", "public"] = "private"  # how a memory error on bad input is told
     newest_only: bool = False  # whether a report about an older build is refused
     refused_apis: tuple[str, ...] = ()  # wildcards; a bug that only these apis show is not reported

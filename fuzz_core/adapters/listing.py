@@ -114,7 +114,8 @@ def folded(
 ) -> list[Listed]:
     """Return an entry for each object, in the order of canonical names.
 
-    ordered: the names of an object with the canonical one in front.
+    Args:
+        ordered: returns the names of an object with the canonical one in front.
     """
     names: dict[int, list[str]] = {}
     owners: dict[int, tuple[Any, Any]] = {}

@@ -12,13 +12,10 @@ FINITE, NONFINITE, MISSING = "finite", "not finite", "missing"
 
 
 class Models:
-    """Default hooks for model programs, for a library that draws random numbers from Python and numpy alone.
+    """Default hooks for model programs, for a library that draws random numbers from Python and numpy alone."""
 
-    layer: the class of all layers, where there is one. computes: the method in which a subclass computes its result.
-    """
-
-    layer: type | None = None
-    computes = "__call__"
+    layer: type | None = None  # class of all layers, if there is one
+    computes = "__call__"  # the method in which a subclass computes its result
 
     def streams(self) -> Callable[[], None] | None:
         """Puts the library's random streams back to where they are now, when it is called; None if they cannot be."""

@@ -45,8 +45,9 @@ def _each(value: Any, change: Callable[[Any], Any]) -> Any:
 class Builder:
     """Makes values for one device, as `change` has them; public names are resolved once.
 
-    inside: seconds spent in the library's own calls so far, those that raised and those that made arguments included;
-    `clock` gives seconds.
+    Attributes:
+        inside: seconds spent in the library's own calls so far, including calls that raised or made arguments.
+        clock: returns seconds.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Builder:
         return value
 
     def parts(self, invocation: Invocation) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
-        """The last call of an invocation: what is called, and its live arguments; an instance is made by now."""
+        """Returns the last call of an invocation: its function and its live arguments; an instance is made by now."""
         then = invocation.then
         function = self.resolve(invocation.api)
         if then is None:
@@ -147,8 +148,11 @@ class Builder:
 class Mode:
     """A mode of execution of a test case; the base class executes the call on the first device.
 
-    A subclass changes parts of a call, so that the call means the same and is executed differently; by default they
-    stay as they are. builder: makes the arguments.
+    A subclass changes parts of a call, so that the call means the same and is executed differently. The base class
+    leaves them as they are.
+
+    Attributes:
+        builder: makes the arguments.
     """
 
     device = "cpu"
@@ -171,7 +175,7 @@ class Mode:
         return ref
 
     def applies(self, test: TestCase) -> bool:
-        """Whether it differs from the plain mode for this test case, cheaply: where there are tensors."""
+        """Returns whether it differs from the plain mode for this test case: whether there are tensors."""
         return next(tensors_of(test.invocation), None) is not None
 
     def run(self, test: TestCase) -> Any:
@@ -180,7 +184,7 @@ class Mode:
 
 
 class Trained(Mode):
-    """The call and its backward pass, in its own precision: a crash is all that this can show."""
+    """Mode that executes the call and its backward pass, in the call's own precision: only crashes are faults here."""
 
     def applies(self, test: TestCase) -> bool:
         """Returns whether the call has a floating-point tensor, or an object that may have weights."""
@@ -210,7 +214,7 @@ class Plain(Mode):
 
 
 def mode_of(adapter: Adapter, name: str, clock: Clock = perf_counter) -> Mode:
-    """A mode by name: one of the adapter's own ways, or a device."""
+    """Returns a mode by name: one of the adapter's own modes, or a device."""
     spec = adapter.ways.get(name)
     if spec is None:
         return Plain(adapter, name, clock)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fuzz_core.adapters.dialect import TELL, TOLD, Around
 
-# Around model programs: the last use of a model is kept, or the program is run in both precisions. `{layer}` is the
-# class of all layers, `{doubles}` a statement that makes the precision `sys.argv[1]` the default, `{noting}` statements
-# that have it print what it trains by, which counts where it prints no losses.
+# Texts around model programs: the last use of a model is kept, or the program is run in both precisions. `{layer}` is
+# the class of all layers. `{doubles}` is a statement that makes the precision `sys.argv[1]` the default. `{noting}` are
+# statements that print the numbers that the program trains by, for programs that print no losses.
 _LAST_USE = """{imports}
 
 inside, uses, called = [], [], {layer}.__call__

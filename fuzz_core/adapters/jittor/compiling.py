@@ -1,4 +1,4 @@
-"""Operators compiled for tests: in a third of the time, and apart from those that scripts are answered with."""
+"""Operators compiled for tests, in a third of the time, and apart from the operators that scripts use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ HEADER, STEP = "common.h", "compile.sh"
 # Jittor's folder of operators, inside any folder of its cache. The cache of all processes holds operators that one
 # process has made.
 OPERATORS = "jit"
-# In a folder of one process: held by it as long as it lives, and locked by Jittor while it compiles.
+# Files in a folder of one process: a lock that it holds as long as it lives, and a lock for Jittor's compilations.
 CLAIM, LOCK = "claim", "lock"
-# Headers that every operator includes. With the headers of all operators, each would have their templates instantiated.
+# Headers that every operator includes. If the headers of all operators were included, each operator would instantiate
+# all their templates.
 _BASE = ("<algorithm>", "<cassert>", "<cmath>", "<cstring>", "<iostream>", "<vector>", '"var.h"', '"fused_op.h"')
 # Script in place of the Python that Jittor calls for its tuner of machine code. The tuner has stores pass the
 # processor's cache and takes as long as the compiler. Arguments: the compiler, the operator's code, options, and at
@@ -79,7 +80,7 @@ def settle(jittor: Any) -> None:
 
 
 def _claimed(folder: Path) -> bool:
-    """Whether the folder is this process's from now on. It stays open: what a process holds ends with it."""
+    """Returns whether the folder is this process's from now on. The open file keeps the lock until the process ends."""
     folder.mkdir(exist_ok=True)
     claim = os.open(folder / CLAIM, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

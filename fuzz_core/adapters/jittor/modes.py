@@ -28,8 +28,8 @@ class Fused(Mode):
     The arguments are not computed yet when the call begins. Jittor compiles their operators into the operator that
     takes them.
 
-    Jittor compiles all operators with `-Ofast`, by which no result is promised where NaN or infinity is among the
-    arguments or results: such results are not compared.
+    Jittor compiles all operators with `-Ofast`, which promises no result for NaN or infinity. Calls with such arguments
+    or results are not compared.
     """
 
     seed = 0

@@ -167,9 +167,7 @@ class TorchAdapter(Adapter):
         return models.TorchModels()
 
     def examples(self) -> Examples:
-        """Returns a function of a matrix, one of a matrix that threads share, and a module: at least one call for every
-        mode.
-        """
+        """Returns at least one call for every mode: two functions of matrices, one with threads, and a module."""
         small, large = Tensor("float32", (2, 3)), Tensor("float32", (64, 64))
         module = Invocation("torch.nn.ReLU", then=Then("__call__", (small,)))
         calls = (Invocation("torch.exp", (small,)), Invocation("torch.exp", (large,)), module)

@@ -71,7 +71,7 @@ Lengths = dict[str, dict[str, tuple[tuple[int, ...], str]]]
 
 
 def definitions(listed: Iterable[Listed]) -> Iterator[Constraint]:
-    """The constraints of every listed api: of native ones by their schemas, of others by their annotations."""
+    """Yields the constraints of every listed api: of native ones by their schemas, of others by their annotations."""
     lengths = _lengths()
     for entry in listed:
         if isinstance(entry.found, type) or hasattr(entry.found, "__code__"):
@@ -82,7 +82,7 @@ def definitions(listed: Iterable[Listed]) -> Iterator[Constraint]:
 
 
 def _lengths() -> Lengths:
-    """Lengths of lists, by operator and argument, where all overloads agree: a single number stands for all."""
+    """Returns lengths of lists, by operator and argument, if all overloads agree: a single number stands for all."""
     seen: defaultdict[str, defaultdict[str, dict[tuple[int, ...], str]]] = defaultdict(lambda: defaultdict(dict))
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, name = schema.name.partition("::")

@@ -68,7 +68,7 @@ def _taken_apart(thing: Any, texts: list[str]) -> Iterator[Any]:
 def _function(function: FunctionType, texts: list[str]) -> Iterator[Any]:
     texts.append(function.__qualname__)
     names = set(_code(function.__code__, texts))
-    # Not texts: a module's are paths of this machine as often as not.
+    # Texts are left out: a module's texts are often paths of this machine.
     looked_up = (function.__globals__.get(name) for name in sorted(names))
     yield from (found for found in looked_up if not isinstance(found, str))
     yield from function.__defaults__ or ()
@@ -131,7 +131,7 @@ for info in [m for m in module_db if m.name == {name!r}]:
             except Exception:
                 pass
 """
-# A program is a seed, and a seed is told by its text: so this says what the entry that it runs is made of.
+# The digest of the entry that a program runs. A seed is identified by its text, so the text has to name the content.
 _CONTENT = "# made from {content}\n"
 # Samples per dtype: further ones of another dtype repeat shapes that mutation reaches by itself.
 _DTYPES = "{torch.float32: 64, torch.complex64: 16, torch.int64: 16, torch.bool: 16, torch.bfloat16: 16}"

@@ -129,8 +129,10 @@ def _gradcheck(text: str) -> Way:
 
 
 def _same(text: str, floats: str = "") -> Callable[[str, Tensor, int], str]:
-    """Return a spelling that appends `text` for any tensor. floats: appended too for tensors that can have
-    gradients.
+    """Return a spelling that appends `text` for any tensor.
+
+    Args:
+        floats: a text that is appended too for tensors that can have gradients.
     """
     return lambda source, tensor, seed: source + text + floats * (DTYPES[tensor.dtype].kind == "float")
 
@@ -258,7 +260,7 @@ DEVICES = {
 
 
 _INFERRED = ("bool", "int64", "float32", "complex64")
-# A view that reaches further would make a script of numbers that nobody sees.
+# A view that reaches further would fill a script with numbers that no view shows.
 _MOST_TOLD = 1024
 
 _OUT_OF_MEMORY = (
@@ -328,7 +330,7 @@ def _layout(tensor: Tensor) -> str:
         return _dense(tensor)
     base = view.base
     small = spelling.inlined(tensor) and base.size <= _MOST_TOLD
-    # The elements of a small view are told one by one, whatever lies between them, where they are drawn and differ.
+    # The elements of a small view are written one by one, if they are drawn and differ.
     if small and not spelling.inlined(base) and spelling.common(base) is None:
         base = base._replace(fill=Fill("values", data=pack(elements(base))))
     return f"{_atom(_dense(base))}{view.suffix}"

@@ -1,4 +1,4 @@
-"""What PyTorch's documentation says of a function: its text, and which other function means the same."""
+"""Documentation of PyTorch about a function: its text, and the function that means the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 _SEE = re.compile(r":(?:meth|func|class):`~?(?:torch\.)?([\w.]+)(?:\(\))?`")
 # A text that is no longer than this only refers to another one.
 _SHORT = 400
-# How the text of one of two functions says that the other is the same but for the place of the result.
+# The words by which a text says that its function is the same as another one but for the place of the result.
 _TWIN = re.compile(
     r"(?:(?:[Ii]n|[Oo]ut(?:[- ]of)?)[- ]place version of|[Ss]ee)\s+:\w+:`~?(?:torch\.)?(?:Tensor\.)?(\w+)(?:\(\))?`"
 )
@@ -60,7 +60,7 @@ def is_inplace_twin(function: Any) -> bool:
     """Return whether a method `name_` of tensors writes in place what the function `name` returns.
 
     A name is no proof: `bernoulli_` takes its probabilities from another argument than `bernoulli`. One text must call
-    its function a version of the other, or both functions must be aliases of one. Where a function has no text, their
+    its function a version of its twin, or both functions must be aliases of one. If a function has no text, the
     operators must have the same arguments.
     """
     writing = getattr(function, "__name__", "")

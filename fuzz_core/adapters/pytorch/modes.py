@@ -34,8 +34,9 @@ from fuzz_core.ir.tree import numbers_of, tensors_of, walk
 from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase
 
 STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
-# Derivatives hold for some matrices, places or sums alone, for a line, or never: what is only defined for such a matrix
-# or must be a softmax's result is differentiated as if every change kept it so, and steps as if they were none.
+# Words of documentation by which derivatives hold only for certain matrices, places, sums or lines, or never. Autograd
+# differentiates a function of such a matrix, or of a softmax's result, as if every change kept that property. It
+# differentiates steps as if there were none.
 _NO_DERIVATIVE = re.compile(
     r"[Hh]ermitian|symmetric|duplicate|not unique|repeat values|gradients? will be incorrect|respect to autograd"
     r"|obtained (?:with|by|from)\s+:\w+:`[\w.~]*softmax`|quantiz"
@@ -82,7 +83,7 @@ def scattering(expression: str) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def alike(made: torch.Tensor, live: torch.Tensor) -> torch.Tensor:
-    """A changed tensor as what the live one is: a parameter, or one that gradients are asked for."""
+    """Returns a changed tensor of the kind of the live one: a parameter, or a tensor that gradients are asked for."""
     if isinstance(live, torch.nn.Parameter):
         return torch.nn.Parameter(made, requires_grad=live.requires_grad)
     return made.requires_grad_(live.requires_grad)
@@ -214,9 +215,7 @@ class Meta(Promised):
 
 
 class Fake(Promised):
-    """Mode with fake tensors: the compiler's view of a result's strides must be true. The meta device checks shape and
-    dtype.
-    """
+    """Mode with fake tensors, whose strides must be those of the result. The meta device checks shape and dtype."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`: it pretends to be on the CPU."""
@@ -251,7 +250,7 @@ class Compiled(Promised):
         function, args, keywords = self.builder.parts(test.invocation)
         torch._dynamo.reset()
         try:
-            # A function of its own to compile: the compiler remembers by code.
+            # A separate function for each compilation, because the compiler caches by code.
             own = lambda *args, **keywords: function(*args, **keywords)  # noqa: E731
             call = torch.compile(own, backend="aot_eager", dynamic=False)
             return self.builder.timed(call, args, keywords)

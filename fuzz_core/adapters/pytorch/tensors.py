@@ -132,7 +132,7 @@ def _drawn(tensor: Tensor) -> torch.Tensor:
     strided, reach = tensor.strides is not None and tensor.size > 0, _reach(tensor)
     told = strided and tensor.fill.kind == "values"
     check_size(max(tensor.size, reach) if told else reach)
-    # In numpy: torch cannot write single elements of its rarer dtypes.
+    # The elements are written in numpy: torch cannot write single elements of its rarer dtypes.
     flat = buffer(tensor, reach) if told else elements(tensor, reach)
     made = torch.from_numpy(np.ascontiguousarray(flat)).to(TORCH_DTYPES[tensor.dtype])
     return made if strided else made.view(tensor.shape)
@@ -211,7 +211,7 @@ def _worded(text: str, place: tuple[Any, ...]) -> str:
 
 
 def _read(tensor: torch.Tensor) -> Array | None:
-    """The elements; None where PyTorch does not hand them over: on the meta device, of a result of impossible size."""
+    """Returns the elements; None if PyTorch does not give them: on the meta device, or for an impossible size."""
     try:
         return numbers(tensor)
     except (RuntimeError, ValueError):

@@ -151,8 +151,8 @@ class TensorFlowAdapter(Adapter):
     def reset(self, seed: int) -> None:
         """Undoes what an earlier test may have switched globally and reseeds all random streams.
 
-        `tf.random.set_seed` drops all cached kernels, which makes the next operations 50 times slower: as kernels are
-        cached by their seeds, that is only needed when a seed comes back, and now and then to bound the cache.
+        `tf.random.set_seed` drops all cached kernels, which makes the next operations 50 times slower. Kernels are
+        cached by their seeds. So the call is needed only when a seed comes back, and now and then to bound the cache.
         """
         seed &= 0x7FFFFFFF
         again = seed in self.seeds and not self.watched
@@ -170,8 +170,11 @@ class TensorFlowAdapter(Adapter):
             self.keras.set_floatx("float32")
 
     def state(self) -> object:
-        """Keras's defaults, dtype policy, eager execution, the context's settings, what is done with every graph and
-        operation, whether they are determined, and how dtypes are promoted."""
+        """Returns all global settings of the library.
+
+        They are Keras's defaults and dtype policy, eager execution, and the settings of the context. The last ones are
+        hooks for every graph and operation, determinism, and the promotion of dtypes.
+        """
         return (
             *self.keras.settings(),
             self.root.config.functions_run_eagerly(),
@@ -197,7 +200,7 @@ class TensorFlowAdapter(Adapter):
         return len(self.modes()) > 1
 
     def enter(self, mode: str) -> str:
-        """Places operations: where there is a GPU, TensorFlow would otherwise choose it by itself."""
+        """Places operations on a device: with a GPU, TensorFlow would otherwise choose by itself."""
         if not self.several:
             return "cpu"
         device = "/CPU:0" if mode == "cpu" else "/GPU:0"

@@ -146,14 +146,10 @@ _UNIQUE_NAMES = ("container", "shared_name", "debug_name")
 
 
 class RawOp(NamedTuple):
-    """How an operation's inputs and attributes are spelled as keyword arguments of its raw_ops function.
+    """How an operation's inputs and attributes are spelled as keyword arguments of its raw_ops function."""
 
-    inputs: (keyword, attribute that counts its tensors or empty); attributes: name to kind, for those that the function
-    takes (it infers the remaining ones).
-    """
-
-    inputs: tuple[tuple[str, str], ...]
-    attributes: dict[str, str]
+    inputs: tuple[tuple[str, str], ...]  # (keyword, attribute that counts its tensors or empty)
+    attributes: dict[str, str]  # name to kind, for those that the function takes (it infers the remaining ones)
 
 
 @cache

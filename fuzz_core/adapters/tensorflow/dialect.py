@@ -221,7 +221,7 @@ def _constant(tensor: Tensor) -> str:
 
 
 def _vanishes(flat: NDArray[Any]) -> bool:
-    """Whether TensorFlow takes an element for zero: conversions flush what is too small for a full mantissa."""
+    """Returns whether TensorFlow takes an element for zero: conversions flush numbers without a full mantissa."""
     return bool(((flat != 0) & (abs(flat) < DTYPES["float32"].normal)).any())
 
 

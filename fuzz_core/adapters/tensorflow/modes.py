@@ -69,7 +69,7 @@ class Traced(Mode):
             raise
 
     def _is_made_when_told(self, function: Call, tensors: list[Any]) -> bool:
-        """Whether elements are all that a graph lacks: it may ask for a number, such as an axis, beforehand."""
+        """Returns whether a graph lacks only elements: it may need a number, such as an axis, before it is made."""
         try:
             tf.function(lambda: function(*tensors), autograph=False).get_concrete_function()
         except Exception:  # noqa: BLE001 - what is refused anyway is refused for another reason
@@ -82,7 +82,7 @@ class Traced(Mode):
 
 
 def _check_arguments(tensors: list[Any]) -> None:
-    """Raises BuildError for what no graph takes: eager code looks at the parts of a composite when they are used."""
+    """Raises BuildError for arguments that no graph takes: eager code reads parts of a composite when it uses them."""
     try:
         tf.function(lambda *_: None, autograph=False).get_concrete_function(*tensors)
     except (TypeError, ValueError) as error:
@@ -180,12 +180,12 @@ class Backward(Trained):
 # So many elements of a tensor are moved alone.
 ALONE = 4
 FAR = (0.25, -0.25, 16.0, -16.0)
-# Inputs of operators that must be what another operator returned: drawn beside its arguments they are not.
+# Inputs of operators that must be results of an earlier operator, so that drawn numbers do not fit.
 RETURNED = ("orig_output", "output_image", "reserve_space", "reserve_space_1", "reserve_space_2", "reserve_space_3")
 
 
 class Doubled(doubles.Doubled):
-    """A call whose arguments are doubles: also lists of numbers and results of inner calls.
+    """Mode whose arguments are doubles, including lists of numbers and results of inner calls.
 
     Objects that Keras makes follow its default precision, see `keras_versions.in_doubles`.
     """
@@ -247,7 +247,7 @@ class Gradient(Doubled, doubles.Gradient):
         return isinstance(leaf, tf.Tensor) and leaf.dtype == tf.float64
 
     def copied(self, point: Any) -> Any:
-        """The point: tensors are not written into."""
+        """Returns the point itself, because no code writes into tensors."""
         return point
 
     def total(self, tensor: Any) -> Any:
@@ -265,11 +265,13 @@ class Gradient(Doubled, doubles.Gradient):
         ]
 
     def check(self, scalar: Scalar, points: Points) -> None:
-        """Raises BuildError for what is drawn, for what other operators return, which does not move by itself, and for
-        slopes that are no derivatives by design: those of what takes steps, as quantisers do.
+        """Raises BuildError if the result is no function whose slopes are derivatives.
 
-        Some elements are moved alone: by little the function stays exactly as it is, by much it does not, yet backward
-        mode has a slope there.
+        There are three cases. The result is drawn. An argument must be the result of an earlier operator. Slopes are no
+        derivatives by design, as those of quantisers, which take steps.
+
+        Some elements are moved alone, to find steps. A function takes steps if a small move changes no result and a
+        large move does, although backward mode has a slope there.
         """
         seen: set[str] = set()
         with self.adapter.operators(seen.add):
