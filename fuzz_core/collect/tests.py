@@ -15,7 +15,7 @@ _PATTERNS = ("test_*.py", "*_test.py")
 
 
 def is_test_file(name: str) -> bool:
-    """Tells whether pytest collects a file of this name."""
+    """Returns whether pytest collects a file of this name."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in _PATTERNS)
 
 
