@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 
 from fuzz_core.programs.translation import translated
 
-# Libraries whose programs are translated from those of another one: from which, and how.
+# Libraries whose programs are translated: from the programs of which library, and by which function.
 _TRANSLATED = {"jittor": ("torch", translated)}
 
 
@@ -22,9 +22,9 @@ def traced_programs(library: str) -> Iterator[tuple[str, str]]:
 
 
 def grown_programs(library: str) -> Iterator[tuple[str, str]]:
-    """Name and text of each program that MoCo takes apart, by name; none for a library without a set.
+    """Yields name and text of each program that MoCo takes apart, by name; none for a library without a set.
 
-    A name is the model's and the style's, such as `lenet_class` or `lenet_serial`: the nine models of table II (MoCo
+    A name is the model's and the style's, such as `lenet_class` or `lenet_serial`. The nine models of table II (MoCo
     2024) are classes, three of them serial calls as well (III-B). Each makes data and a model; the harness of the
     library trains and evaluates it.
     """
