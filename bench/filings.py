@@ -1,6 +1,6 @@
-"""Whether the bot files each issue once while GitHub fails: filings through a proxy that injects faults.
+"""Filing of issues while GitHub fails: does the bot file each issue once through a proxy that injects faults?
 
-Needs npm's `emulate`, which it fetches (see tests/common/githubserver.py). Time passes only where the bot waits, so
+Needs npm's `emulate`, which it fetches (see tests/common/githubserver.py). Time passes only while the bot waits, so
 hours of rate limits take seconds.
 """
 

@@ -36,7 +36,7 @@ PLAIN_TYPES: tuple[type[Any], ...] = (bool, int, float, bytes)
 _TENSOR_LABELS = {"tensor": "tensor", "KerasTensor": "tensor", "variable": "variable", "nparray": "ndarray"}
 _TORCH_NAMES = ("strided", "sparse_coo", "contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
 _DTYPE_ALIASES = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64"}
-# FreeFuzz wrote the module and class of a value that is no data run together: torchdtype, argparseNamespace.
+# FreeFuzz wrote the module and class of a value without data as one word: torchdtype, argparseNamespace.
 _CLASS_NAME = re.compile(
     r"(torch(?!\.)|_io|argparse|pathlib|numpy|collections|functools|builtins|tensorflow\.)\w[\w.]*"
 )

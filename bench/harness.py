@@ -68,7 +68,7 @@ SUBJECTS = (
 
 
 def subjects(library: str | None = None, target: str | None = None) -> list[MeasuredLibrary]:
-    """The libraries to measure: all that are known, one of them, or one from outside."""
+    """Return the libraries to measure: all known ones, one of them, or an external one."""
     chosen = [each for each in SUBJECTS if library in (None, each.library)] or [
         MeasuredLibrary(library or "", library or "")
     ]
@@ -153,9 +153,12 @@ class EngineRun(NamedTuple):
 
 
 def run_engine(folder: Path, target: str, workers: int, **options: Any) -> EngineRun:
-    """Fuzz a copy of the state in `folder` in a process of its own, where `options` are of FuzzOptions.
+    """Fuzz a copy of the state in `folder` in a process of its own.
 
-    Every run starts from the same state: what one has learnt would make the next one look better.
+    Every run starts from the same state, because the corpus of an earlier run would make the next one look better.
+
+    Args:
+        options: fields of FuzzOptions.
     """
     home = folder / "trial"
     home.mkdir()

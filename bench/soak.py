@@ -41,7 +41,7 @@ def is_zombie(pid: int) -> bool:
 
 
 def watch(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
-    """Samples until the process ends. Zombies count that two samples in a row see: every death is one for a moment."""
+    """Take samples until the process ends. A zombie counts if two samples in a row see it: a death is one briefly."""
     began = time.monotonic()
     samples: list[dict[str, Any]] = []
     before: set[int] = set()
