@@ -167,7 +167,7 @@ class _Bisector:
                 self.environments.given[self.own] = here
 
     def run(self) -> Bisection:
-        """Round by round; an end on record that was not what it was said to be is tried again."""
+        """Searches round by round; an end on record with a status that it was not expected to have is tried again."""
         place = {each.spec: number for number, each in enumerate(self.listed)}
         kept = self.session.store.probes(self.bug.id)
         self.known = {place[spec]: probe for spec, probe in kept.items() if spec in place}
@@ -224,7 +224,7 @@ class _Bisector:
         return {number: probe.status for number, probe in self.known.items()}  # type: ignore[misc]
 
     def _wanted(self) -> list[int]:
-        """The next build, with those that may come after it as far as they are at hand; a good one that needs more."""
+        """Returns the builds to try: the next with installed later ones, or a good one that needs more runs."""
         if self.search.bad not in self.known:
             return [self.search.bad]
         width = min(self.session.workers, self.options.keep)
@@ -237,7 +237,7 @@ class _Bisector:
         return [] if good is None or self.known[good].runs >= runs_needed(*self._rate()) else [good]
 
     def _rate(self) -> tuple[int, int]:
-        """How often the bug showed itself in how many runs on bad builds."""
+        """Returns how often the bug showed itself on bad builds, and in how many runs."""
         bad = [probe for probe in self.known.values() if probe.status == "bad"]
         return sum(probe.hits for probe in bad), sum(probe.runs for probe in bad)
 
@@ -300,7 +300,7 @@ class _Bisector:
 
 
 def compare_link(library: str, older: Probe | None, newer: Probe | None) -> str:
-    """GitHub's page of what lies between two source commits."""
+    """Returns GitHub's page of the changes between two source commits."""
     commits = [probe.info["commit"] for probe in (older, newer) if probe is not None]
     known = len(commits) == 2 and all(_HASH.fullmatch(commit) for commit in commits)
     repository = library_of(library).repository
@@ -310,7 +310,7 @@ def compare_link(library: str, older: Probe | None, newer: Probe | None) -> str:
 
 
 def as_json(found: Bisection) -> Mapping[str, Any]:
-    """The answer as JSON data."""
+    """Returns the result as JSON data."""
     probes = {"bad": found.bad, "good": found.good}
     told = {name: None if probe is None else probe._asdict() for name, probe in probes.items()}
     return {**vars(found), **told, "between": [probe._asdict() for probe in found.between]}

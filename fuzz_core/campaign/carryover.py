@@ -187,7 +187,7 @@ def check_calls(session: Session, end: float | None) -> None:
 
 
 def stirred(store: Store, target: str) -> set[str]:
-    """Apis that are new, changed, or no longer take what they took, since the target that this one took over from."""
+    """Returns apis that are new, changed, or refuse calls that they took, since the target of the carry-over."""
     since = store.since(target)
     if not since:
         return set()
@@ -220,7 +220,7 @@ def validate(session: Session, report: TraceReport, deadline: float | None = Non
 
 
 def _portions(count: int) -> Iterator[tuple[int, int]]:
-    """Ranges that cover so many, the first one short."""
+    """Yields ranges that cover `count` items, the first one short."""
     first, size = 0, FIRST
     while first < count:
         yield first, min(first + size, count)

@@ -69,9 +69,10 @@ class CompareReport:
 
 
 def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, options: CompareOptions) -> CompareReport:
-    """Executes test cases from the valid invocations of the one `traced` on both builds, and keeps what differs.
+    """Executes test cases from the valid invocations of the build `traced` on both builds, and records differences.
 
-    Raises UserError where the two are not of one library.
+    Raises:
+        UserError: the two builds are not of one library.
     """
     if baseline.library != session.target.library:
         raise UserError(f"{baseline.key} is no baseline for {session.target.key}", "name a build of the same library")
@@ -164,7 +165,7 @@ class _Comparison:
         return Pair(self.benches.on(self.baseline), self.benches.on(self.session.target))
 
     def is_over(self) -> bool:
-        """Whether there is no time left."""
+        """Returns whether there is no time left."""
         return self.session.is_over(self.options.deadline)
 
     def is_late(self) -> bool:
@@ -202,7 +203,7 @@ class _Comparison:
         return verdict, seen, "" if verdict.clean else signature(test.invocation.api, verdict, seen).text
 
     def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, wanted: str) -> Change | str:
-        """The change, small and confirmed; else why it is none."""
+        """Returns the change, minimised and confirmed; else the reason why it is no change."""
         end = self.session.clock() + self.options.seconds
         # Cheap beside minimising, and most of what a busy machine or an earlier test has done ends here.
         if not self._again(test, wanted):
@@ -250,8 +251,8 @@ class _Comparison:
     def _printed(self, target: TargetRecord, script: str) -> Outcome | None:
         """Returns the outcome of a script in processes of its own; the text of a good end is its output.
 
-        Returns None where the processes do not agree: workers are forks of one process, and find the same garbage in
-        their memory.
+        Returns None if the processes do not agree: workers are forks of one process, and find the same garbage in their
+        memory.
         """
         options, dialect = self.options, self.session.dialect
         seconds = options.timeout * HANG_FACTOR + IMPORT_SECONDS

@@ -29,7 +29,7 @@ from fuzz_core.modelgen.moco.facts import Knowledge
 
 # Share of the time that is left of a time-box as a round begins.
 TRIAGE_SHARE = 0.4
-# The same where findings are examined beside the fuzz.
+# The same share, if findings are examined beside the fuzz.
 LATE_TRIAGE_SHARE = 0.15
 # A further round shorter than this share of the time-box is not worth its start.
 LEAST_SHARE = 0.1
@@ -132,7 +132,7 @@ def _examined(
 
 
 class MocoEngine:
-    """Grows derivation trees of model programs. Trees go on where they stopped, so all rounds have one seed."""
+    """Grows derivation trees of model programs. Trees go on from their last state, so all rounds have one seed."""
 
     least = 0.0
 
@@ -154,7 +154,7 @@ class MocoEngine:
         self.report.add(fuzz_models(session, *self.ground, replace(self.options, seconds=left)))
 
     def _sown(self, end: float | None) -> list[Seed]:
-        """The programs that are taken apart until the clock says `end`, one at least."""
+        """Returns the programs that are taken apart until the clock says `end`, one at least."""
         session, found = self.sessions[0], list[Seed]()
         session.watch.phase("taking programs apart")
         for each in seeds(session, self.models):
@@ -190,7 +190,7 @@ class CallEngine:
 
     @property
     def grown(self) -> MocoReport | None:
-        """Returns the report on models; None where no models have grown."""
+        """Returns the report on models; None if no models have grown."""
         return self.models.report if self.models is not None and self.models.report.run else None
 
     def fuzz(self, turn: Round) -> None:
@@ -211,7 +211,7 @@ class CallEngine:
                 self._leave_out(str(error).partition("\n")[0])
 
     def _models_seconds(self, seconds: float | None) -> float:
-        """Seconds of a round in which models grow; 0 once they could not. The first round says why."""
+        """Returns the seconds of a round in which models grow; 0 if they cannot. The first round says why."""
         if seconds is None or self.models is None or not self.share or self.left_out:
             return 0.0
         why = hindrance(self.sessions[0], self.models.models, seconds * self.share)

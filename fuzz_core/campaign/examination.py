@@ -311,14 +311,14 @@ def in_turn(found: Iterable[Group], known: Iterable[tuple[str, str]] = ()) -> li
 
 
 def _fault(text: str) -> str:
-    """The part of a signature behind the api."""
+    """Returns the part of a signature behind the api."""
     return text.partition(": ")[2]
 
 
 def _settle(
     session: Session, registry: Registry, group: Sequence[FindingRow], found: Examination, report: TriageReport
 ) -> int | None:
-    """The examined finding carries the bug; its look-alikes join it, or share its rejection. Returns the bug."""
+    """Settles a group: the bug is of the examined finding, and look-alikes get the same result. Returns the bug."""
     store = session.store
     chosen = found.finding
     number = store.settle_finding(

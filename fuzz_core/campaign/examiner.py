@@ -120,7 +120,7 @@ class Examiner:
             return None
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
-        """Minimises a bug further whose minimising was cut short; None where it gets no smaller or no time is left."""
+        """Minimises a bug further whose minimising was cut short; None if it gets no smaller or no time is left."""
         if self.session.is_over(self.options.deadline, self.hanging(finding)):
             return None
         start = finding._replace(api=bug.api, test=bug.test)
@@ -132,7 +132,7 @@ class Examiner:
         return RESERVE_SECONDS + self.hanging(group[0])
 
     def hanging(self, finding: FindingRow) -> float:
-        """Seconds that a turn of a finding may hang for."""
+        """Returns the seconds that a turn of a finding may hang for."""
         return HANG_SECONDS if finding.verdict.kind == "hang" else 0.0
 
     def _over(self) -> bool:
@@ -191,7 +191,7 @@ class Examiner:
         return found
 
     def _excuse(self, finding: FindingRow) -> str:
-        """Most time-outs are long work: one look at five times the limit before any minimising."""
+        """Returns why a time-out is no hang: most are long work, so one execution gets five times the limit first."""
         usual, end = self.options.timeout * HANG_FACTOR, self.session.clock() + SHRINKING_SECONDS
         before = self.timed.get(finding.id)
         timed = self.timed.setdefault(finding.id, {})
@@ -214,7 +214,7 @@ class Examiner:
         return excuse(finding.test, seconds, hangs, usual)
 
     def _minimised(self, finding: FindingRow, seconds: float) -> tuple[TestCase, bool]:
-        """The smallest test case with the finding's signature, and whether it is; the original if none replays."""
+        """Returns the smallest test case with the finding's signature, and whether it is; else the original."""
         first = self.bench.evidence(finding.test, finding)
         if first is None:
             return finding.test, False
@@ -269,7 +269,7 @@ class Examiner:
 
 
 def _decisive(examinations: Iterable[Examination]) -> Examination | None:
-    """The first confirmed one, after which none is asked for; else the one with most hits; None out of none."""
+    """Returns the first confirmed examination, and asks for no more; else the one with most hits; None out of none."""
     best: Examination | None = None
     for found in examinations:
         if found.status == "confirmed":

@@ -41,7 +41,7 @@ class Standing(NamedTuple):
 
 
 def libraries(store: Store) -> dict[str, str]:
-    """The library of each target, by key."""
+    """Returns the library of each target, by key."""
     return {target.key: target.library for target in store.targets()}
 
 
@@ -55,7 +55,7 @@ def ordered(targets: Iterable[TargetRecord], library: str) -> list[TargetRecord]
 
 
 def release(version: str) -> Version:
-    """The version without local labels; an invalid one comes before all others."""
+    """Returns the version without local labels; an invalid one comes first."""
     try:
         return Version(Version(version).public)
     except InvalidVersion:
@@ -86,7 +86,7 @@ class Lives:
 
 
 def standings(store: Store) -> dict[int, Standing]:
-    """Bugs that have checks, by number, with where they stand."""
+    """Returns the standing of each bug that has checks, by number."""
     lives = Lives(store)
     return {number: lives.standing(number, found) for number, found in sorted(lives.found.items())}
 
@@ -158,7 +158,7 @@ def judged_causes(store: Store) -> dict[str, Counter[str]]:
 
 
 def share_of_real(verdicts: Mapping[str, int]) -> str:
-    """Say how many causes are real bugs, out of those judged; empty where people have judged none.
+    """Say how many causes are real bugs, out of those judged; empty if people have judged none.
 
     A duplicate is a real bug, and so is one that the maintainers will not fix.
     """
@@ -167,7 +167,7 @@ def share_of_real(verdicts: Mapping[str, int]) -> str:
 
 
 def origin_of(info: Mapping[str, Any]) -> tuple[str, str]:
-    """The day and the commit of a build, as its record says; empty where it does not."""
+    """Returns the day and the commit of a build, as its record says; empty if the record lacks them."""
     origin = info.get("origin")
     told = origin if isinstance(origin, Mapping) else {}
     return str(told.get("day") or ""), str(told.get("commit") or info.get("commit") or "")

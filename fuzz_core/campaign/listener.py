@@ -98,7 +98,7 @@ class FuzzReport:
         return f"{self.rate:,.0f} per second, {self.warm_rate:,.0f} without the {self.cold:,} that compiled something"
 
     def summary(self) -> dict[str, Any]:
-        """The figures as JSON data; costs in microseconds per test, by api."""
+        """Returns the figures as JSON data; costs in microseconds per test, by api."""
         costs = {api: round(seconds / tests * 1e6, 1) for api, (seconds, tests) in sorted(self.spent.items()) if tests}
         own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes), "costs": costs}
         del own["spent"]

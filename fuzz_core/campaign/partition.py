@@ -51,7 +51,7 @@ def split(source: Path, public: Path, private: Path, clock: Callable[[], datetim
 
 
 def joined(into: Store, others: Sequence[Path]) -> Merged:
-    """Folds other states of the same kind into one, and brings up where bugs stand with what all of them have seen."""
+    """Folds states of the same kind into one, and updates the status of bugs by all their checks."""
     done = merge(into, others, cost)
     review_standings(into)
     return done
@@ -72,5 +72,5 @@ def _is_suspect(kind: str, outcome: Outcome, bug: BugRow) -> bool:
 
 
 def is_deadly(change: Change | ShownChange) -> bool:
-    """Whether one of the two builds may have died of a fault that must not be public."""
+    """Returns whether one of the two builds may have died of a fault that must not be public."""
     return bool(suspected_death(change.before) or suspected_death(change.after))

@@ -71,7 +71,7 @@ class Shard(NamedTuple):
 
 
 def parse_shard(text: str) -> Shard:
-    """The shard that a text such as `2/4` means. Raises UserError for any other."""
+    """Returns the shard that a text such as `2/4` means. Raises UserError for any other text."""
     number, _, of = text.partition("/")
     if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= 256:
         return Shard(int(number), int(of))
@@ -90,7 +90,7 @@ def portion(session: Session, patterns: Sequence[str], shard: Shard | None) -> l
 
 
 def seeds_on_record(store: Store, library: str) -> set[str]:
-    """Digests of all seeds that were traced on any build of the library."""
+    """Returns digests of all seeds that were traced on any build of the library."""
     builds = [target.key for target in store.targets() if target.library == library]
     return {digest for build in builds for digest in store.traced(build)}
 
@@ -124,7 +124,8 @@ def divided(apis: Sequence[str], costs: Mapping[str, float], count: int) -> list
 def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
     """Return valid invocations, and the developers' error inputs as starting points, of the apis that match.
 
-    Raises UserError where there are none, and as `asked_apis` does.
+    Raises:
+        UserError: there are none; further as `asked_apis` does.
     """
     rows = [r for r in session.store.bodies(session.target.key) if r.valid or r.expected == "exception"]
     if not rows:

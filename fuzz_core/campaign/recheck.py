@@ -90,7 +90,7 @@ def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
 
 
 def newest_targets(store: Store, numbers: Sequence[int] = ()) -> list[TargetRecord]:
-    """The newest build (see `ordered`) of each library that has bugs, or of those of the bugs with these numbers."""
+    """Returns the newest build (see `ordered`) of each library with bugs, all bugs or these numbers."""
     targets = store.targets()
     library = libraries(store)
     bugs = [store.bug(number) for number in numbers] if numbers else store.bugs()
@@ -146,9 +146,9 @@ class _Work:
 
 
 def _plan(session: Session, folder: Path, cases: Sequence[Case]) -> Path | None:
-    """Writes the plan that a worker needs to replay cases; None where no case is replayed.
+    """Writes the plan that a worker needs to replay cases; None if no case is replayed.
 
-    The documentation is that of the target, or else of the build where the first bug was found.
+    The documentation is that of the target, or else of the build of the first bug.
     """
     replayed = [case for case in cases if is_replayed(case.verdict, session.dialect)]
     if not replayed:

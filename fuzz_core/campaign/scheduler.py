@@ -47,7 +47,7 @@ class Ranking:
         self.free = np.ones(len(apis), dtype=bool)
 
     def take(self) -> str | None:
-        """The api whose turn it is; None where all are out."""
+        """Returns the api whose turn it is; None if all are out."""
         place = int(np.argmin(np.where(self.free, self._keys(), np.inf)))
         if not self.free[place]:
             return None
@@ -70,7 +70,7 @@ class Ranking:
         self.free[self.place[api]] = True
 
     def encourage(self, api: str, reward: float) -> None:
-        """A test has found new behaviour near an api; this ranking counts cost alone."""
+        """Notes that a test has found new behaviour near an api; this ranking counts cost alone."""
 
 
 class Uniform(Ranking):
@@ -154,7 +154,7 @@ class Timeouts:
         self.longest[api] = max(self.longest.get(api, 0.0), longest)
 
     def of(self, api: str) -> float:
-        """Seconds that each of the next tests of the api may take."""
+        """Returns the seconds that each of the next tests of the api may take."""
         known = self.tests.get(api, 0) >= self.KNOWN_AFTER
         least = self.LEAST_SECONDS if known else max(self.LEAST_SECONDS, self.most * self.UNKNOWN_SHARE)
         return min(self.most, max(least, self.FACTOR * self.longest.get(api, 0.0)))
@@ -182,7 +182,7 @@ class ExaminationBacklog:
         self.seconds += sum(self.unit * kind_of(kind).expense for kind in kinds)
 
     def fills(self, now: float) -> bool:
-        """Whether no time would be left for further findings."""
+        """Returns whether no time would be left for further findings."""
         return now + self.seconds >= self.end
 
 
@@ -226,7 +226,7 @@ class Scheduler:
         self.rest: list[Lease] = []
 
     def next(self) -> Lease | None:
-        """The next lease, or None when the budget is handed out (or all apis are under way)."""
+        """Returns the next lease, or None when the budget is handed out (or all apis are under way)."""
         if self.rest:
             return self._numbered(self.rest.pop(0))
         if self.budget is not None and self.budget <= 0:
@@ -247,15 +247,15 @@ class Scheduler:
         return lease
 
     def credit(self, api: str, reward: float) -> None:
-        """A test of the api, whose lease is under way, has shown new behaviour."""
+        """Notes that a test of the api, whose lease is under way, has shown new behaviour."""
         self.rewards[api] += reward
 
     def done(self, lease: Lease, following: int, seconds: float, executed: int = 0, longest: float = 0.0) -> None:
-        """A lease came back. One that comes back before its slice is over is exhausted, and pays for all of the slice.
+        """Takes a lease back. If its slice is not over, the lease is exhausted, and pays for all of the slice.
 
         Args:
             following: the first test that was not run.
-            seconds: what the lease took.
+            seconds: seconds that the lease took.
             executed: tests that were run, duplicates left out.
             longest: seconds that the longest of them took.
         """
@@ -266,9 +266,10 @@ class Scheduler:
         self._ended(lease, following, following - lease.first, seconds)
 
     def died(self, lease: Lease, index: int, seconds: float) -> None:
-        """A worker died in test `index` of the lease: the remaining tests are leased again, in a counted run at once.
+        """Takes back a lease whose worker died in test `index`: the remaining tests are leased again.
 
-        There a death counts as a whole slice of tests, since it may have been a hang.
+        A counted run leases them immediately. A death counts there as a whole slice of tests, since it may have been a
+        hang.
         """
         self._ended(lease, index + 1, index + 1 - lease.first + COUNTED_TESTS, seconds)
 
@@ -285,5 +286,5 @@ class Scheduler:
 
 
 def slice_for(seconds: float, workers: int, apis: int) -> float:
-    """A slice such that every api gets several leases in the time-box, between 20 and 250 ms."""
+    """Returns a slice such that every api gets several leases in the time-box, between 20 and 250 ms."""
     return min(MAX_SLICE, max(MIN_SLICE, seconds * workers / max(apis, 1) / 4))

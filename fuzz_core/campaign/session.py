@@ -27,13 +27,13 @@ class Watch(Protocol):
     """Shows progress to a person; every call is cheap."""
 
     def phase(self, name: str, total: float = 0.0) -> None:
-        """A new phase begins; `total` in the unit of `advance` (items, or seconds of a time-box), 0 if unknown."""
+        """Begins a new phase; `total` in the unit of `advance` (items, or seconds of a time-box), 0 if unknown."""
 
     def advance(self, done: float, **figures: object) -> None:
-        """How far the phase is, and figures to show beside it."""
+        """Shows how far the phase is, and figures beside it."""
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Shows a line that stays."""
 
 
 class Silent(Watch):
@@ -58,7 +58,7 @@ class Session:
         self.clock = steady(self.clock)
 
     def is_over(self, deadline: float | None, reserve: float = 0.0) -> bool:
-        """Whether the user has stopped the session, or fewer than `reserve` seconds are left until the deadline."""
+        """Returns whether the user has stopped the session, or under `reserve` seconds are left until the deadline."""
         return self.stopped() or (deadline is not None and self.clock() >= deadline - reserve)
 
     @property
@@ -68,7 +68,7 @@ class Session:
 
 
 def steady(clock: Callable[[], float]) -> Callable[[], float]:
-    """Returns the same clock; if it is set back, it goes on from where it was, so that no time-box lasts longer."""
+    """Returns the same clock; if it is set back, it goes on from its last time, so that no time-box lasts longer."""
     last, lost = clock(), 0.0
 
     def reading() -> float:

@@ -203,7 +203,8 @@ def _request(session: Session, told: Mapping[str, list[Any]], options: TraceOpti
 def inventory(zygote: Zygote) -> Mapping[str, list[Any]]:
     """Return the inventory of a target, by `api`, `constraint`, `package` and `program`.
 
-    Raises NightfuzzError where it cannot.
+    Raises:
+        NightfuzzError: the target cannot list it.
     """
     result = next(run_jobs(zygote, [Job("inventory", {}, INVENTORY_SECONDS)]), None)
     if result is None or not result.complete:
@@ -291,10 +292,10 @@ def _status(result: JobResult, end: SeedEnd) -> tuple[str, str, str]:
 
 
 def naming(seeds: Sequence[Seed], apis: Sequence[Api], patterns: Sequence[str]) -> list[Seed]:
-    """The seeds whose code has the last part of a name of an api that is asked for, however it is spelled.
+    """Returns the seeds whose code has the last part of a name of an api that is asked for, however it is spelled.
 
     `AlphaDropout` and `alpha_dropout` are one spelling: a layer calls the function of its name. An operator's method is
-    called without its name, so that all seeds may have it, and what a helper file calls is not known. Raises as
+    called without its name, so that all seeds may have it. The calls of a helper file are not known. Raises as
     `asked_apis` does.
     """
     asked = asked_apis(apis, patterns)

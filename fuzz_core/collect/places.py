@@ -24,7 +24,7 @@ class Places:
 
     Args:
         roots: the directories that the user names.
-        base: the directory that names of seeds are relative to.
+        base: the directory that places are relative to.
     """
 
     def __init__(self, roots: Sequence[Path], base: Path) -> None:

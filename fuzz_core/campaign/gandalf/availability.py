@@ -70,7 +70,7 @@ class Takings:
 
 
 def absent(sides: Sides) -> dict[Library, set[str]]:
-    """The operators of which a build does not have every name in the spelling; none where it does not say."""
+    """Returns the operators of which a build lacks a name in the spelling; none if the build does not answer."""
     found = {}
     for library in sides.sides:
         needed = {

@@ -90,11 +90,11 @@ def suspicious(runs: Runs, best: Mapping[int, Precision]) -> bool:
 
 
 def disagreements(runs: Runs, moved: Runs, best: Mapping[int, Precision]) -> dict[int, Disagreement]:
-    """Return by node what is further apart than a nudge of the data explains.
+    """Return by node the results that are further apart than a perturbation of the data explains.
 
     Args:
         runs: the results.
-        moved: the results after a nudge of the data.
+        moved: the results after a perturbation of the data.
         best: see `Sides.precisions`.
     """
     found: dict[int, Disagreement] = {}

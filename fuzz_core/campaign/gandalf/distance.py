@@ -23,9 +23,10 @@ T = TypeVar("T")
 
 
 def error(one: Array, other: Array) -> float:
-    """The largest difference of two results, relative to the largest of their elements, or to a thousandth.
+    """Return the largest difference of two results, relative to the largest of their elements, or to a thousandth.
 
-    Equal infinities and NaN at equal places are no difference; other shapes, or one that is not finite alone, are inf.
+    Equal infinities and NaN at equal places are no difference. Results of different shapes differ by infinity, and so
+    do elements of which only one is finite.
     """
     if one.shape != other.shape:
         return float("inf")
@@ -33,7 +34,7 @@ def error(one: Array, other: Array) -> float:
 
 
 def worst(one: Array, other: Array) -> tuple[int, ...]:
-    """The place of the largest difference of two results of one shape."""
+    """Return the place of the largest difference of two results of one shape."""
     return tuple(int(each) for each in np.unravel_index(int(np.argmax(_errors(one, other))), one.shape))
 
 
@@ -52,7 +53,10 @@ def moderate(arrays: Sequence[Array]) -> bool:
 
 
 def nudged(array: Array, seed: int) -> Array:
-    """The same, each element a little more or less; what that moves far is ill-conditioned, or there was a tie."""
+    """Return the array with each element a little more or less.
+
+    A result that moves far by this is ill-conditioned, or there was a tie.
+    """
     if array.dtype.kind != "f":
         return array
     scale = float(np.max(np.abs(array), initial=0.0)) or 1.0
@@ -61,7 +65,7 @@ def nudged(array: Array, seed: int) -> Array:
 
 
 def bound(precision: str, plain: Array, moved: Array) -> float:
-    """How far a result of this precision may be from another one of the same data."""
+    """Return how far a result of this precision may be from another one of the same data."""
     return max(BOUNDS[precision], TIMES * error(plain, moved))
 
 

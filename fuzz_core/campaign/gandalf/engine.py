@@ -157,7 +157,7 @@ def _graphs(
     experience: Experience,
     schedule: Schedule,
 ) -> Iterator[Drawn]:
-    """A stream of graphs, the domains in turn; none twice. A graph is a trap if one of its structure was there."""
+    """Yield a stream of graphs, the domains in turn, none twice. A graph is a trap if its structure is not new."""
     for number in count():
         domain = options.domains[number % len(options.domains)]
         graph = generate(grammars[domain], derive(options.seed, domain, number), guide, options.growth)
@@ -195,7 +195,7 @@ def _workshop(
 
 @contextmanager
 def sides_of(sessions: Mapping[Library, Session], table: Mapping[str, Operator], seed: int) -> Iterator[Sides]:
-    """Processes of all libraries, for as long as the context lasts."""
+    """Yield processes of all libraries, for as long as the context lasts."""
     sweep()
     with scratch() as folder:
         plans = {library: folder / f"{library}.jsonl" for library in sessions}

@@ -116,7 +116,7 @@ class GandalfReport:
         ]
 
     def diversity(self, domain: str = "") -> float:
-        """The mean edit distance of effective models, of one domain where it is named (table 7)."""
+        """Return the mean edit distance of effective models, of one domain if it is named (table 7)."""
         return diversity([operators for of, operators in self.models if domain in ("", of)])
 
     def summary(self) -> dict[str, Any]:

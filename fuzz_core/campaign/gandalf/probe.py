@@ -119,7 +119,7 @@ class Results(Probe):
     name, said = "results", RESULT
 
     def every(self, sides: Sides, graph: Graph) -> dict[int, Disagreement]:
-        """Return by node what libraries disagree about; empty if one of them does not take the graph."""
+        """Return by node the disagreements of libraries; empty if one of them does not take the graph."""
         runs, moved = sides.runs(graph), sides.runs(nudged_graph(graph))
         if not isinstance(runs, Runs) or not isinstance(moved, Runs):
             return {}

@@ -28,7 +28,7 @@ class Weights(NamedTuple):
 
 
 def rewards(graph: Graph, runs: Runs, weights: Weights) -> list[float]:
-    """The reward of each node of a graph that all libraries have computed."""
+    """Return the reward of each node of a graph that all libraries have computed."""
     mean = mean_of(graph)
     return [
         _metric({library: each[place] for library, each in runs.double.items()}, mean, weights)

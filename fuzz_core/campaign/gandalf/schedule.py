@@ -56,7 +56,7 @@ class Schedule:
         self.asked = Counter({number: 0 for number, names in self.applying.items() if names})
 
     def extended(self, graph: Graph, operators: Grammar, seed: int) -> Graph:
-        """The graph beside operators on data of their own, to which the relations apply that were asked least."""
+        """Return the graph with added operators on data of their own, for the relations that were asked least."""
         known = {each.name: each for each in (*operators.starts, *operators.inner, *operators.ends)}
         fitting = {
             name: each for name, each in known.items() if not set(self.libraries) & set(each.wrong) and not each.coarse

@@ -152,7 +152,7 @@ class Search:
             yield from islice(filter(None, faults), 1)
 
     def row_by_row(self, rng: Rng) -> list[Fault]:
-        """Return where one node's rows, each alone, give another result in some libraries, but not in all.
+        """Return the faults of one node whose rows, each alone, give another result in some libraries, but not in all.
 
         If they do in all libraries, the operator depends on the batch as a whole.
         """

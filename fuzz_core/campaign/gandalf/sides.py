@@ -100,7 +100,7 @@ class Sides:
     def trained(
         self, graph: Graph, precision: Precision, trained: Sequence[str], libraries: Sequence[Library] = ()
     ) -> dict[Library, Answer]:
-        """The gradients of a step of training in each library, by the place of the variable; see `again.training`."""
+        """Return the gradients of a step of training by library and place of the variable; see `again.training`."""
         return self.executed(
             {
                 each: "\n".join([*training(graph, self.table, each, precision, trained), results("gradients")])

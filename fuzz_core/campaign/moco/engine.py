@@ -91,8 +91,10 @@ class MocoReport:
 def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, options: MocoOptions) -> MocoReport:
     """Grows the trees of these programs; findings are pending in the store.
 
-    A tree on record of the same program and options is gone on with, and one that is full-grown followed by another.
-    Raises UserError where there is no program.
+    A tree on record of the same program and options is continued. A full-grown tree is followed by another one.
+
+    Raises:
+        UserError: there is no program.
     """
     if not seeds:
         raise UserError(f"no model program for {session.target.library}", "add --models DIR with programs of your own")

@@ -45,7 +45,7 @@ from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.modelgen.moco.writing import as_test
 from fuzz_core.worker.programs_ran import MAKE, OWN, Kind, Ran
 
-# How often a program is made to fit what arrives where before it counts as one that does not.
+# How often a program is made to fit its inputs before it counts as one that does not fit.
 MOST_FITS = 6
 # Said of a node that works.
 LOST = "the loss is not finite"
@@ -85,7 +85,7 @@ class Bench:
         self.outputs: Gave | None = None
 
     def heads(self) -> dict[int, Call]:
-        """The layers that stay."""
+        """Returns the layers that stay."""
         return {number: self.originals[number] for number in self.program.template.head}
 
     def run(self, workshop: Workshop, calls: Mapping[int, Call]) -> tuple[Ran, dict[int, Call]]:
@@ -100,7 +100,7 @@ class Bench:
         return ran, calls
 
     def text(self, calls: Mapping[int, Call], watched: bool = False) -> str:
-        """A program with these calls in it."""
+        """Returns a program with these calls in it."""
         return assemble(self.program.template, calls, watched, self.names.imports(calls.values()))
 
     def _fitted(self, calls: dict[int, Call], ran: Ran) -> dict[int, Call] | None:
@@ -115,7 +115,7 @@ class Bench:
         return None if made == calls[number] else {**calls, number: made}
 
     def is_trained_alike(self, workshop: Workshop, ran: Ran) -> bool:
-        """Whether a program's output layers gave what those of the seed program give: its training is as it was."""
+        """Returns whether output layers gave the results of the seed program's, so that its training is as it was."""
         wanted = self._wanted(workshop)
         return bool(wanted) and gave(ran, self.program.template.head) == wanted
 
@@ -136,7 +136,7 @@ class Bench:
 
 
 def _data(program: Program) -> int:
-    """How much of a program is before the statement in which its first block stands."""
+    """Returns the number of characters of a program before the statement with its first block."""
     text = assemble(program.template, {block.number: block.call for block in program.blocks})
     before = 0
     for piece in program.template.pieces:
@@ -225,7 +225,7 @@ class Growth:
         return calls
 
     def _test(self, node: Node, call: Call) -> TestCase | None:
-        """The node's block alone, on an input of the kind that arrives there."""
+        """Returns the node's block alone as a test case, on an input of the kind that arrives there."""
         parent = self.tree.nodes[node.parent or 0]
         test = self._alone(call, parent.arrives.get(-1 if node.block is None else node.block))
         return None if test is None else test._replace(rules=(node.operator,))
@@ -268,7 +268,7 @@ class Growth:
     def _blamed(
         self, workshop: Workshop, node: Node, calls: dict[int, Call], mode: str
     ) -> tuple[Node, dict[int, Call]]:
-        """The first node on the way to this one whose program shows the same, and that program's calls."""
+        """Returns the first node on the path to this one whose program shows the same fault, and its calls."""
         for above in self.tree.chain(node.number)[1:-1]:
             ran, its = self.bench.run(workshop, self._calls(above))
             if ran.outcome.kind == "ok" and workshop.deeper(self._program(above, its, None), mode):
@@ -276,7 +276,7 @@ class Growth:
         return node, calls
 
     def _failed(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> Verdicts:
-        """Every verdict on a program that does not run although its block does."""
+        """Returns every verdict on a program that does not run although its block does."""
         verdict = workshop.judge(ran)
         if not verdict.clean:
             return [(verdict, ran.outcome)]
@@ -285,7 +285,7 @@ class Growth:
         return verdicts_on(ran, workshop.dialect) if ran.unexplained and self._holds(workshop, node, calls, ran) else ()
 
     def _holds(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> bool:
-        """Whether the block that it fails in holds by itself on what it got there; of none, whether training fits."""
+        """Returns whether the failing block works alone on its input; if no block fails, whether training fits."""
         if ran.inside is None:
             return self.bench.is_trained_alike(workshop, ran)
         call = calls.get(ran.inside)
@@ -316,7 +316,7 @@ class Growth:
         return tuple(Found(test, *each, self._origin(node, each[0], inside, calls)) for each in verdicts)
 
     def _program(self, node: Node, calls: Mapping[int, Call], inside: int | None) -> TestCase:
-        """The program as a test case of the api of the block that it fails in, or else of the node's own."""
+        """Returns the program as a test case of the api of the block that it fails in, or else of the node's own."""
         number = inside if inside is not None and inside in calls else node.block
         call = calls.get(-1 if number is None else number)
         own = self._test(node, call) if call is not None and number == node.block else None

@@ -58,7 +58,7 @@ def arrived(ran: Ran, call: Call) -> Arrival | None:
 
 
 def closed(shape: tuple[int | None, ...]) -> tuple[int, ...]:
-    """A shape whose open dimensions have a size."""
+    """Returns a shape whose open dimensions have a size."""
     return tuple(OPEN if size is None else size for size in shape)
 
 
@@ -110,7 +110,7 @@ def why(outcome: Outcome, verdicts: Iterable[tuple[Verdict, Outcome]] = ()) -> s
 
 
 def is_drawn(seed: int, node: Node) -> bool:
-    """Whether a node that works is among those that are looked at more closely."""
+    """Returns whether a node that works is among those that are examined in further modes."""
     return node.operator != ROOT and derive(seed, "compared", node.number) % COMPARED_EVERY == 0
 
 

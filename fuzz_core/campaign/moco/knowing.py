@@ -92,7 +92,7 @@ def learn(
 
 
 def usual_seconds(session: Session) -> float:
-    """SECONDS, or COMPILING_SECONDS of a library that compiles while it runs: there an experiment takes seconds."""
+    """Returns SECONDS, or COMPILING_SECONDS for a library that compiles while it runs, which takes seconds."""
     return COMPILING_SECONDS if session.dialect.compiled else SECONDS
 
 

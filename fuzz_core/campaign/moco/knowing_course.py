@@ -15,7 +15,8 @@ from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, seen_calls
 
 # An api may take so many times its share of the time.
 PATIENCE = 4.0
-# For each worker, so many apis go through all steps before the next begin, where others have to wait for another time.
+# The number of apis for each worker that go through all steps together. All further apis wait, and may have to wait for
+# another call.
 GROUP = 8
 Step = Callable[[Subject, Over], None]
 

@@ -35,9 +35,10 @@ class Inventory(NamedTuple):
 
 
 def gathered(session: Session) -> list[Evidence]:
-    """The evidence of every api that models are made of, by name.
+    """Returns the evidence of every api that models are made of, by name.
 
-    Raises NightfuzzError where the target cannot list its apis.
+    Raises:
+        NightfuzzError: the target cannot list its apis.
     """
     listed = inventory(session)
     applied = session.store.apis_with(session.target.key, _APPLIED)

@@ -23,7 +23,7 @@ class Bound(NamedTuple):
 
 
 def returned(value: Value | None) -> str:
-    """`tensor` or `tuple` (several, the first of which is a tensor), else empty."""
+    """Returns `tensor` or `tuple` (several, the first of which is a tensor), else an empty text."""
     if isinstance(value, Tensor):
         return "tensor"
     several = isinstance(value, Seq) and value.kind in ("tuple", "list") and bool(value.items)
@@ -53,7 +53,7 @@ def scalar(bench: Bench, trial: Trial) -> Trial:
 
 
 def accepted(bench: Bench, trial: Trial) -> dict[int, tuple[int, ...]]:
-    """The ranks that its activation may have, each with a shape that works."""
+    """Returns the ranks that its activation may have, each with a shape that works."""
     found = {len(trial.shape): trial.shape}
     for rank in RANKS:
         for shape in _of_rank(trial.shape, rank):
@@ -109,7 +109,7 @@ def _axis(bench: Bench, trial: Trial, name: str, number: int) -> int | None:
 def _counted(
     bench: Bench, trial: Trial, name: str, number: int, axis: int, shapes: Mapping[int, tuple[int, ...]]
 ) -> int:
-    """The axis from the front, or from the end where that is what it is for other ranks."""
+    """Returns the axis from the front, or from the end if trials of different ranks show that."""
     rank = len(trial.shape)
     for shape in (shape for other, shape in shapes.items() if other != rank):
         for counted in (axis, axis - rank):

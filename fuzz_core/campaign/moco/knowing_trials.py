@@ -67,7 +67,7 @@ class Trial(NamedTuple):
 
 
 def resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    """A shape with another size of one axis."""
+    """Returns a shape with another size of one axis."""
     sizes = list(shape)
     sizes[axis] = size
     return tuple(sizes)
@@ -105,7 +105,7 @@ class Bench:
         return self.done[call]
 
     def works(self, trial: Trial) -> bool:
-        """Whether it gives a result. Raises Late."""
+        """Returns whether the trial gives a result. Raises Late."""
         return self.tried(trial).outcome.kind == "ok"
 
 
@@ -197,7 +197,7 @@ def _small(parameter: Parameter, number: int, several: bool = False) -> Value:
 
 
 def pool_of(seen: Iterable[Sequence[Seen]]) -> dict[str, Value]:
-    """The most frequent value of each name of a parameter, scalars and sequences of them alone."""
+    """Returns the most frequent value of each name of a parameter, scalars and sequences of them alone."""
     counts: defaultdict[str, Counter[Value]] = defaultdict(Counter)
     for each in seen:
         for call in each:

@@ -23,7 +23,7 @@ FOLDER = "knowledge"
 
 
 def kept_in(session: Session) -> Path:
-    """The file of the session's target in the state directory."""
+    """Returns the file of the session's target in the state directory."""
     return _file(session, session.target.key)
 
 

@@ -146,7 +146,7 @@ class Plot:
             turn.extremes += 1
 
     def replant(self) -> None:
-        """Another tree of the same program, with the next random stream."""
+        """Begins another tree of the same program, with the next random stream."""
         self.seed += 1
         self.number, self.nodes, self.growth, self.told = None, [], None, False
         self.seconds = 0.0
@@ -160,7 +160,7 @@ class Plot:
         return self.growth
 
     def _verify(self, workshop: Workshop, over: Callable[[], bool]) -> bool:
-        """Joins the blocks into steps that run; False where that goes on at the next turn."""
+        """Joins the blocks into steps that run; returns False if that goes on at the next turn."""
         bench = Bench(self.program, self.knowledge, self.seed)
         heads: dict[int, Call] = bench.heads()
 

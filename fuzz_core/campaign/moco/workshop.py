@@ -18,7 +18,7 @@ from fuzz_core.worker.programs_ran import OWN, Ran
 
 # The mode that asks for gradients as training does.
 BACKWARD = "backward"
-# A program trains for an epoch, where a test case makes one call.
+# A program trains for an epoch, while a test case makes one call.
 PROGRAM_TIMEOUT = 20.0
 # An extreme value may ask for billions of layers. A timeout is no finding there, and long ones cost half of the time.
 EXTREME_TIMEOUT = 1.0
@@ -69,7 +69,7 @@ class Workshop:
         return self.programs.program(source, data, seed, settled=self.dialect.lazy)
 
     def judge(self, ran: Ran) -> Verdict:
-        """The verdict of the oracle of crashes on a program; what that itself raises is no fault of the library."""
+        """Returns the verdict of the crash oracle on a program; an exception of the program's own is clean."""
         if ran.how == OWN:
             return Verdict(self.crash.name, "clean")
         return self.crash.judge({"cpu": ran.outcome}, self.dialect)
