@@ -123,7 +123,7 @@ def _file(batch: range, token: str, repository: str, url: str, clock: FakeTime, 
 
 @contextmanager
 def _logged() -> Iterator[io.StringIO]:
-    """Everything that is logged meanwhile, with all details."""
+    """Collect the log meanwhile, with all details."""
     text, root = io.StringIO(), logging.getLogger()
     handler, before = logging.StreamHandler(text), root.level
     root.addHandler(handler)

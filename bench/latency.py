@@ -45,7 +45,7 @@ class Hitter:
         self.noticed: list[float] = []
 
     def next_lease(self) -> Lease | None:
-        """A lease without end, `count` times after the first one."""
+        """Return a lease without end, `count` times after the first one."""
         self.leases += 1
         self.began = 0.0
         return Lease(self.leases, self.api, 0, 1 << 40, log=True) if self.leases <= self.count + 1 else None

@@ -129,7 +129,7 @@ def measure(
 
 
 def _ran(state: Path, words: list[str], engine: str) -> dict[str, object]:
-    """The figures of one run, by name; none if the command fails, as it does where the time is too short."""
+    """Return the figures of one run, by name; none if the command fails, for example because the time is too short."""
     with tempfile.TemporaryDirectory(prefix="nightfuzz-") as name:
         folder = Path(name)
         copy_traces(state / STATE_FILE, folder / STATE_FILE)

@@ -63,7 +63,7 @@ class PartClock:
         setattr(owner, method, clocked)
 
     def collection(self, phase: str, _: dict[str, int]) -> None:
-        """A callback of Python's garbage collector."""
+        """Time Python's garbage collector, as its callback."""
         self.turn()
         if phase == "start":
             self.stack.append("collecting garbage")
@@ -84,7 +84,7 @@ class SilentChannel(Channel):
 
 
 def clocked_worker(world: World, parts: PartClock) -> tuple[Worker, SilentChannel]:
-    """A worker as in a run, with clocks."""
+    """Return a worker as in a run, with clocks."""
     world.adapter.prepare()
     journal = os.memfd_create("journal")
     os.ftruncate(journal, SIZE)

@@ -34,7 +34,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether a process has ended and its parent has not asked how."""
+    """Return whether a process has ended and its parent has not asked how."""
     with suppress(OSError):
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
     return False
@@ -56,7 +56,7 @@ def watch(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
 
 
 def growth(samples: list[dict[str, Any]]) -> float | None:
-    """How much the controller's memory grew from its tenth minute to its end, as a share; medians of a minute."""
+    """Return the growth of the controller's memory from its tenth minute to its end, by medians of a minute."""
     settled = [sample["VmRSS"] for sample in samples if sample["seconds"] >= SETTLED_SECONDS]
     span = int(60 / PERIOD_SECONDS)
     if len(settled) < 2 * span:

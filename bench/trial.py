@@ -36,7 +36,7 @@ def memory(pid: int) -> dict[str, int]:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started."""
+    """Return the processes that a process has started."""
     found: list[int] = []
     for task in (PROC / str(pid) / "task").glob("*"):
         with suppress(OSError):

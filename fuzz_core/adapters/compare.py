@@ -87,9 +87,7 @@ class Comparer:
         return None
 
     def leaf(self, value: Any) -> Leaf | None:
-        """Returns the comparable form of a value without parts; None where the value is neither a number nor an
-        array.
-        """
+        """Returns the comparable form of a value without parts; None if the value is neither a number nor an array."""
         number = isinstance(value, bool | int | float | complex | np.ndarray | np.generic)
         array = np.asarray(value) if number else self.array(value)
         if array is None:
@@ -109,7 +107,7 @@ class Comparer:
         return self.another.format(what=what, expected=expected, actual=actual)
 
     def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
-        """How two leaves differ beyond the tolerance."""
+        """Returns how two leaves differ beyond the tolerance; empty if they do not."""
         expected, actual = self.leaf(first), self.leaf(second)
         if expected is None or actual is None:
             return self.said("type of result", *self.kinds(first, second)) if self._apart(expected, actual) else ""
@@ -125,7 +123,7 @@ class Comparer:
         return f"{int(wrong.sum())} of {wrong.size} elements differ\nfirst at {at}: {told}"
 
     def distance(self, first: Any, second: Any) -> float:
-        """How far a leaf is from its reference in units of the tolerance; 0 where there are no numbers."""
+        """Returns how far a leaf is from its reference in units of the tolerance; 0 if there are no numbers."""
         reference, other = self.leaf(first), self.leaf(second)
         if reference is None or other is None:
             return self._apart(reference, other)
@@ -134,7 +132,7 @@ class Comparer:
         return float(self._units(reference, other, sums=not self.strict).max(initial=0.0))
 
     def _apart(self, expected: Leaf | None, actual: Leaf | None) -> float:
-        """How far apart two values are of which one at least is not compared."""
+        """Returns how far apart two values are, at least one of which is not compared."""
         return inf if (expected is None) != (actual is None) and not self.converts else 0.0
 
     def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
@@ -154,7 +152,7 @@ class Comparer:
         return (first is None) != (second is None)
 
     def pairs(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> Iterator[Pair]:
-        """Leaves that stand at the same place of two results, in order, and containers that differ."""
+        """Yields leaves that stand at the same place of two results, in order, and containers that differ."""
         a, b = (self.parts(value) if len(place) < MAX_DEPTH else None for value in (first, second))
         if a is None and b is None and not self.missing(first, second):
             yield Pair(first, second, place)
@@ -168,11 +166,11 @@ class Comparer:
                 yield from self.pairs(item, b.items[key], (*place, key))
 
     def leaves(self, result: Any) -> Iterator[Any]:
-        """The values in a result that have no parts, in order."""
+        """Yields the values in a result that have no parts, in order."""
         return (pair.first for pair in self.pairs(result, result))
 
     def arrays(self, result: Any) -> list[Array | None]:
-        """The tensors and numbers of a result in order; None for what is neither, or cannot be read."""
+        """Returns the tensors and numbers of a result in order; None for further values, and for unreadable ones."""
         return [leaf and leaf.elements() for leaf in map(self.leaf, self.leaves(result))]
 
     def differences(self, reference: Any, other: Any, relation: str) -> str:
@@ -211,7 +209,7 @@ class Comparer:
         return ""
 
     def _strides(self, expected: Leaf, actual: Leaf) -> str:
-        """Strides of dimensions that have more than one element, of what is otherwise alike."""
+        """Returns how strides differ in dimensions of more than one element, of results that are otherwise alike."""
         a, b = expected.strides, actual.strides
         if a is None or b is None or expected.vague or 0 in expected.shape or expected.shape != actual.shape:
             return ""
@@ -219,7 +217,7 @@ class Comparer:
         return "" if alike else self.said("stride", a, b)
 
     def _derivatives(self, expected: Sequence[float | None], actual: Sequence[float | None]) -> str:
-        """Derivatives by tolerances for numerical ones; NaN equals NaN, and None is none."""
+        """Returns how derivatives differ, by tolerances for numerical ones; NaN equals NaN, and None equals None."""
         if len(expected) != len(actual):
             return self.said("number of derivatives", len(expected), len(actual))
         for place, (a, b) in enumerate(zip(expected, actual, strict=True)):

@@ -236,7 +236,7 @@ class Dialect:
         return next((name for name in alike if not (timed and self.modes[name].relation == "gradient")), "")
 
     def tensor(self, tensor: Tensor) -> str:
-        """The shortest expression for it, with public names of the library (and numpy) alone.
+        """Returns the shortest expression for a tensor, with public names of the library (and numpy) alone.
 
         Large uniform draws keep their range alone. Raises BuildError for a dtype that the library does not have.
         """
@@ -247,7 +247,7 @@ class Dialect:
         return self.own(tensor if self.strided else tensor._replace(strides=None))
 
     def own(self, tensor: Tensor) -> str:
-        """The expression for a tensor of the library's own type."""
+        """Returns the expression for a tensor of the library's own type."""
         return spelling.numpy_array(tensor)
 
     def ref(self, ref: Ref) -> str:
@@ -257,7 +257,7 @@ class Dialect:
         return repr(ref.name) if ref.kind == "device" else ref.name
 
     def seed(self, seed: int) -> str:
-        """A statement that seeds the library's global random streams."""
+        """Returns a statement that seeds the library's global random streams."""
         return f"np.random.seed({seed & 0xFFFFFFFF})"
 
 
@@ -273,7 +273,7 @@ def load_plugin(table: dict[str, str], name: str, what: str) -> Any:
 
 
 def load_half(table: dict[str, str], library: str, attribute: str) -> Any:
-    """The `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
+    """Returns the `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
 
     Such a module in a folder of NIGHTFUZZ_PATH adds a library from outside. Raises UserError for an unknown library.
     """
@@ -284,7 +284,7 @@ def load_half(table: dict[str, str], library: str, attribute: str) -> Any:
 
 
 def dialect_of(library: str) -> Dialect:
-    """The dialect of a library by name. Raises UserError for an unknown one."""
+    """Returns the dialect of a library by name. Raises UserError for an unknown one."""
     made: Dialect = load_half(DIALECTS, library, "Dialect")()
     return made
 
@@ -297,7 +297,7 @@ def profile_of(library: str) -> Profile | None:
 
 
 COMPILED_FOLDER = "compiled"
-# A folder for what all targets compile, where an environment cannot be written to.
+# A variable that names a folder for compiled code of all targets, if an environment cannot be written to.
 COMPILED_VARIABLE = "NIGHTFUZZ_COMPILED"
 
 
@@ -316,9 +316,10 @@ def all_surroundings(python: str | Path) -> dict[str, str]:
 
 
 def compiled(python: str | Path) -> Path:
-    """In the virtual environment of the interpreter, and gone with it; else where the library itself would keep it.
+    """Returns the folder for compiled code: in the interpreter's virtual environment, which is removed with it.
 
-    In a sandbox neither can be written to: COMPILED_VARIABLE names a folder, of which each environment has a part.
+    Without a virtual environment, the folder is the library's own. A sandbox can write to neither of them. There
+    COMPILED_VARIABLE names a folder, of which each environment has a part.
     """
     environment = Path(python).absolute().parent.parent
     if COMPILED_VARIABLE in os.environ:

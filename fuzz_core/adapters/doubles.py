@@ -36,7 +36,7 @@ def nudged(array: Any, share: float, turn: int = 0) -> Any:
 
 
 def is_narrow(dtype: str) -> bool:
-    """Whether it has a double that is another dtype."""
+    """Returns whether the dtype has a double that is another dtype."""
     return double_of(dtype) != dtype
 
 
@@ -85,11 +85,11 @@ class Doubled(Mode):
         return Ref("name", f"{owner}.{double_of(plain)}") if named else ref
 
     def numbers(self, live: Any, described: Tensor) -> Any:
-        """The elements of a tensor as an array of numpy's."""
+        """Returns the elements of a tensor as an array of numpy's."""
         return self.adapter.arrays.of(described)
 
     def made(self, array: Any, live: Any, described: Tensor) -> Any:
-        """A tensor of doubles, in place of the live one."""
+        """Returns a tensor of doubles, in place of the live one."""
         wide = described._replace(dtype=double_of(described.dtype))
         return self.adapter.tensor(array, wide, self.adapter.enter("cpu"))
 
@@ -98,17 +98,17 @@ class Doubled(Mode):
 
 
 class Precise(Doubled):
-    """Mode of double precision. Its results are compared only by where they are numbers and the plain ones are not."""
+    """Mode of double precision. It is compared with the plain mode only by whether numbers are finite."""
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Raises BuildError where the result is no more precise than the plain one."""
+        """See `Mode`. Raises BuildError if the result is no more precise than the plain one."""
         result = super().run(test)
         if any(map(is_narrow, self.dtypes(result))):
             raise BuildError("the result is no double")
         return result
 
     def dtypes(self, result: Any) -> Iterable[str]:
-        """The names of the dtypes in a result."""
+        """Returns the names of the dtypes in a result."""
         return (leaf.dtype.name for leaf in self.adapter.comparer.arrays(result) if leaf is not None)
 
 
@@ -123,7 +123,7 @@ Scalar = Callable[..., Any]
 
 
 def direction(shape: Sequence[int], turn: float) -> Any:
-    """Numbers in [-1, 1] that depend on the place alone."""
+    """Returns numbers in [-1, 1] that depend on the place alone."""
     return np.cos(turn + 1.7 * np.arange(np.prod(shape, dtype=int), dtype=np.float64)).reshape(shape)
 
 
@@ -182,7 +182,7 @@ class Gradient(Doubled):
         return any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`: a number for each tensor, one derivative along a direction; None where there is none."""
+        """See `Mode`: a number for each tensor, one derivative along a direction; None if there is no derivative."""
         call, points = of_leaves(*self.builder.parts(test.invocation), self.is_double)
         points = [self.point(each) for each in points]
         if not points:
@@ -212,12 +212,12 @@ class Gradient(Doubled):
         return self.quotients(scalar, points) if self.spec.against else self.slopes(scalar, points)
 
     def quotients(self, scalar: Scalar, points: Points) -> list[float | None]:
-        """Difference quotients, see `quotient`, where the call is a function of the points."""
+        """Returns difference quotients, see `quotient`, if the call is a function of the points."""
         self.check(scalar, points)
         return [self.quotient(scalar, points, place) for place in range(len(points))]
 
     def quotient(self, scalar: Scalar, points: Points, place: int) -> float | None:
-        """The difference quotient along `along`, by one of the points."""
+        """Returns the difference quotient along `along`, by one of the points."""
         along = self.along(tuple(points[place].shape))
         found = quotient(
             lambda step: self.moved(scalar, points, place, step * along), _size(points[place]), self.coarse
@@ -225,7 +225,7 @@ class Gradient(Doubled):
         return self.flat if found is None else found
 
     def moved(self, scalar: Scalar, points: Points, place: int, by: Any) -> float:
-        """The function where one of the points is moved."""
+        """Returns the function's value after one of the points is moved."""
         there = self.live(np.asarray(points[place].numpy() + by))
         return float(scalar(*points[:place], there, *points[place + 1 :]))
 
@@ -235,11 +235,11 @@ class Gradient(Doubled):
             raise BuildError("random")
 
     def along(self, shape: Sequence[int]) -> Any:
-        """The direction that a tensor moves in."""
+        """Returns the direction that a tensor moves in."""
         return step_direction(shape)
 
     def parts(self, result: Any) -> Sequence[Any]:
-        """The parts of a result."""
+        """Returns the parts of a result."""
         return list(self.adapter.comparer.leaves(result))
 
     def point(self, leaf: Any) -> Any:
@@ -251,19 +251,19 @@ class Gradient(Doubled):
         return point.clone()
 
     def total(self, tensor: Any) -> Any:
-        """The sum of a tensor's elements."""
+        """Returns the sum of a tensor's elements."""
         return tensor.sum()
 
     def is_double(self, leaf: Any) -> bool:
-        """Whether a leaf is a tensor of doubles."""
+        """Returns whether a leaf is a tensor of doubles."""
         raise NotImplementedError
 
     def live(self, array: Any) -> Any:
-        """A tensor of an array of doubles."""
+        """Returns a tensor of an array of doubles."""
         return self.adapter.tensor(array, Tensor("float64", array.shape), self.adapter.enter("cpu"))
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """Backward derivatives along `along`, by each point; None where the library has none."""
+        """Returns backward derivatives along `along`, by each point; None if the library has none."""
         raise NotImplementedError
 
 

@@ -111,7 +111,7 @@ class Disclosure(NamedTuple):
     security: str = ""  # where vulnerabilities are told
 
     def takes(self, api: str) -> bool:
-        """Whether a bug of this api is worth a report."""
+        """Returns whether a bug of this api is worth a report."""
         return not any(fnmatchcase(api, glob) for glob in self.refused_apis)
 
 
@@ -134,11 +134,11 @@ def bound(statements: str) -> dict[str, str]:
 
 
 def assigned(statements: str) -> dict[str, str]:
-    """The expressions of assignments by each of their names."""
+    """Returns the expressions of assignments by each of their names."""
     lines = (line.split(" = ") for line in statements.strip().splitlines())
     return {name: expression for *names, expression in lines for name in names}
 
 
 def library_of(name: str | None) -> Library:
-    """The record of a library; one of defaults for a library from outside the project."""
+    """Returns the record of a library; for a library from outside the project, a record of defaults."""
     return KNOWN_LIBRARIES.get(name or "") or Library(name or "")

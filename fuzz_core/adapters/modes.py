@@ -23,7 +23,7 @@ _BUILTINS = ("bool", "int", "float", "complex", "str")
 def of_leaves(
     function: Callable[..., Any], args: list[Any], keywords: dict[str, Any], wanted: Callable[[Any], bool]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """A call as a function of some of its arguments, wherever in lists and dictionaries they stand, and those."""
+    """Returns a call as a function of some arguments, and these arguments, at any depth of lists and dictionaries."""
     found: list[Any] = []
     _each((args, keywords), lambda leaf: found.append(leaf) if wanted(leaf) else None)
 
@@ -81,14 +81,14 @@ class Builder:
         return self.makers[type(value)](value)
 
     def resolve(self, api: str) -> Any:
-        """The callable of a public name. Raises BuildError where this target has none."""
+        """Returns the callable of a public name. Raises BuildError if this target has none."""
         found = self.names.get(api)
         if found is None:
             found = self.names[api] = self.adapter.ref(Ref("name", api), self.device)
         return found
 
     def found(self, api: str) -> Any:
-        """The callable of a public name; None where this target has none."""
+        """Returns the callable of a public name; None if this target has none."""
         with suppress(BuildError):
             return self.resolve(api)
         return None
@@ -104,7 +104,7 @@ class Builder:
         return self.timed(function, args, keywords)
 
     def made(self, invocation: Invocation) -> Any:
-        """An argument that another call makes. Raises BuildError for one that breaks the library's own invariants.
+        """Returns an argument that another call makes. Raises BuildError if it breaks the library's own invariants.
 
         Constructors leave the check out by default, and kernels rely on it. Modes with a change are compared with a
         call that has passed the check.
@@ -135,7 +135,7 @@ class Builder:
         return args, {name: makers[type(value)](value) for name, value in call.kwargs}
 
     def timed(self, function: Callable[..., Any], args: list[Any], keywords: dict[str, Any]) -> Any:
-        """A call of the library's, on the clock."""
+        """Calls a function of the library on the clock, and returns its result."""
         began = self.clock()
         try:
             result = function(*args, **keywords)
@@ -179,7 +179,7 @@ class Mode:
         return next(tensors_of(test.invocation), None) is not None
 
     def run(self, test: TestCase) -> Any:
-        """The result of the call. Raises what the library raises, and BuildError where the mode has no such call."""
+        """Returns the result of the call. Raises the library's exceptions; BuildError if the mode lacks the call."""
         return self.builder.call(test.invocation)
 
 

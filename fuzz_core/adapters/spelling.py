@@ -105,7 +105,7 @@ def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
 
 
 def common(tensor: Tensor) -> str | None:
-    """The one element that all are equal to, as source; None where they differ or there are none."""
+    """Returns the one element that all are equal to, as source; None if they differ or there are none."""
     from fuzz_core.ir.elements import elements
 
     if tensor.size == 0:
@@ -123,12 +123,12 @@ def common(tensor: Tensor) -> str | None:
 
 
 def inlined(tensor: Tensor) -> bool:
-    """Whether its elements are written out one by one."""
+    """Returns whether its elements are written out one by one."""
     return tensor.fill.kind == "values" or tensor.size <= INLINE_ELEMENTS
 
 
 def special(tensor: Tensor) -> bool:
-    """Whether every third element is overwritten."""
+    """Returns whether every third element is overwritten."""
     return tensor.fill.special is not None and DTYPES[tensor.dtype].floating
 
 
@@ -198,7 +198,7 @@ def filled(
 
 
 def numpy_array(tensor: Tensor) -> str:
-    """A numpy expression (`np.zeros((2, 3))`) for a tensor of container `ndarray`."""
+    """Returns a numpy expression (`np.zeros((2, 3))`) for a tensor of container `ndarray`."""
     storage = DTYPES[tensor.dtype].storage
     tensor = tensor._replace(dtype="string" if storage == "object" else storage)
     shape = repr(tensor.shape[0]) if len(tensor.shape) == 1 else sizes(tensor.shape)

@@ -111,7 +111,7 @@ class Helpers:
 
 
 def _upwards(home: Path) -> Iterator[Path]:
-    """A directory and those above it, as far as they may be a project's: what is installed is not one project."""
+    """Yields a directory and those above it that may be in one project; installed packages are not one project."""
     for folder in (home, *home.parents):
         if folder.name in _INSTALLED:
             return
@@ -129,7 +129,7 @@ def _holds(folder: Path, name: str) -> bool:
 
 
 def _modules(start: Path, name: str) -> Iterator[Path]:
-    """The files of a dotted name and of the packages it lies in, as far as they are there."""
+    """Yields the existing files of a dotted name and of the packages it lies in."""
     place = start
     for part in name.split("."):
         place = place / part

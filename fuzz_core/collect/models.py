@@ -38,7 +38,7 @@ class ModelsSource:
             yield from _programs(root, request)
 
     def examples(self) -> Sequence[Request]:
-        """The shipped sets."""
+        """Returns the shipped sets."""
         return tuple(map(Request, KNOWN_LIBRARIES))
 
 

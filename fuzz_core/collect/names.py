@@ -45,7 +45,7 @@ class Names:
         return f"{self._owners[short][0]}.{short}" if short in self._owners else ""
 
     def params(self, name: str) -> tuple[str, ...]:
-        """Names of the positional parameters of an api, as far as known."""
+        """Returns names of the positional parameters of an api, as far as known."""
         return self._params.get(name, ())
 
     def statement(self, name: str, api: Api | None = None, called: bool = False) -> str:
@@ -77,7 +77,7 @@ class Names:
 
 
 def _rooted(name: str) -> str:
-    """The name below the library's own root: Keras is public as `tf.keras` too."""
+    """Returns the name below the library's own root: Keras is public as `tf.keras` too."""
     return f"tf.{name}" if name.startswith("keras.") or name == "keras" else name
 
 
@@ -91,7 +91,7 @@ def _ancestors(module: str) -> list[str]:
 
 
 def _homes(api: Api | None) -> Sequence[str]:
-    """Modules that an api is public in; the class's module for a method."""
+    """Returns modules that an api is public in; the class's module for a method."""
     if api is None:
         return ()
     cut = 2 if api.kind == "method" else 1

@@ -156,7 +156,7 @@ _SMALL_WORDS = ("nano", "tiny", "small", "mobile")
 
 
 def package_programs(library: str, packages: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
-    """Name and code of a program for every family of models in the packages that a target has."""
+    """Yields name and code of a program for every family of models in the packages that a target has."""
     for package in library_of(library).model_packages:
         if package in packages:
             yield from _PROGRAMS[package](packages[package])

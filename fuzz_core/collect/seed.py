@@ -69,4 +69,4 @@ class SeedSource(Protocol):
         """Yield the seeds that come with the library, its packages or nightfuzz."""
 
     def examples(self) -> Sequence[Request]:
-        """Requests that each give at least one seed, for the generic tests that every source passes."""
+        """Returns requests that each give at least one seed, for the generic tests that every source passes."""

@@ -46,7 +46,7 @@ class TestsSource:
                 request.problems.append((str(root), f"holds no usable test files ({', '.join(_PATTERNS)})"))
 
     def examples(self) -> Sequence[Request]:
-        """A database entry."""
+        """Returns a database entry."""
         return (Request("torch", database=(("OpInfo add", "import torch\ntorch.add(torch.ones(2), 1)\n"),)),)
 
 

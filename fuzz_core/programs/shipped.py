@@ -14,7 +14,7 @@ _TRANSLATED = {"jittor": ("torch", translated)}
 
 
 def traced_programs(library: str) -> Iterator[tuple[str, str]]:
-    """Name and text of each program that is traced, by name; none for a library without a set.
+    """Yields name and text of each program that is traced, by name; none for a library without a set.
 
     Each trains a small model on made data.
     """
@@ -36,7 +36,7 @@ def grown_programs(library: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def fitted_class(library: str) -> str:
-    """The text that defines the class `Fitted`; empty for a library without one."""
+    """Returns the text that defines the class `Fitted`; empty for a library without one."""
     return _text("fitted", library)
 
 
@@ -53,6 +53,6 @@ def _programs(kind: str, library: str) -> Iterator[tuple[str, str]]:
 
 
 def _text(kind: str, library: str) -> str:
-    """The text of the library's file without its docstring, which is one paragraph; empty without a file."""
+    """Returns the text of the library's file without its docstring, which is one paragraph; empty without a file."""
     file = _folder(kind).joinpath(f"{library}.py")
     return (file.read_text(encoding="utf-8") if file.is_file() else "").partition("\n\n")[2]

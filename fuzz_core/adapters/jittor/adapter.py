@@ -72,7 +72,7 @@ class JittorAdapter(Adapter):
     dtypes: Mapping[str, Any] = {name: name for name, dtype in NUMPY_DTYPES.items() if dtype.kind not in "cO"}
 
     def load(self) -> ModuleType:
-        """Imports jittor, which compiles its core where no cache holds it."""
+        """Imports jittor, which compiles its core if no cache holds it."""
         self.root = importlib.import_module("jittor")
         self.core = self.root.jittor_core
         _end_compilers()
@@ -85,17 +85,17 @@ class JittorAdapter(Adapter):
         return self.root
 
     def array(self, value: Any) -> Any:
-        """The elements of a Var, computed for it. Raises RuntimeError where they cannot be."""
+        """Returns the elements of a Var, computed for it. Raises RuntimeError if they cannot be computed."""
         if not isinstance(value, self.root.Var):
             return super().array(value)
         return value.numpy()
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
-        """A Var of a copy of the elements."""
+        """Returns a Var of a copy of the elements."""
         return self.root.array(array, tensor.dtype)
 
     def listed(self) -> list[Listed]:
-        """Every public api of the modules that compute."""
+        """Returns every public api of the modules that compute."""
         jittor: Any = self.root
         free = folded(members(within("jittor", jittor, _is_reached), _computes))
         found = free + methods(jittor.Var, "jittor.Var")
@@ -127,7 +127,7 @@ class JittorAdapter(Adapter):
         return Tensor(name, shape) if name in self.dtypes else None
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Every public function can be wrapped; data that a seed gives is there as soon as it is given."""
+        """Wraps every public function; data that a seed gives is computed as soon as it is given."""
         root: Any = self.root
         given = root.array
 
@@ -140,7 +140,7 @@ class JittorAdapter(Adapter):
         root.array = array
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
-        """A module is called, an optimiser steps, other objects have public methods."""
+        """Returns methods: a module is called, an optimiser steps, objects of further classes have public methods."""
         root = self.root
         if issubclass(cls, root.Var):
             return ()
@@ -161,11 +161,11 @@ class JittorAdapter(Adapter):
         self.root.set_seed(seed & 0x7FFFFFFF)
 
     def state(self) -> object:
-        """Every flag that is a setting."""
+        """Returns every flag that is a setting."""
         return self.settings(self.root.flags)
 
     def modes(self) -> tuple[str, ...]:
-        """`cpu`, and `cuda` where it finds a device."""
+        """Returns `cpu`, and `cuda` if Jittor finds a device."""
         return ("cpu", "cuda") if self.root.has_cuda and self.root.get_device_count() else ("cpu",)
 
     def enter(self, mode: str) -> str:
@@ -182,7 +182,7 @@ class JittorAdapter(Adapter):
         return JittorModels(self.root)
 
     def examples(self) -> Examples:
-        """A function and a module, of a matrix."""
+        """Returns a function and a module, of a matrix."""
         matrix = Tensor("float32", (2, 3))
         module = Invocation("jittor.nn.ReLU", then=Then("__call__", (matrix,)))
         calls = (Invocation("jittor.exp", (matrix,)), module)
@@ -221,7 +221,7 @@ class JittorModels(Models):
         return None
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Operator by operator."""
+        """Returns a call that is compiled operator by operator."""
 
         def once(*args: Any, **kwargs: Any) -> Any:
             with self.root.flag_scope(lazy_execution=0):

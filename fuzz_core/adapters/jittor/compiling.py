@@ -92,7 +92,7 @@ def _claimed(folder: Path) -> bool:
 
 
 def _step(script: Path, python: str) -> str:
-    """The command for it."""
+    """Returns the command for the script of `_STEP`."""
     options = "-pipe -fuse-ld=gold" if shutil.which("ld.gold") else "-pipe"
     part = script.with_suffix(f".{os.getpid()}")
     kept = shlex.quote(str(script.parent / OPERATORS))
@@ -102,7 +102,7 @@ def _step(script: Path, python: str) -> str:
 
 
 def _precompiled(header: Path, flags: Any) -> bool:
-    """Whether it is there; made where it is not, for the flags that operators are compiled with."""
+    """Returns whether the header is compiled for the flags of operators, after compiling it if it was not."""
     made = header.with_suffix(".h.gch")
     if made.exists():
         return True

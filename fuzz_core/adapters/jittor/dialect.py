@@ -162,9 +162,9 @@ class JittorDialect(Dialect):
         return f"jittor.array({drawn}{'' if tensor.dtype in ('bool', 'int32') else f', {tensor.dtype!r}'})"
 
     def ref(self, ref: Ref) -> str:
-        """`'float32'`, or the name as it is."""
+        """Returns `'float32'`, or the name as it is."""
         return ref.name if ref.kind == "name" else repr(ref.name)
 
     def seed(self, seed: int) -> str:
-        """`jittor.set_global_seed(0)`."""
+        """Returns `jittor.set_global_seed(0)`."""
         return f"jittor.set_global_seed({seed & 0x7FFFFFFF})"

@@ -47,7 +47,7 @@ def listed() -> list[Listed]:
 
 
 def _public_names(module: ModuleType) -> list[str]:
-    """`__all__` and, since that is incomplete in older modules, every name whose home is the module or native code."""
+    """Returns `__all__` and, since that may be incomplete, every name whose home is the module or native code."""
     native = ("", "torch._C", "torch._jit_internal", "torch.functional")
     declared = set(getattr(module, "__all__", ()))
     for name, value in vars(module).items():
@@ -95,7 +95,7 @@ def _lengths() -> Lengths:
 
 
 def _allowed(argument: Any) -> tuple[int, ...]:
-    """The lengths that a declared list may have, a default's own among them; () where any will do."""
+    """Returns the lengths that a declared list may have, with that of a default; () if any length is allowed."""
     if not isinstance(argument.N, int) or argument.N < 2 or "Optional" in str(argument.type):
         return ()
     default = argument.default_value if argument.has_default_value() else None

@@ -10,7 +10,7 @@ THREADS = 4
 
 
 def close(more: str = "") -> str:
-    """Statements that fail where `actual` and `expected` differ beyond the default tolerances."""
+    """Returns statements that fail if `actual` and `expected` differ beyond the default tolerances."""
     checked = f'torch.testing.assert_close(actual, expected{more}, msg=lambda m: m + "\\n" + told)'
     return TOLD + checked
 

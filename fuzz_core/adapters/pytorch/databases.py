@@ -23,7 +23,7 @@ class Contents:
         self._parts: dict[int, tuple[bytes, list[Any], Any]] = {}
 
     def digest(self, roots: Iterable[Any]) -> str:
-        """128 bits in hex over these objects and all that their code reaches in the test package."""
+        """Returns 128 bits in hex over these objects and all that their code reaches in the test package."""
         found: dict[int, bytes] = {}
         waiting = list(roots)
         while waiting:
@@ -138,7 +138,7 @@ _DTYPES = "{torch.float32: 64, torch.complex64: 16, torch.int64: 16, torch.bool:
 
 
 def programs() -> list[tuple[str, str]]:
-    """(name, code) per database entry; empty where the wheel's test package or its needs are missing."""
+    """Returns (name, code) per database entry; empty if the wheel's test package or its needs are missing."""
     try:
         from torch.testing._internal.common_methods_invocations import op_db
         from torch.testing._internal.common_modules import module_db

@@ -56,7 +56,7 @@ CHANNELS = {4: "channels_last", 5: "channels_last_3d"}
 
 
 def other_layout(tensor: Tensor, seed: int) -> str:
-    """The expression that scatters a tensor, by the test case's seed; empty where it has no other layout."""
+    """Return the expression that scatters a tensor, by the test case's seed; empty if it has no other layout."""
     rank = len(tensor.shape)
     if tensor.container == "ndarray" or tensor.strides is not None or tensor.size < 2:
         return ""
@@ -84,7 +84,7 @@ def batch(tensor: Tensor) -> str:
 
 
 def inplace(invocation: Invocation) -> Invocation | None:
-    """The call that writes its result into its first tensor, by PyTorch's conventions, whether or not there is one."""
+    """Returns the call that writes its result into its first tensor, by convention, whether or not it exists."""
     name = invocation.api.rpartition(".")[2]
     if invocation.api.startswith("torch.nn."):
         kept = tuple(pair for pair in invocation.kwargs if pair[0] != "inplace")
@@ -307,13 +307,13 @@ class TorchDialect(Dialect):
         return f"{_atom(made)}.requires_grad_()" if differentiable else made
 
     def ref(self, ref: Ref) -> str:
-        """`torch.float32`, `torch.device('cpu')`, or the name as it is."""
+        """Returns `torch.float32`, `torch.device('cpu')`, or the name as it is."""
         if ref.kind == "dtype":
             return f"torch.{ref.name}"
         return f"torch.device({ref.name!r})" if ref.kind == "device" else ref.name
 
     def seed(self, seed: int) -> str:
-        """`torch.manual_seed(0)`."""
+        """Returns `torch.manual_seed(0)`."""
         return f"torch.manual_seed({seed & 0xFFFFFFFF})"
 
 
@@ -353,7 +353,7 @@ def _dense(tensor: Tensor) -> str:
 
 
 def _overflows(tensor: Tensor) -> bool:
-    """8-bit floats refuse a literal that is too large; a cast gives infinity or NaN."""
+    """Returns whether a literal is too large for an 8-bit float, which refuses it; a cast gives infinity or NaN."""
     from fuzz_core.ir.elements import elements
 
     flat = abs(elements(tensor))

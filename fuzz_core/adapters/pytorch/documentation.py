@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"otherwise,?\s+(?:they|it)\s+(?:should|must)\s+be\s+(?:an\s
 
 @cache
 def documentation(function: Any) -> str:
-    """The text about a function, with the texts that a short one refers to; empty where there is none."""
+    """Return the text about a function, with the texts that a short one refers to; empty if there is none."""
     return "\n".join(_texts(function, 2))
 
 
@@ -42,7 +42,7 @@ def _named(name: str) -> Any:
 
 @cache
 def hides_from_gradients(function: Any) -> bool:
-    """Whether a function switches gradients off by itself, as initialisers do."""
+    """Return whether a function switches gradients off by itself, as initialisers do."""
     try:
         return "no_grad" in inspect.getsource(function)
     except (TypeError, OSError):
@@ -75,6 +75,6 @@ def is_inplace_twin(function: Any) -> bool:
 
 
 def _arguments(operator: str) -> set[tuple[str, ...]]:
-    """Names and types of the arguments of each of an operator's overloads."""
+    """Return names and types of the arguments of each of an operator's overloads."""
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{operator}")
     return {tuple(f"{each.name}: {each.type}" for each in schema.arguments) for schema in schemas}

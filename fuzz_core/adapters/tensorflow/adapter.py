@@ -50,7 +50,7 @@ class Stream:
 
 
 class TensorFlowAdapter(Adapter):
-    """TensorFlow on the CPU and, where there is one, on a CUDA device."""
+    """TensorFlow on the CPU and, if there is one, on a CUDA device."""
 
     library = "tensorflow"
     prefixes = ("tensorflow", "keras")
@@ -87,7 +87,7 @@ class TensorFlowAdapter(Adapter):
         return self.root
 
     def listed(self) -> list[Listed]:
-        """Every exported function and class that computes."""
+        """Returns every exported function and class that computes."""
         listed: list[Listed] = self.apis.listed()
         return listed
 
@@ -97,7 +97,7 @@ class TensorFlowAdapter(Adapter):
         return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
-        """Tensors of every make, dtypes, shapes, specifications, enums and dtype policies."""
+        """Describes tensors of every make, dtypes, shapes, specifications, enums and dtype policies."""
         tf = self.root
         if (tensor := self.tensors.describe_tensor(value, describe)) is not None:
             return tensor
@@ -116,7 +116,7 @@ class TensorFlowAdapter(Adapter):
         return None
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
-        """A live tf.Tensor or tf.Variable."""
+        """Returns a live tf.Tensor or tf.Variable."""
         return self.tensors.live_tensor(array, tensor, device)
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ class TensorFlowAdapter(Adapter):
         return () if issubclass(cls, core) else names
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Every operation executed eagerly, as a call of its raw_ops function."""
+        """Observes every operation executed eagerly, as a call of its raw_ops function."""
         self.apis.observe(seen)
 
     def prepare(self) -> None:
@@ -189,7 +189,7 @@ class TensorFlowAdapter(Adapter):
         )
 
     def modes(self) -> tuple[str, ...]:
-        """`cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
+        """Returns `cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0") not in ("", "-1")
         built = self.root.test.is_built_with_cuda()
         return ("cpu", "cuda") if built and visible and _DRIVER.is_dir() and any(_DRIVER.iterdir()) else ("cpu",)
@@ -232,7 +232,7 @@ class TensorFlowAdapter(Adapter):
         return models.TensorFlowModels()
 
     def examples(self) -> Examples:
-        """A function and a layer."""
+        """Returns a function and a layer."""
         matrix = Tensor("float32", (2, 3))
         layer = Invocation("tf.keras.layers.ReLU", then=Then("__call__", (matrix,)))
         call = Invocation("tf.math.exp", (matrix,))

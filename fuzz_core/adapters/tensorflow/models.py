@@ -59,7 +59,7 @@ class TensorFlowModels(Models):
         self.drawn = False
 
     def streams(self) -> Callable[[], None] | None:
-        """The stream that seeds operations, and Keras's."""
+        """Returns a function that restores the stream that seeds operations, and Keras's stream."""
         seed, stream = self.context._seed, random.Random()
         place, others = self.context._rng.getstate(), keras_versions.streams()
 
@@ -131,7 +131,7 @@ class TensorFlowModels(Models):
             yield
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns weights that a tape finds no gradient for, see `gradients`; empty where the model fails on a tape."""
+        """Returns weights that a tape finds no gradient for, see `gradients`; empty if the model fails on a tape."""
         try:
             return untrained(model, args, kwargs)
         except Exception:  # noqa: BLE001 - a model that cannot be used on a tape tells nothing
@@ -187,13 +187,13 @@ def untrained(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> t
 
 
 def _without(weights: list[Any], tape: Any, result: Any) -> list[Any]:
-    """The weights that get no gradient from a result."""
+    """Returns the weights that get no gradient from a result."""
     slopes = tape.gradient(result, [_plain(each) for each in weights])
     return [weight for weight, slope in zip(weights, slopes, strict=True) if slope is None]
 
 
 def _plain(value: Any) -> Any:
-    """TensorFlow's own variable, where Keras has one around it."""
+    """Returns TensorFlow's own variable, if Keras has wrapped one."""
     return value if isinstance(value, tf.Tensor | tf.Variable) else getattr(value, "value", None)
 
 

@@ -56,7 +56,7 @@ class Traced(Mode):
         return self.executed(graph, tensors)
 
     def traced(self, function: Call, tensors: list[Any]) -> Any:
-        """The graph of a function of these tensors."""
+        """Returns the graph of a function of these tensors."""
         call = tf.function(function, autograph=False, jit_compile=self.compiled)
         try:
             return self.builder.timed(call.get_concrete_function, tensors, {})
@@ -118,7 +118,7 @@ class Compiled(Traced):
 
 
 def _unnamed(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any], dict[str, Any]]:
-    """A call without the name of its operations, which graphs alone read."""
+    """Returns a call without the name of its operations, which graphs alone read."""
     try:
         place = list(inspect.signature(function).parameters).index("name")
     except (TypeError, ValueError):
@@ -128,13 +128,13 @@ def _unnamed(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple
 
 
 def of_tensors(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any]]:
-    """A call as a function of its tensors alone, and the tensors, as TensorFlow orders them."""
+    """Returns a call as a function of its tensors alone, and the tensors, as TensorFlow orders them."""
     tensors = tf.Tensor | tf.Variable | tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices
     return of_leaves(function, args, dict(sorted(keywords.items())), lambda leaf: isinstance(leaf, tensors))
 
 
 def _operations(graph: Any) -> Iterable[str]:
-    """The operators in a graph and in the functions that it calls."""
+    """Returns the operators in a graph and in the functions that it calls."""
     for operation in graph.get_operations():
         yield operation.type
     for function in graph._functions.values():
@@ -144,7 +144,7 @@ def _operations(graph: Any) -> Iterable[str]:
 
 @cache
 def draws(operator: str, names: tuple[str, ...]) -> bool:
-    """Whether an operator has an input or an attribute of one of these names, by its definition."""
+    """Returns whether an operator has an input or an attribute of one of these names, by its definition."""
     definition = op_def_registry.get(operator)
     if definition is None:
         return False
@@ -166,7 +166,7 @@ class Backward(Trained):
         return live
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Returns None. Raises BuildError where no part of the result is differentiable."""
+        """See `Mode`. Returns None. Raises BuildError if no part of the result is differentiable."""
         self.tensors = []
         with tf.GradientTape() as self.tape:
             parts = tf.nest.flatten(super().run(test), expand_composites=True)
@@ -214,14 +214,14 @@ class Doubled(doubles.Doubled):
 
 
 def _are_numbers(value: Value) -> bool:
-    """Whether a sequence is what TensorFlow takes for a tensor of floating-point numbers."""
+    """Returns whether TensorFlow takes a sequence for a tensor of floating-point numbers."""
     if isinstance(value, Seq):
         return value.kind != "set" and len(value.items) > 0 and all(map(_are_numbers, value.items))
     return isinstance(value, Prim) and value.type == "float"
 
 
 def _doubles(numbers: Any) -> Any:
-    """The numbers that they are in single precision."""
+    """Returns the numbers as they are in single precision."""
     try:
         return tf.constant(np.asarray(numbers, dtype="float32").astype(np.float64))
     except ValueError:
@@ -255,7 +255,7 @@ class Gradient(Doubled, doubles.Gradient):
         return tf.reduce_sum(tensor)
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `doubles.Gradient`. Raises BuildError where there are none."""
+        """See `doubles.Gradient`. Raises BuildError if there are none."""
         found = _slopes(scalar, points)
         if all(each is None for each in found):
             raise BuildError("no derivative")

@@ -27,7 +27,7 @@ NAMES = {dtype: name for name, dtype in TF_DTYPES.items()}
 
 
 def describe_tensor(value: Any, describe: Describe) -> Value | None:
-    """A tensor or variable of any make; None for other values. Raises Undescribable for symbolic and opaque ones."""
+    """Returns a tensor or variable of any make; else None. Raises Undescribable for symbolic and opaque ones."""
     if isinstance(value, EagerTensor):
         return _dense(value, "tensor", describe)
     if isinstance(value, tf.Variable):
@@ -96,7 +96,7 @@ def live_tensor(array: Any, tensor: Tensor, device: str) -> Any:
 
 
 def shape_value(shape: Any) -> Value:
-    """A TensorShape as a list of sizes, None for unknown ones; one of unknown rank by construction."""
+    """Returns a TensorShape as a list of sizes, None for unknown ones; one of unknown rank by construction."""
     if shape.rank is None:
         return Invocation("tf.TensorShape", (prim(None),))
     return Seq("list", tuple(prim(size) for size in shape.as_list()))

@@ -58,7 +58,7 @@ def from_docstring(api: Api) -> list[Constraint]:
 
 
 def _default(argument: str, definition: str) -> Prim | None:
-    """The default in a definition, None where there is none; an object's is no number and no text."""
+    """Returns the default in a definition, None if there is none; an object as default is no number and no text."""
     match = re.search(rf"[(, ]{re.escape(argument)}=('[^']*'|[-+\w.]+)", definition)
     try:
         return prim(ast.literal_eval(match[1])) if match else NONE
