@@ -57,7 +57,7 @@ class MeasuredLibrary(NamedTuple):
     library: str
     target: str  # a spec, or the key of a target on record
     apis: int = 300  # size of the sample
-    sources: tuple[str, ...] = ("docs",)  # seeds that are traced where no state is given
+    sources: tuple[str, ...] = ("docs",)  # seeds that are traced if no state is given
     matrix_api: str = ""  # an api that takes two matrices
 
 

@@ -65,8 +65,8 @@ class Comparer:
         tolerances: tolerances by name of the actual result's dtype.
     """
 
-    # Whether each element counts by itself. If not, vectors may differ in sign, a sum that cancels may be off by the
-    # rounding of the largest element, and integers may be saturated. Each compiler saturates integers in its own way.
+    # Whether each element counts by itself. If not, vectors may differ in sign, and integers may be saturated, which
+    # each compiler does in its own way. A sum that cancels may be off by the rounding of the largest element.
     strict = False
     converts = False  # whether the library itself makes tensors of other values when it executes a call another way
     # Text of a difference in shape, dtype, strides, type, number of results or keys.

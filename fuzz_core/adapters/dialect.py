@@ -318,7 +318,7 @@ def all_surroundings(python: str | Path) -> dict[str, str]:
 def compiled(python: str | Path) -> Path:
     """Returns the folder for compiled code: in the interpreter's virtual environment, which is removed with it.
 
-    Without a virtual environment, the folder is the library's own. A sandbox can write to neither of them. There
+    If there is no virtual environment, the folder is the library's own. A sandbox can write to neither of them. There
     COMPILED_VARIABLE names a folder, of which each environment has a part.
     """
     environment = Path(python).absolute().parent.parent

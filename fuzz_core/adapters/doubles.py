@@ -175,7 +175,7 @@ class Gradient(Doubled):
     number: type = float  # type of a derivative in the mode's result
     largest = 0.0  # bound of magnitudes whose quotient is still meaningful; 0 for none
     coarse = 0.0  # see `quotient`
-    flat: float | None = None  # the derivative of a flat function, None where it shows no fault
+    flat: float | None = None  # the derivative of a flat function; None if it shows no fault
 
     def applies(self, test: TestCase) -> bool:
         """Returns whether an argument is a floating-point tensor."""

@@ -108,7 +108,7 @@ class Disclosure(NamedTuple):
     labels: Mapping[str, tuple[str, ...]] = {}  # labels to suggest, by kind of verdict, validity, mode or `regression`
     title_prefix: str = ""
     confirmations: tuple[str, ...] = ()  # boxes of the form that only the person who files can tick
-    security: str = ""  # where vulnerabilities are told
+    security: str = ""  # the address for reports of vulnerabilities
 
     def takes(self, api: str) -> bool:
         """Returns whether a bug of this api is worth a report."""

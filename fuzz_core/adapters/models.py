@@ -57,9 +57,7 @@ class Models:
         return nullcontext()
 
     def gradients(self, layer: Any) -> str:
-        """Returns FINITE where every trained weight of a layer has a gradient, NONFINITE, MISSING; empty where
-        unknown.
-        """
+        """Returns FINITE if every trained weight has a gradient, else NONFINITE or MISSING; empty if unknown."""
         return ""
 
     def numbers(self, layer: Any) -> Iterable[Any]:

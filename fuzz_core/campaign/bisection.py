@@ -186,9 +186,14 @@ class _Bisector:
         return self._bisection()
 
     def _probe(self, candidate: Candidate, runs: int, rate: bool) -> Probe:
-        """Tries a build until it shows the bug, `runs` times at most; `rate`: to learn how often it does.
+        """Tries a build until it shows the bug.
 
-        Raises UserError where it is this machine's fault that there is no answer.
+        Args:
+            runs: the most runs.
+            rate: whether runs go on after the first hit, to learn how often the bug shows itself.
+
+        Raises:
+            UserError: the fault of a missing answer is this machine's.
         """
         info: dict[str, Any] = {"version": candidate.version, "day": candidate.day, "commit": "", "reason": ""}
         try:

@@ -107,8 +107,8 @@ class Build(NamedTuple):
     """A build with what was done there."""
 
     row: BuildRow
-    day: str  # when it was built or uploaded, ISO, and commit; both empty where unknown
-    commit: str
+    day: str  # when it was built or uploaded, ISO; empty if unknown
+    commit: str  # its source commit; empty if unknown
     # Bugs that were first clean there for good.
     fixed: tuple[int, ...]
     regressed: tuple[int, ...]  # fixed bugs that the build shows again
@@ -193,7 +193,7 @@ class Came(NamedTuple):
 
     @property
     def version(self) -> str:
-        """The first bad version; empty where it is not known, as no good one stands before it."""
+        """The first bad version; empty if it is not known, because no good version is before it."""
         return self.bad.build.rpartition("==")[2] if self.bad is not None and self.good is not None else ""
 
 

@@ -262,7 +262,8 @@ class FuzzListener:
     scheduler: Scheduler
     feedback: Feedback
     report: FuzzReport
-    backlog: ExaminationBacklog | None = None  # counts the findings left to examine, where the fuzz is to end early
+    # Counts the findings left to examine, if the fuzz is to end early for them.
+    backlog: ExaminationBacklog | None = None
     started: dict[int, float] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
 

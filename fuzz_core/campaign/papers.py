@@ -76,7 +76,8 @@ class GandalfSettings:
 class Paper(NamedTuple):
     """An engine by its own settings and by those of its paper.
 
-    fixed: settings of the user that the paper decides, each with the values that the paper knows; the first is its own.
+    Attributes:
+        fixed: user settings that the paper decides, each with the values that it knows; the first is its own.
     """
 
     title: str

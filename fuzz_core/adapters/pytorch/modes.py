@@ -51,7 +51,7 @@ class Promised(Mode):
     unless = NEVER
 
     def applies(self, test: TestCase) -> bool:
-        """See `Mode`: where there are tensors."""
+        """See `Mode`: there must be tensors."""
         if not super().applies(test):
             return False
         function = self.builder.found(test.invocation.api)
