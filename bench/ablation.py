@@ -88,7 +88,7 @@ def _signature(finding: FindingRow) -> str:
 
 
 def _confirmed(session: Session, findings: Sequence[FindingRow], seconds: float) -> set[str]:
-    """The signatures whose findings turn out to be bugs, all trials together."""
+    """Return the signatures whose findings turn out to be bugs, all trials together."""
     store, key = session.store, session.target.key
     run = store.start_run(key, 0, {})
     for finding in findings:

@@ -1,6 +1,6 @@
-"""Whether the bot files each issue once while GitHub fails: filings through a proxy that injects faults.
+"""Filing of issues while GitHub fails: does the bot file each issue once through a proxy that injects faults?
 
-Needs npm's `emulate`, which it fetches (see tests/common/githubserver.py). Time passes only where the bot waits, so
+Needs npm's `emulate`, which it fetches (see tests/common/githubserver.py). Time passes only while the bot waits, so
 hours of rate limits take seconds.
 """
 
@@ -123,7 +123,7 @@ def _file(batch: range, token: str, repository: str, url: str, clock: FakeTime, 
 
 @contextmanager
 def _logged() -> Iterator[io.StringIO]:
-    """Everything that is logged meanwhile, with all details."""
+    """Collect the log meanwhile, with all details."""
     text, root = io.StringIO(), logging.getLogger()
     handler, before = logging.StreamHandler(text), root.level
     root.addHandler(handler)

@@ -36,7 +36,7 @@ PLAIN_TYPES: tuple[type[Any], ...] = (bool, int, float, bytes)
 _TENSOR_LABELS = {"tensor": "tensor", "KerasTensor": "tensor", "variable": "variable", "nparray": "ndarray"}
 _TORCH_NAMES = ("strided", "sparse_coo", "contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
 _DTYPE_ALIASES = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64"}
-# FreeFuzz wrote the module and class of a value that is no data run together: torchdtype, argparseNamespace.
+# FreeFuzz wrote the module and class of a value without data as one word: torchdtype, argparseNamespace.
 _CLASS_NAME = re.compile(
     r"(torch(?!\.)|_io|argparse|pathlib|numpy|collections|functools|builtins|tensorflow\.)\w[\w.]*"
 )
@@ -96,7 +96,7 @@ def read_dump(directory: Path, unmapped: Counter[tuple[str, str]]) -> Iterator[I
 
 
 def collections(directory: Path) -> list[Path]:
-    """The dump's files that hold calls, one api each, by name. Raises UserError where there is none."""
+    """Return the dump's files that hold calls, one api each, by name. Raises UserError if there is none."""
     if not directory.is_dir():
         raise UserError(f"there is no directory {directory}", "give the one that holds the dump's *.bson files")
     found = sorted(file for file in directory.glob("*.bson") if file.name.startswith(LIBRARIES))
@@ -146,7 +146,7 @@ def _then(signature: Any) -> Then | None:
 
 
 def value_of(raw: Any, depth: int = 0) -> Value:
-    """A recorded value. Raises Undescribable with the reason."""
+    """Return a recorded value. Raises Undescribable with the reason."""
     if depth > MAX_DEPTH:
         raise Undescribable("nested too deeply")
     if raw is None:
@@ -164,7 +164,7 @@ def value_of(raw: Any, depth: int = 0) -> Value:
 
 
 def dtype_name(raw: Any) -> str | None:
-    """The library-neutral name of a dtype such as `torch.float32`, `tf.int32_ref`, `np.int64`; None for others."""
+    """Return the library-neutral name of a dtype such as `torch.float32`, `tf.int32_ref`, `np.int64`; else None."""
     if not isinstance(raw, str):
         return None
     name = raw.strip().rsplit(".", 1)[-1].removesuffix("_ref")
@@ -189,7 +189,7 @@ def _label(raw: dict[str, Any]) -> str:
 
 
 def _payload(raw: dict[str, Any]) -> Any:
-    """`value`, which FreeFuzz's instrumentation writes as JSON text where it can."""
+    """Return `value`, which FreeFuzz's instrumentation writes as JSON text if it can."""
     value = raw.get("value")
     if not isinstance(value, str):
         return value

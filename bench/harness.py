@@ -57,7 +57,7 @@ class MeasuredLibrary(NamedTuple):
     library: str
     target: str  # a spec, or the key of a target on record
     apis: int = 300  # size of the sample
-    sources: tuple[str, ...] = ("docs",)  # seeds that are traced where no state is given
+    sources: tuple[str, ...] = ("docs",)  # seeds that are traced if no state is given
     matrix_api: str = ""  # an api that takes two matrices
 
 
@@ -68,7 +68,7 @@ SUBJECTS = (
 
 
 def subjects(library: str | None = None, target: str | None = None) -> list[MeasuredLibrary]:
-    """The libraries to measure: all that are known, one of them, or one from outside."""
+    """Return the libraries to measure: all known ones, one of them, or an external one."""
     chosen = [each for each in SUBJECTS if library in (None, each.library)] or [
         MeasuredLibrary(library or "", library or "")
     ]
@@ -76,12 +76,12 @@ def subjects(library: str | None = None, target: str | None = None) -> list[Meas
 
 
 def sample(names: Iterable[str], size: int) -> list[str]:
-    """`size` of the names, sorted; a name that comes or goes changes one place of the sample, not all of it."""
+    """Return `size` of the names, sorted; a name that comes or goes changes one place of the sample, not all of it."""
     return sorted(sorted(set(names), key=lambda name: (derive(STREAM, name), name))[:size])
 
 
 def machine() -> dict[str, Any]:
-    """The processor, cores that may be used, memory in GB, system, Python, and the load."""
+    """Return the processor, cores that may be used, memory in GB, system, Python, and the load."""
     cpus, memory = Path("/proc/cpuinfo"), Path("/proc/meminfo")
     model = re.search(r"^model name\s*: (.*)$", cpus.read_text() if cpus.exists() else "", re.MULTILINE)
     total = re.search(r"^MemTotal:\s*(\d+) kB", memory.read_text() if memory.exists() else "", re.MULTILINE)
@@ -96,13 +96,13 @@ def machine() -> dict[str, Any]:
 
 
 def made_target(store: Store, folder: Path, spec: str) -> TargetRecord:
-    """The target on record with this key or spec; else a target that is made."""
+    """Return the target on record with this key or spec; else a target that is made."""
     known = [each.key for each in store.targets() if spec in (each.key, each.spec)]
     return target_of(store, Settings.model_validate({"target": known[-1] if known else spec, "state": folder}))
 
 
 def traced_rows(store: Store, key: str) -> list[Body]:
-    """The invocations of a target that fuzzing starts from."""
+    """Return the invocations of a target that fuzzing starts from."""
     return [row for row in store.bodies(key) if row.valid or row.expected == "exception"]
 
 
@@ -128,7 +128,7 @@ def traced(subject: MeasuredLibrary, state: Path | None, folder: Path) -> Iterat
 
 
 def copy_state(source: Path, copied: Path) -> None:
-    """Copy a state file that others may be working on. Raises NightfuzzError where there is none."""
+    """Copy a state file that others may be working on. Raises NightfuzzError if there is none."""
     if not source.exists():
         raise NightfuzzError(f"no state file {source}")
     with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as old, closing(sqlite3.connect(copied)) as new:
@@ -136,7 +136,7 @@ def copy_state(source: Path, copied: Path) -> None:
 
 
 def copy_traces(source: Path, copied: Path) -> None:
-    """Copy a state file without the results in it. Raises NightfuzzError where there is none."""
+    """Copy a state file without the results in it. Raises NightfuzzError if there is none."""
     copy_state(source, copied)
     with open_store(copied):
         pass  # migrates
@@ -153,9 +153,12 @@ class EngineRun(NamedTuple):
 
 
 def run_engine(folder: Path, target: str, workers: int, **options: Any) -> EngineRun:
-    """Fuzz a copy of the state in `folder` in a process of its own, where `options` are of FuzzOptions.
+    """Fuzz a copy of the state in `folder` in a process of its own.
 
-    Every run starts from the same state: what one has learnt would make the next one look better.
+    Every run starts from the same state, because the corpus of an earlier run would make the next one look better.
+
+    Args:
+        options: fields of FuzzOptions.
     """
     home = folder / "trial"
     home.mkdir()
@@ -170,13 +173,13 @@ def run_engine(folder: Path, target: str, workers: int, **options: Any) -> Engin
 
 
 def medians(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The median of every figure that is a number."""
+    """Return the median of every figure that is a number."""
     numbers = [name for name, value in runs[0].items() if isinstance(value, int | float)]
     return {name: statistics.median(run[name] for run in runs) for name in numbers}
 
 
 def printed(command: Sequence[str], env: Mapping[str, str], given: str = "") -> dict[str, Any]:
-    """The JSON object that a program prints last. Raises NightfuzzError if the program fails."""
+    """Return the JSON object that a program prints last. Raises NightfuzzError if the program fails."""
     done = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, env=env, check=False)
     if done.returncode:
         raise NightfuzzError(f"{' '.join(command)} failed with exit code {done.returncode}")

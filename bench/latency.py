@@ -45,13 +45,13 @@ class Hitter:
         self.noticed: list[float] = []
 
     def next_lease(self) -> Lease | None:
-        """A lease without end, `count` times after the first one."""
+        """Return a lease without end, `count` times after the first one."""
         self.leases += 1
         self.began = 0.0
         return Lease(self.leases, self.api, 0, 1 << 40, log=True) if self.leases <= self.count + 1 else None
 
     def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        """Take an outcome: the first after a death ends one measurement, a later one begins the next."""
+        """Take an outcome: the first one after a death ends one measurement, a later one begins the next."""
         now = time.monotonic()
         if "ran" not in message or (self.hit and self.began):
             return

@@ -53,7 +53,7 @@ class _Annotations(ast.NodeTransformer):
 
 
 def mutants(root: Path) -> list[CodeMutant]:
-    """Every mutant of the packages that cosmic-ray knows without further arguments."""
+    """Return every mutant of the packages that cosmic-ray knows without further arguments."""
     from cosmic_ray.ast import ast_nodes, get_ast_from_path
     from cosmic_ray.plugins import get_operator, operator_names
 
@@ -68,7 +68,7 @@ def mutants(root: Path) -> list[CodeMutant]:
 
 
 def sampled(root: Path, seed: int) -> Iterator[CodeMutant]:
-    """The mutants in random order, without those that do not parse or change annotations alone."""
+    """Yield the mutants in random order, without those that do not parse or change annotations alone."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
@@ -82,7 +82,7 @@ def sampled(root: Path, seed: int) -> Iterator[CodeMutant]:
 
 
 def _behaviour(code: str) -> str:
-    """The code without its annotations; empty for code that does not parse."""
+    """Return the code without its annotations; empty for code that does not parse."""
     try:
         return ast.dump(_Annotations().visit(ast.parse(code))) if code else ""
     except SyntaxError:
@@ -90,7 +90,7 @@ def _behaviour(code: str) -> str:
 
 
 def is_killed(mutant: CodeMutant, copy: Path, marks: str) -> bool:
-    """Whether a test that reaches the module fails with the mutant in place.
+    """Return whether a test that reaches the module fails with the mutant in place.
 
     Raises RuntimeError if pytest could not run the tests.
     """

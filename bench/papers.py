@@ -2,7 +2,7 @@
 
 Each engine runs on a copy of one state without its results, first by `fuzz --engine NAME --paper`, then without
 `--paper`, in equal time with one seed. A quick run lasts 15 minutes. The published figures come from runs of hours on
-other machines and builds: they say what was counted, and are no goal for a run of minutes.
+other machines and builds. They show what was counted, and are no goal for a run of minutes.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 QUICK_SECONDS = 900.0
-# Exit codes of a command that worked: nothing found, bugs found.
+# Exit codes of a command that worked: no bugs found, bugs found.
 WORKED = (0, 1)
 KNOWLEDGE = "knowledge"
 
 
 class Figure(NamedTuple):
-    """A row of a paper's table. read: what it is of a run's JSON and state. published: by library, as printed there."""
+    """A row of a paper's table."""
 
     paper: str
     table: str
     name: str
-    read: Callable[[Mapping[str, Any], Store], object]
-    published: str
+    read: Callable[[Mapping[str, Any], Store], object]  # reads the figure from a run's JSON and state
+    published: str  # the published figure, by library, as printed there
 
 
 def _bugs(said: Mapping[str, Any], store: Store) -> object:
@@ -129,7 +129,7 @@ def measure(
 
 
 def _ran(state: Path, words: list[str], engine: str) -> dict[str, object]:
-    """The figures of one run, by name; none if the command fails, as it does where the time is too short."""
+    """Return the figures of one run, by name; none if the command fails, for example because the time is too short."""
     with tempfile.TemporaryDirectory(prefix="nightfuzz-") as name:
         folder = Path(name)
         copy_traces(state / STATE_FILE, folder / STATE_FILE)

@@ -1,7 +1,7 @@
 """Profile of a worker: the hot loop over a plan, in the target's interpreter, with a clock around every part.
 
 `python -m bench.profile LIBRARY PLAN SECONDS` prints a JSON object: seconds by part, tests by outcome, deaths. A child
-takes turns at the apis; where a test kills it or hangs, the next child goes on with the next api.
+takes turns at the apis; if a test kills it or hangs, the next child goes on with the next api.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PartClock:
         setattr(owner, method, clocked)
 
     def collection(self, phase: str, _: dict[str, int]) -> None:
-        """A callback of Python's garbage collector."""
+        """Time Python's garbage collector, as its callback."""
         self.turn()
         if phase == "start":
             self.stack.append("collecting garbage")
@@ -84,7 +84,7 @@ class SilentChannel(Channel):
 
 
 def clocked_worker(world: World, parts: PartClock) -> tuple[Worker, SilentChannel]:
-    """A worker as in a run, with clocks."""
+    """Return a worker as in a run, with clocks."""
     world.adapter.prepare()
     journal = os.memfd_create("journal")
     os.ftruncate(journal, SIZE)
@@ -161,7 +161,7 @@ def profile(world: World, seconds: float) -> dict[str, Any]:
         for message in messages(ours, end):
             if "api" in message:
                 last = message["api"]
-                # A child that dies in this turn leaves no place: the next child begins behind the turn.
+                # A child that dies in this turn leaves no record: the next child begins behind the turn.
                 positions[last] += TURN_TESTS
                 continue
             positions[last] = message["next"]

@@ -41,7 +41,7 @@ def screens(
     for width in WIDTHS:
         size = f"stty cols {width} rows 50; exec"
         words = [sys.executable, "-c", "from nightfuzz.bot.main import main; main()", *command]
-        # A terminal of its own: commands draw tables for the terminal that they see.
+        # Each command gets a terminal of its own, because it draws tables for the terminal that it sees.
         line = ["script", "-qec", f"{size} {shlex.join(words)}", "/dev/null"]
         printed = subprocess.run(line, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
         for theme, colours in THEMES.items():

@@ -34,14 +34,14 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether a process has ended and its parent has not asked how."""
+    """Return whether a process has ended and its parent has not asked how."""
     with suppress(OSError):
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
     return False
 
 
 def watch(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
-    """Samples until the process ends. Zombies count that two samples in a row see: every death is one for a moment."""
+    """Take samples until the process ends. A zombie counts if two samples in a row see it: a death is one briefly."""
     began = time.monotonic()
     samples: list[dict[str, Any]] = []
     before: set[int] = set()
@@ -56,7 +56,7 @@ def watch(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
 
 
 def growth(samples: list[dict[str, Any]]) -> float | None:
-    """How much the controller's memory grew from its tenth minute to its end, as a share; medians of a minute."""
+    """Return the growth of the controller's memory from its tenth minute to its end, by medians of a minute."""
     settled = [sample["VmRSS"] for sample in samples if sample["seconds"] >= SETTLED_SECONDS]
     span = int(60 / PERIOD_SECONDS)
     if len(settled) < 2 * span:

@@ -124,7 +124,7 @@ def _figures(
 
 
 def _column(figures: dict[str, Any]) -> dict[str, str]:
-    """The figures of one library as text."""
+    """Return the figures of one library as text."""
     values = {**figures, **figures["one"]}
     column = {"target": figures["target"]} | {name: text.format_map(values) for name, text in FIGURES.items()}
     if "two" in figures:

@@ -28,7 +28,7 @@ MEMORY = ("VmRSS", "VmHWM")
 
 
 def memory(pid: int) -> dict[str, int]:
-    """Resident and peak memory of a process in bytes; empty where it is gone."""
+    """Return resident and peak memory of a process in bytes; empty if it has ended."""
     with suppress(OSError):
         lines = (PROC / str(pid) / "status").read_text().splitlines()
         return {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines if line.startswith(MEMORY)}
@@ -36,7 +36,7 @@ def memory(pid: int) -> dict[str, int]:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started."""
+    """Return the processes that a process has started."""
     found: list[int] = []
     for task in (PROC / str(pid) / "task").glob("*"):
         with suppress(OSError):

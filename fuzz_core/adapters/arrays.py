@@ -59,8 +59,11 @@ def check_size(count: int) -> None:
 class Arrays:
     """Maker of arrays with exactly the elements of `fuzz_core.ir.elements`, row-major, whichever strides are described.
 
-    dtypes: by name, the numpy dtype of an array that becomes a tensor of the library. An array of container `ndarray`
-    stays an array, in the storage type of its dtype, whether or not the library has that dtype.
+    An array of container `ndarray` stays an array, in the storage type of its dtype, whether or not the library has
+    that dtype.
+
+    Args:
+        dtypes: by name, the numpy dtype of an array that becomes a tensor of the library.
     """
 
     def __init__(self, dtypes: Mapping[str, Any] = NUMPY_DTYPES) -> None:
@@ -68,7 +71,7 @@ class Arrays:
         self.master = masters(self._drawn)
 
     def of(self, tensor: Tensor) -> Any:
-        """A new array. Raises BuildError above MAX_ELEMENTS or for an absent dtype."""
+        """Returns a new array. Raises BuildError above MAX_ELEMENTS or for an absent dtype."""
         return self.master(tensor).copy() if tensor.size <= MAX_COPIED else self._drawn(tensor)
 
     def _drawn(self, tensor: Tensor) -> Any:
@@ -83,7 +86,7 @@ class Arrays:
 
 
 def describe_array(array: Any, container: str) -> Tensor:
-    """A dense numpy array as a Tensor. Raises Undescribable for dtypes outside the table (objects, records)."""
+    """Returns a dense numpy array as a Tensor. Raises Undescribable for dtypes outside the table (objects, records)."""
     name = array.dtype.name
     if array.dtype.kind in "OSU":
         name = "string"
@@ -122,17 +125,17 @@ class View(NamedTuple):
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides, in elements, of a row-major tensor."""
+    """Returns the strides, in elements, of a row-major tensor."""
     return tuple(prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))
 
 
 def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """How many elements of a buffer the strides reach over."""
+    """Returns how many elements of a buffer the strides reach over."""
     return 0 if 0 in shape else 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
 
 
 def overlaps(tensor: Tensor) -> bool:
-    """Whether elements may share a place in memory."""
+    """Returns whether elements may share a place in memory."""
     strides = tensor.strides
     if strides is None or 0 in tensor.shape:
         return False
@@ -145,7 +148,7 @@ def overlaps(tensor: Tensor) -> bool:
 
 
 def simplest(tensor: Tensor) -> View | None:
-    """The shortest true form; None where the tensor is row-major (or empty: then strides are not kept)."""
+    """Returns the shortest true form; None if the tensor is row-major (or empty: then strides are not kept)."""
     if tensor.strides is None or tensor.size == 0 or tensor.strides == row_major(tensor.shape):
         return None
     for form in (_permuted, _stepped, _expanded):
@@ -164,7 +167,7 @@ def _base(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def buffer(tensor: Tensor, count: int) -> NDArray[Any]:
-    """The elements where the strides put them, zeros in the gaps."""
+    """Returns the elements at the places that the strides give, with zeros in the gaps."""
     assert tensor.strides is not None
     flat = elements(tensor)
     offsets = np.zeros(1, np.int64)
@@ -179,7 +182,7 @@ Form = tuple[tuple[int, ...], str] | None
 
 
 def _permuted(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
-    """A row-major tensor with its dimensions in another order."""
+    """Returns a row-major tensor with its dimensions in another order."""
     rank = len(shape)
     order = sorted(range(rank), key=lambda i: (-strides[i], shape[i] != 1, i))
     base = tuple(shape[i] for i in order)
@@ -197,7 +200,7 @@ def _permuted(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
 
 
 def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
-    """A row-major tensor with every k-th row, every k-th element of each row, or the first elements of each row."""
+    """Returns a row-major tensor with every k-th row, every k-th element, or the first elements of each row."""
     inner = row_major(shape)
     step = strides[-1]
     if len(shape) == 1:
@@ -215,7 +218,7 @@ def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
 
 
 def _expanded(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
-    """A row-major tensor repeated along dimensions of stride 0."""
+    """Returns a row-major tensor repeated along dimensions of stride 0."""
     repeated = [step == 0 and n > 1 for n, step in zip(shape, strides, strict=True)]
     base = tuple(1 if again else n for n, again in zip(shape, repeated, strict=True))
     kept = [step for again, step in zip(repeated, strides, strict=True) if not again]

@@ -33,17 +33,14 @@ Describe = Callable[[Any], Value]
 
 
 class Examples(NamedTuple):
-    """Inputs that generic tests try on a library, so that a new library is tested from its first day.
+    """Inputs that generic tests try on a library, so that a new library is tested from its first day."""
 
-    calls: invocations that succeed; each extra mode applies to at least one of them. random: an expression that draws
-    numbers. switch: an expression that changes a global setting of the library. Both use the dialect's imports, and are
-    empty where the library has no such feature. least_rank: the smallest number of dimensions that a tensor can have.
-    """
-
-    calls: tuple[Invocation, ...] = ()
-    random: str = ""
+    calls: tuple[Invocation, ...] = ()  # invocations that succeed; each extra mode applies to at least one of them
+    random: str = ""  # an expression that draws numbers
+    # An expression that changes a global setting of the library. `random` and `switch` use the dialect's imports, and
+    # are empty if the library has no such feature.
     switch: str = ""
-    least_rank: int = 0
+    least_rank: int = 0  # the smallest number of dimensions that a tensor can have
 
 
 class Adapter:
@@ -51,17 +48,13 @@ class Adapter:
 
     The defaults fit a library on one CPU, whose tensors are numpy arrays or become numpy arrays. A subclass states
     `library`, its modules, and how its tensors become arrays and back; it overrides the defaults that do not fit.
-
-    library: the name that is imported, and that public names begin with. modules: the modules with public apis, by
-    default the library's root. prefixes: first parts of the modules that define the apis. ways: modes beyond the
-    devices, by name. dtypes: the library's own, by name.
     """
 
-    library: str
-    modules: tuple[str, ...] = ()
-    prefixes: tuple[str, ...] = ()
-    ways: Mapping[str, ModeSpec] = {}
-    dtypes: Mapping[str, Any] = NUMPY_DTYPES
+    library: str  # the name that is imported, and that public names begin with
+    modules: tuple[str, ...] = ()  # the modules with public apis, by default the library's root
+    prefixes: tuple[str, ...] = ()  # first parts of the modules that define the apis
+    ways: Mapping[str, ModeSpec] = {}  # modes beyond the devices, by name
+    dtypes: Mapping[str, Any] = NUMPY_DTYPES  # the library's own, by name
     tolerances: Mapping[str, Tolerance] = TOLERANCES
 
     def __init_subclass__(cls) -> None:
@@ -80,11 +73,11 @@ class Adapter:
         return Comparer(self.array, self.tolerances)
 
     def array(self, value: Any) -> Any:
-        """A tensor of the library's own type as a numpy array; None for any other value."""
+        """Returns a tensor of the library's own type as a numpy array; None for any other value."""
         return value if isinstance(value, np.ndarray) else None
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
-        """A tensor of the library's own type, as described, with the elements of an array that it may keep."""
+        """Returns a tensor of the library's own type, as described, with the elements of an array that it may keep."""
         return array
 
     def load(self) -> ModuleType:
@@ -93,16 +86,16 @@ class Adapter:
         return self.root
 
     def listed(self) -> list[Listed]:
-        """Every public api, aliases folded, in the order of names: functions and classes of the modules."""
+        """Returns every public api, aliases folded, in the order of names: functions and classes of the modules."""
         apis = listing.members(listing.imported(self.modules), lambda found: listing.is_api(found, self.prefixes))
         return listing.folded(apis)
 
     def definitions(self, listed: Iterable[Listed]) -> Iterable[Constraint]:
-        """The constraints that the library declares of its apis as data."""
+        """Returns the constraints that the library declares of its apis as data."""
         return ()
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
-        """A value of the library's own types (tensor, dtype, device, enum); None for foreign ones.
+        """Returns a value of the library's own types (tensor, dtype, device, enum); None for foreign ones.
 
         Raises Undescribable. `describe` describes parts (the indices of a sparse tensor).
         """
@@ -110,19 +103,19 @@ class Adapter:
         return None if array is None else describe_array(array, "tensor")
 
     def build(self, tensor: Tensor, device: str) -> Any:
-        """A live tensor. Raises BuildError above MAX_ELEMENTS or for a dtype it does not have. Strides are ignored."""
+        """Returns a live tensor. Raises BuildError above MAX_ELEMENTS or for a missing dtype. Strides are ignored."""
         array = self.arrays.of(tensor)
         return array if tensor.container == "ndarray" else self.tensor(array, tensor, device)
 
     def refusal(self, value: Any) -> str:
-        """Why the library's own checker of invariants refuses a value that a call has made.
+        """Returns why the library's own checker of invariants refuses a value that a call has made.
 
-        Returns an empty text where the checker accepts it, or the library has no checker for such a value.
+        The text is empty if the checker accepts it, or the library has no checker for such a value.
         """
         return ""
 
     def ref(self, ref: Ref, device: str) -> Any:
-        """The object behind a dtype or name, a device as a string. Raises BuildError for an unknown one."""
+        """Returns the object behind a dtype or name, a device as a string. Raises BuildError for an unknown one."""
         if ref.kind == "device":
             return device if ref.name == "cpu" else ref.name
         if ref.kind != "dtype":
@@ -132,11 +125,11 @@ class Adapter:
         return self.dtypes[ref.name]
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
-        """The methods of an api class that are recorded as what is done with an instance; here, to call it."""
+        """Returns the methods of an api class that are recorded as uses of an instance; here, to call it."""
         return ("__call__",) if any("__call__" in vars(base) for base in cls.__mro__) else ()
 
     def functions(self, cls: type) -> tuple[str, ...]:
-        """The public methods, and `__call__`, that a class and its bases in the library have as plain functions."""
+        """Returns public methods, and `__call__`, that a class and its bases in the library have as functions."""
         own = (base for base in reversed(cls.__mro__) if base.__module__.split(".")[0] in self.prefixes)
         found = {name: method for base in own for name, method in vars(base).items()}
         plain = (name for name, method in found.items() if isinstance(method, FunctionType))
@@ -148,7 +141,7 @@ class Adapter:
         """
 
     def prepare(self) -> None:
-        """Once in every forked process before the first test: one thread, no warnings, a bound on GPU memory.
+        """Prepares each forked process before its first test: one thread, no warnings, a bound on GPU memory.
 
         The text of warnings would cost more than most tests.
         """
@@ -156,16 +149,16 @@ class Adapter:
         np.seterr(all="ignore")
 
     def reset(self, seed: int) -> None:
-        """Before each test: random streams from the seed, here those of Python and of numpy."""
+        """Seeds the random streams before each test, here those of Python and of numpy."""
         random.seed(seed)
         np.random.seed(seed & 0xFFFFFFFF)
 
     def state(self) -> object:
-        """The library's global switches, cheap to read: a test that leaves them changed ends its process."""
+        """Returns the library's global switches, cheap to read: a test that leaves them changed ends its process."""
         return np.geterr()
 
     def modes(self) -> tuple[str, ...]:
-        """The devices this machine offers; `cpu` comes first."""
+        """Returns the devices this machine offers; `cpu` comes first."""
         return ("cpu",)
 
     def enter(self, mode: str) -> str:
@@ -179,18 +172,22 @@ class Adapter:
         """Waits for a device's work, so that an error belongs to its call."""
 
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """How two results differ; empty where they agree. relation: see `ModeSpec`."""
+        """Returns how two results differ; empty if they agree.
+
+        Args:
+            relation: see `ModeSpec`.
+        """
         return self.comparer.differences(reference, other, relation)
 
     def error(self, reference: Any, other: Any) -> float:
-        """The largest error of a result, by a reference of higher precision, in units of the default tolerance.
+        """Returns the largest error of a result, by a reference of higher precision, in units of the default tolerance.
 
-        Infinite where shapes, integers, or where NaN and infinity stand, differ.
+        The error is infinite if shapes, integers, or the places of NaN and infinity differ.
         """
         return self.comparer.error(reference, other)
 
     def whole(self, result: Any) -> bool:
-        """Whether a result has integers or booleans in it."""
+        """Returns whether a result has integers or booleans in it."""
         return self.comparer.whole(result)
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
@@ -198,11 +195,11 @@ class Adapter:
         return nullcontext()
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
-        """(name, code) of seeds from the library's own test databases in the wheel, if it has any."""
+        """Returns (name, code) of seeds from the library's own test databases in the wheel, if it has any."""
         return ()
 
     def models(self) -> Models:
-        """Returns the hooks for model programs. Only processes that run model programs call this method."""
+        """Returns the hooks for model programs. The method is called only in processes that run model programs."""
         return Models()
 
     def examples(self) -> Examples:
@@ -214,13 +211,13 @@ ADAPTERS: dict[str, str] = {each.name: each.adapter for each in KNOWN_LIBRARIES.
 
 
 def adapter_of(library: str) -> Adapter:
-    """The adapter of a library by name, not yet loaded. Raises UserError for an unknown one."""
+    """Returns the adapter of a library by name, not yet loaded. Raises UserError for an unknown one."""
     made: Adapter = load_half(ADAPTERS, library, "Adapter")()
     return made
 
 
 def resolve(root: Any, dotted: str) -> Any:
-    """The object of a dotted name that begins with the library's own. Raises BuildError where a part is missing."""
+    """Returns the object of a dotted name below the library's own. Raises BuildError if a part is missing."""
     found = root
     for part in dotted.split(".")[1:]:
         try:

@@ -1,4 +1,4 @@
-"""Whether two results agree: one walk over results and one rule of tolerance. A library says what its leaves are."""
+"""Comparison of two results: one walk over results and one rule of tolerance. A library says what its leaves are."""
 
 from __future__ import annotations
 
@@ -40,20 +40,16 @@ class Pair(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """A tensor or a number of a result.
-
-    kind: numpy's letter for the kind of its elements. elements: returns None where they cannot be read. strides: None
-    where it has no strides. vague: whether its shape and dtype say little about those of another leaf.
-    """
+    """A tensor or a number of a result."""
 
     shape: tuple[int, ...]
     dtype: str
-    kind: str
+    kind: str  # numpy's letter for the kind of its elements
     largest: float
     tolerance: Tolerance
-    elements: Callable[[], Any]
-    strides: tuple[int, ...] | None = None
-    vague: bool = False
+    elements: Callable[[], Any]  # returns the elements; None if they cannot be read
+    strides: tuple[int, ...] | None = None  # None if there are no strides
+    vague: bool = False  # whether its shape and dtype say little about those of another leaf
 
     @property
     def numeric(self) -> bool:
@@ -64,16 +60,18 @@ class Leaf(NamedTuple):
 class Comparer:
     """Compares results leaf by leaf; a subclass says what differs in a library.
 
-    array: a tensor of the library as a numpy array, None for any other value. tolerances: by name of the actual
-    result's dtype. strict: whether an element counts by itself, else vectors are the same but for their signs, what
-    cancels in a sum is off by the largest element's rounding, and each compiler saturates integers in its own way.
-    converts: whether the library itself makes tensors of other values when it executes a call another way. another,
-    slope: the text of a difference in shape, dtype, strides, type, number of results or keys, and of one derivative.
+    Args:
+        array: returns a tensor of the library as a numpy array, and None for any other value.
+        tolerances: tolerances by name of the actual result's dtype.
     """
 
+    # Whether each element counts by itself. If not, vectors may differ in sign, and integers may be saturated, which
+    # each compiler does in its own way. A sum that cancels may be off by the rounding of the largest element.
     strict = False
-    converts = False
+    converts = False  # whether the library itself makes tensors of other values when it executes a call another way
+    # Text of a difference in shape, dtype, strides, type, number of results or keys.
     another = "{what} is {actual}, expected {expected}"
+    # Text of a difference of one derivative.
     slope = "derivative by tensor {place} is not equal\n{actual} against {expected}"
 
     def __init__(self, array: Callable[[Any], Any], tolerances: Mapping[str, Tolerance] = TOLERANCES) -> None:
@@ -89,9 +87,7 @@ class Comparer:
         return None
 
     def leaf(self, value: Any) -> Leaf | None:
-        """Returns the comparable form of a value without parts; None where the value is neither a number nor an
-        array.
-        """
+        """Returns the comparable form of a value without parts; None if the value is neither a number nor an array."""
         number = isinstance(value, bool | int | float | complex | np.ndarray | np.generic)
         array = np.asarray(value) if number else self.array(value)
         if array is None:
@@ -111,7 +107,7 @@ class Comparer:
         return self.another.format(what=what, expected=expected, actual=actual)
 
     def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
-        """How two leaves differ beyond the tolerance."""
+        """Returns how two leaves differ beyond the tolerance; empty if they do not."""
         expected, actual = self.leaf(first), self.leaf(second)
         if expected is None or actual is None:
             return self.said("type of result", *self.kinds(first, second)) if self._apart(expected, actual) else ""
@@ -127,7 +123,7 @@ class Comparer:
         return f"{int(wrong.sum())} of {wrong.size} elements differ\nfirst at {at}: {told}"
 
     def distance(self, first: Any, second: Any) -> float:
-        """How far a leaf is from its reference in units of the tolerance; 0 where there are no numbers."""
+        """Returns how far a leaf is from its reference in units of the tolerance; 0 if there are no numbers."""
         reference, other = self.leaf(first), self.leaf(second)
         if reference is None or other is None:
             return self._apart(reference, other)
@@ -136,7 +132,7 @@ class Comparer:
         return float(self._units(reference, other, sums=not self.strict).max(initial=0.0))
 
     def _apart(self, expected: Leaf | None, actual: Leaf | None) -> float:
-        """How far apart two values are of which one at least is not compared."""
+        """Returns how far apart two values are, at least one of which is not compared."""
         return inf if (expected is None) != (actual is None) and not self.converts else 0.0
 
     def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
@@ -152,11 +148,11 @@ class Comparer:
         return a.kind if a else type(first).__name__, b.kind if b else type(second).__name__
 
     def missing(self, first: Any, second: Any) -> bool:
-        """Returns whether one of two leaves is None and the other is not."""
+        """Returns whether exactly one of two leaves is None."""
         return (first is None) != (second is None)
 
     def pairs(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> Iterator[Pair]:
-        """Leaves that stand at the same place of two results, in order, and containers that differ."""
+        """Yields leaves that stand at the same place of two results, in order, and containers that differ."""
         a, b = (self.parts(value) if len(place) < MAX_DEPTH else None for value in (first, second))
         if a is None and b is None and not self.missing(first, second):
             yield Pair(first, second, place)
@@ -170,11 +166,11 @@ class Comparer:
                 yield from self.pairs(item, b.items[key], (*place, key))
 
     def leaves(self, result: Any) -> Iterator[Any]:
-        """The values in a result that have no parts, in order."""
+        """Yields the values in a result that have no parts, in order."""
         return (pair.first for pair in self.pairs(result, result))
 
     def arrays(self, result: Any) -> list[Array | None]:
-        """The tensors and numbers of a result in order; None for what is neither, or cannot be read."""
+        """Returns the tensors and numbers of a result in order; None for further values, and for unreadable ones."""
         return [leaf and leaf.elements() for leaf in map(self.leaf, self.leaves(result))]
 
     def differences(self, reference: Any, other: Any, relation: str) -> str:
@@ -213,7 +209,7 @@ class Comparer:
         return ""
 
     def _strides(self, expected: Leaf, actual: Leaf) -> str:
-        """Strides of dimensions that have more than one element, of what is otherwise alike."""
+        """Returns how strides differ in dimensions of more than one element, of results that are otherwise alike."""
         a, b = expected.strides, actual.strides
         if a is None or b is None or expected.vague or 0 in expected.shape or expected.shape != actual.shape:
             return ""
@@ -221,7 +217,7 @@ class Comparer:
         return "" if alike else self.said("stride", a, b)
 
     def _derivatives(self, expected: Sequence[float | None], actual: Sequence[float | None]) -> str:
-        """Derivatives by tolerances for numerical ones; NaN equals NaN, and None is none."""
+        """Returns how derivatives differ, by tolerances for numerical ones; NaN equals NaN, and None equals None."""
         if len(expected) != len(actual):
             return self.said("number of derivatives", len(expected), len(actual))
         for place, (a, b) in enumerate(zip(expected, actual, strict=True)):
@@ -233,7 +229,7 @@ class Comparer:
         return ""
 
     def _agree_in_size(self, pairs: Sequence[Pair]) -> bool:
-        """Whether several results differ in signs alone: vectors of a decomposition are unique but for those."""
+        """Returns whether results differ in signs alone: vectors of a decomposition are unique but for signs."""
         leaves = [(self.leaf(pair.first), self.leaf(pair.second)) for pair in pairs]
         known = [(a, b) for a, b in leaves if a and b]
         numeric = all(a.numeric and b.numeric and a.shape == b.shape and a.dtype == b.dtype for a, b in known)
@@ -242,9 +238,10 @@ class Comparer:
     def _units(self, first: Leaf, second: Leaf, signed: bool = True, sums: bool = False) -> Array:
         """Return each element's distance in units of the tolerance of `second`; infinite for other integers.
 
-        The distance is 0 where elements cannot be read.
+        The distance is 0 if elements cannot be read.
 
-        sums: whether cancellation in a sum, and saturated integers, are allowed to differ.
+        Args:
+            sums: whether cancellation in a sum, and saturated integers, are allowed to differ.
         """
         expected, actual = first.elements(), second.elements()
         if expected is None or actual is None:
@@ -268,7 +265,9 @@ class Comparer:
 def units(expected: Array, actual: Array, tolerance: Tolerance, excused: Any = False, scale: float = 0.0) -> Array:
     """Return each element's distance in units of the tolerance. NaN equals NaN, and is infinitely far from any number.
 
-    excused: mask of elements that count as the same. scale: lower bound for the magnitude of each element.
+    Args:
+        excused: mask of elements that count as the same.
+        scale: lower bound for the magnitude of each element.
     """
     with np.errstate(all="ignore"):
         same = (expected == actual) | (np.isnan(expected) & np.isnan(actual)) | excused
@@ -278,7 +277,7 @@ def units(expected: Array, actual: Array, tolerance: Tolerance, excused: Any = F
 
 
 def named(place: tuple[Any, ...]) -> str:
-    """A place in a result as it is written behind its name: `[0]['a']`."""
+    """Returns a place in a result as it is written behind its name: `[0]['a']`."""
     return "".join(f"[{key!r}]" for key in place)
 
 
@@ -313,7 +312,7 @@ def _saturated(array: Array) -> Array:
 
 
 def _finite_largest(array: Array) -> float:
-    """The largest magnitude in it that is finite: rounding of sums leaves that much in elements that cancel."""
+    """Returns the largest finite magnitude of an array: rounding in a sum may leave so much in elements that cancel."""
     with np.errstate(all="ignore"):
         sizes = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
     return float(np.where(np.isfinite(sizes), sizes, 0.0).max(initial=0.0))

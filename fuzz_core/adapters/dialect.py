@@ -20,79 +20,68 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, UserError
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
-# What a script prints of both results, and its assertion says as well; `{told}` stands for it in checks of modes.
+# A statement that prints both results of a script. Its text is also the message of the assertion; checks of modes write
+# `{told}` for it.
 TELL = 'print(told := f"expected {expected}, got {actual}")'
 TOLD = "{told}\n"
-# Of a mode that is right where the plain call is wrong.
+# First statements of a check in a mode that is right if it differs from the plain call.
 TRUSTED = f"expected = {{actual}}\nactual = {{expected}}\n{TOLD}"
 
 
 class Way(NamedTuple):
-    """A mode as text: how the plain call becomes the mode's own, and what must hold of the two results.
+    """A mode as text: how the plain call becomes the mode's own, and which relation the two results must have."""
 
-    check: statements that raise AssertionError where it does not hold, with `{actual}` and `{expected}` for the two
-    calls, and `{told}` for TELL, once both results have those names. tensor: an
-    expression for the changed tensor, from that of the plain one and the test case's seed. actual: the mode's call of a
-    function `f` of the tensors, with `{x}` for the changed tensors. instance: an object with state, from its
-    construction `{m}` and the name `{x}` of the first tensor, in both calls; `owner` begins the names of the apis
-    that this is for. more: a further parameter of `f`, that it hands on. shared: whether both calls use one object with
-    state, made before. call: the mode's own call where it is another one, written as a second function `g`. imports:
-    statements that these texts need beyond the dialect's own.
-    """
-
+    # Statements that raise AssertionError if the relation does not hold. `{actual}` and `{expected}` stand for the two
+    # calls. `{told}` stands for TELL, after both results have those names.
     check: str
+    # Returns an expression for the changed tensor, from the expression of the plain one and the test case's seed.
     tensor: Callable[[str, Tensor, int], str] = lambda source, tensor, seed: source
-    actual: str = "f({x})"
+    actual: str = "f({x})"  # the mode's call of a function `f` of the tensors, with `{x}` for the changed tensors
+    # An object with state in both calls, from its construction `{m}` and the name `{x}` of the first tensor.
     instance: str = "{m}"
-    owner: str = ""
-    more: str = ""
-    shared: bool = False
+    owner: str = ""  # first part of the names of the apis that `instance` is for
+    more: str = ""  # a further parameter of `f`, which `f` passes on
+    shared: bool = False  # whether both calls use one object with state, made before
+    # The mode's own call if it is another one, written as a second function `g`.
     call: Callable[[Invocation], Invocation | None] | None = None
-    imports: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()  # statements that these texts need beyond the dialect's own
 
 
 class ModeSpec(NamedTuple):
-    """A mode of a library: all that is said of one way to execute a test case.
+    """A mode of a library: a description of one way to execute a test case."""
 
-    run: `module:attr` of what executes it in the target, see `adapters.modes`; empty for a device. script: the mode as
-    text, where a script can show it. against: the mode that it is compared with, if any. relation: what of its result
-    must agree with that one's: `values`, `behaviour` (values, and to be accepted or refused alike), `shape` (and
-    dtype), `strides` (of dimensions that have any), `metadata` (all three), `gradient` (derivatives, by the tolerances
-    for numerical ones), `finite` (no NaN or infinity where the other has a number), `memory` (values, of calls that
-    differ in the memory beside their arguments alone), or empty where it is not compared: only whether it is survived
-    counts. share: of the test cases, the dearer the fewer; 0 where other modes or oracles alone ask for it. kind: of
-    the verdict where it disagrees. equivalent: whether it does the same work by other code, so that costs can be
-    compared. blind: of one that is made without the elements of the arguments, and so cannot refuse what depends on
-    them, the mode that differs from it in knowing them. dear: it takes its time, as compilers do. keeps_nan: false
-    where it is documented to lose NaN. noise: see `adapters.doubles`. trusted: whether its result is the right one
-    where it differs from that one's. independent: whether it finds shapes by code of its own, so that it is a witness
-    against the plain call. meaning: for readers of a report who do not know nightfuzz; empty where the name
-    speaks for itself. phrases: how a sentence such as "dtype float32 on the meta device, bfloat16 on the CPU" names it,
-    and the mode that it is compared with.
-    """
-
-    run: str = ""
-    script: Way | None = None
-    against: str = "cpu"
+    run: str = ""  # `module:attr` of the mode's code in the target, see `adapters.modes`; empty for a device
+    script: Way | None = None  # the mode as text, if a script can show it
+    against: str = "cpu"  # the mode that it is compared with, if any
+    # The part of the result that must agree with the reference. `values`, `shape` (with dtype), `strides` (of
+    # dimensions that have any) and `metadata` (all three) name parts. `behaviour` means values, and to be accepted or
+    # refused alike. `gradient` means derivatives, by the tolerances for numerical ones. `finite` means no NaN or
+    # infinity if the reference has a number. `memory` means values of calls that differ only in the memory around their
+    # arguments. Empty means that the mode is not compared, so that only a death counts.
     relation: str = "values"
-    share: float = 0.25
-    kind: str = "wrong-result"
-    equivalent: bool = False
+    share: float = 0.25  # share of the test cases, the dearer the fewer; 0 if only other modes or oracles ask for it
+    kind: str = "wrong-result"  # kind of the verdict if it disagrees
+    equivalent: bool = False  # whether it does the same work by other code, so that costs can be compared
+    # For a mode without the elements of the arguments: the mode that differs from it only in knowing them. A blind mode
+    # cannot refuse a call for its elements.
     blind: str = ""
-    dear: bool = False
-    keeps_nan: bool = True
-    noise: float = 0.0
-    trusted: bool = False
+    dear: bool = False  # whether it takes long, as compilers do
+    keeps_nan: bool = True  # false if it is documented to lose NaN
+    noise: float = 0.0  # see `adapters.doubles`
+    trusted: bool = False  # whether its result is the right one if it differs from the reference
+    # Whether it finds shapes by code of its own, so that it is a witness against the plain call.
     independent: bool = False
-    meaning: str = ""
+    meaning: str = ""  # for readers of a report who do not know nightfuzz; empty if the name speaks for itself
+    # The names of the mode and of its reference in a sentence such as "dtype float32 on the meta device, bfloat16 on
+    # the CPU".
     phrases: tuple[str, str] = ("", "by the plain call")
 
 
-# Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
+# Modes of double precision, which excuses and oracles ask for by name: on the same numbers, and on perturbed numbers.
 DOUBLE, NUDGED = "cpu-fp64", ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
 # Modes with large numbers in memory around each tensor argument, with zeros there, and with either behind each row.
 REDZONE, REDZONE_ZEROS, GAPS = "redzone", "redzone-zeros", ("gaps-zeros", "gaps")
-# A mode that others are compared with, and which is compared with nothing by itself.
+# A mode that is only a reference for the comparison of further modes.
 REFERENCE = ModeSpec(against="", relation="", share=0.0)
 DEVICE = ModeSpec()
 
@@ -100,7 +89,7 @@ DEVICE = ModeSpec()
 def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
     """Returns the modes in double precision: the plain one, and two on inputs moved by a few roundings up or down.
 
-    If one nudge leaves a tie as it was, the opposite nudge changes it.
+    If one perturbation leaves a tie as it was, the opposite one changes it.
     """
     plain = REFERENCE._replace(run=run, dear=dear)
     return {
@@ -143,21 +132,24 @@ def derivative(
     trusted: bool = True,
     phrases: tuple[str, str] = ("by difference quotient", "by autograd"),
 ) -> ModeSpec:
-    """Derivatives, by another way than backward mode: difference quotients, which are `trusted`, or forward mode."""
+    """Returns a mode for derivatives without backward mode: `trusted` difference quotients, or forward mode."""
     spec = ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear)
     return spec._replace(meaning=meaning, trusted=trusted, phrases=phrases)
 
 
 class Around(NamedTuple):
-    """A mode of whole model programs as text: statements in front of a program and behind it, which raise
-    AssertionError where what the mode says does not hold. kind: of the verdict then."""
+    """A mode of whole model programs as text.
+
+    Statements stand in front of a program and behind it. They raise AssertionError if the mode's assertion does not
+    hold.
+    """
 
     before: str
     after: str = ""
-    kind: str = "wrong-result"
+    kind: str = "wrong-result"  # kind of the verdict if an assertion fails
 
 
-# A program that asserts by itself what other libraries make of the same (Gandalf): nothing stands around it.
+# A program of Gandalf asserts the results of several libraries by itself, so that no statements stand around it.
 LIBRARIES = "libraries"
 BARE = {LIBRARIES: Around("")}
 NEVER = re.compile(r"(?!)")
@@ -186,18 +178,6 @@ class Dialect:
 
     A subclass states `library`, and how a tensor is made from a numpy expression; it overrides the defaults that do not
     fit.
-
-    one_thread: a statement that makes it use one thread; empty where no mode is timed.
-    strided: whether its tensors have strides and requires_grad. lacking: names of dtypes that it does not have. modes:
-    of single calls, by name; ways: the text of those that a script can show; programs: modes of model programs.
-    profile: names that examples use without importing them, None where unknown. poisons: errors of a device after which
-    no call of the same process can be judged. lazy: results are computed when they are looked at. environment:
-    variables that its processes need. verbose: variables that make it log everything its maintainers ask for. compiled:
-    the variable that names a folder for code compiled at run time; empty where it compiles no code. caught: message of
-    a process that catches a signal itself, `number` is the signal (SIGSEGV without). miscompiled: error text when a
-    compiler has refused code that the library has written. static_check: error text of a check that sees shapes and
-    attributes alone, while a graph is made. chatter: log output during normal work, which does not show how the process
-    ends.
     """
 
     library: str
@@ -205,22 +185,25 @@ class Dialect:
     imports: tuple[str, ...] = ()
     internal_error = told_inside(INTERNAL)
     out_of_memory = re.compile(OUT_OF_MEMORY)
-    poisons = NEVER
+    poisons = NEVER  # errors of a device after which no call of the same process can be judged
     native_modules: re.Pattern[str]
-    strided = False
+    strided = False  # whether its tensors have strides and requires_grad
+    # Names of dtypes that it does not have.
     lacking: Collection[str] = tuple(name for name, dtype in DTYPES.items() if dtype.storage != name)
-    lazy = False
-    one_thread = ""
-    environment: Mapping[str, str] = {}
-    verbose: Mapping[str, str] = {}
-    compiled = ""
+    lazy = False  # whether results are computed when they are read
+    one_thread = ""  # a statement that makes it use one thread; empty if no mode is timed
+    environment: Mapping[str, str] = {}  # variables that its processes need
+    verbose: Mapping[str, str] = {}  # variables that make it log everything its maintainers ask for
+    compiled = ""  # the variable that names a folder for code compiled at run time; empty if it compiles no code
+    # Message of a process that catches a signal itself; `number` is the signal (SIGSEGV if the pattern has no such
+    # group).
     caught = NEVER
-    miscompiled = NEVER
-    static_check = NEVER
-    chatter = NEVER
-    modes: Mapping[str, ModeSpec] = {}
-    programs: Mapping[str, Around] = BARE
-    profile: Profile | None = None
+    miscompiled = NEVER  # error text when a compiler has refused code that the library has written
+    static_check = NEVER  # error text of a check that sees shapes and attributes alone, while a graph is made
+    chatter = NEVER  # log output during normal work, which does not show how the process ends
+    modes: Mapping[str, ModeSpec] = {}  # modes of single calls, by name
+    programs: Mapping[str, Around] = BARE  # modes of model programs
+    profile: Profile | None = None  # names that examples use without importing them; None if they are unknown
 
     def __init_subclass__(cls) -> None:
         """Fills in what follows from the library's name."""
@@ -235,10 +218,14 @@ class Dialect:
         return {name: spec.script for name, spec in self.modes.items() if spec.script is not None}
 
     def way_of(self, mode: str, timed: bool = False) -> str:
-        """Returns the mode whose script shows a death in `mode`: itself, one that executes the same, or one that is
-        compared with it; empty where no script does.
+        """Returns the mode whose script shows a death in `mode`; empty if no script does.
 
-        timed: whether the script must take about as long; one with a difference quotient for each element takes longer.
+        The script is that of `mode` itself, of a mode that executes the same call, or of a mode that is compared with
+        it.
+
+        Args:
+            timed: whether the script must take about as long; one with a difference quotient for each element takes
+                longer.
         """
         spec = self.modes.get(mode)
         if spec is None:
@@ -249,7 +236,7 @@ class Dialect:
         return next((name for name in alike if not (timed and self.modes[name].relation == "gradient")), "")
 
     def tensor(self, tensor: Tensor) -> str:
-        """The shortest expression for it, with public names of the library (and numpy) alone.
+        """Returns the shortest expression for a tensor, with public names of the library (and numpy) alone.
 
         Large uniform draws keep their range alone. Raises BuildError for a dtype that the library does not have.
         """
@@ -260,17 +247,17 @@ class Dialect:
         return self.own(tensor if self.strided else tensor._replace(strides=None))
 
     def own(self, tensor: Tensor) -> str:
-        """The expression for a tensor of the library's own type."""
+        """Returns the expression for a tensor of the library's own type."""
         return spelling.numpy_array(tensor)
 
     def ref(self, ref: Ref) -> str:
-        """A Python expression for a dtype, device or name: `np.float32`, a string, the name as it is."""
+        """Returns a Python expression for a dtype, device or name: `np.float32`, a string, the name as it is."""
         if ref.kind == "dtype":
             return "bool" if ref.name == "bool" else f"np.{DTYPES[ref.name].storage}"
         return repr(ref.name) if ref.kind == "device" else ref.name
 
     def seed(self, seed: int) -> str:
-        """A statement that seeds the library's global random streams."""
+        """Returns a statement that seeds the library's global random streams."""
         return f"np.random.seed({seed & 0xFFFFFFFF})"
 
 
@@ -286,7 +273,7 @@ def load_plugin(table: dict[str, str], name: str, what: str) -> Any:
 
 
 def load_half(table: dict[str, str], library: str, attribute: str) -> Any:
-    """The `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
+    """Returns the `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
 
     Such a module in a folder of NIGHTFUZZ_PATH adds a library from outside. Raises UserError for an unknown library.
     """
@@ -297,7 +284,7 @@ def load_half(table: dict[str, str], library: str, attribute: str) -> Any:
 
 
 def dialect_of(library: str) -> Dialect:
-    """The dialect of a library by name. Raises UserError for an unknown one."""
+    """Returns the dialect of a library by name. Raises UserError for an unknown one."""
     made: Dialect = load_half(DIALECTS, library, "Dialect")()
     return made
 
@@ -310,7 +297,7 @@ def profile_of(library: str) -> Profile | None:
 
 
 COMPILED_FOLDER = "compiled"
-# A folder for what all targets compile, where an environment cannot be written to.
+# A variable that names a folder for compiled code of all targets, if an environment cannot be written to.
 COMPILED_VARIABLE = "NIGHTFUZZ_COMPILED"
 
 
@@ -329,9 +316,10 @@ def all_surroundings(python: str | Path) -> dict[str, str]:
 
 
 def compiled(python: str | Path) -> Path:
-    """In the virtual environment of the interpreter, and gone with it; else where the library itself would keep it.
+    """Returns the folder for compiled code: in the interpreter's virtual environment, which is removed with it.
 
-    In a sandbox neither can be written to: COMPILED_VARIABLE names a folder, of which each environment has a part.
+    If there is no virtual environment, the folder is the library's own. A sandbox can write to neither of them. There
+    COMPILED_VARIABLE names a folder, of which each environment has a part.
     """
     environment = Path(python).absolute().parent.parent
     if COMPILED_VARIABLE in os.environ:
@@ -344,7 +332,7 @@ def compiled_folders(dialect: Dialect, python: str | Path) -> list[Path]:
     if not dialect.compiled:
         return []
     folder = Path(surroundings(dialect, python)[dialect.compiled])
-    # Of the user's home no more than the folder of caches.
+    # If the folder is the user's home, only the folder of caches is meant.
     folder = folder / ".cache" if folder == Path.home() else folder
     folder.mkdir(parents=True, exist_ok=True)
     return [folder]

@@ -30,13 +30,11 @@ class Documented(Mode):
         self.documentation = documentation
 
     def applies(self, test: TestCase) -> bool:
-        """Whether documentation rules the call out."""
+        """Returns whether documentation rules the call out."""
         return self.documentation.broken(test.invocation) is not None
 
     def run(self, test: TestCase) -> Any:
-        """Raises RuledOut with argument, value and the documentation's words, or BuildError where the violation does
-        not matter.
-        """
+        """Raises RuledOut with argument, value and documentation, or BuildError if the violation is harmless."""
         said = self.documentation.broken(test.invocation)
         call = test.invocation
         only_makes = call.then is None and isinstance(self.builder.resolve(call.api), type)
@@ -49,7 +47,7 @@ class Documented(Mode):
         raise RuledOut(spelled(said))
 
     def _ignored(self, test: TestCase, said: ConstraintCheck) -> bool:
-        """Whether all values that are tried instead, which keep to the documentation, give what this one does."""
+        """Returns whether every documented value that is tried instead gives the same result."""
         others = [value for value in self.documentation.legal(said) if value != said.value][:MAX_TRIED]
         calls = [replaced(test.invocation, said.value, value) for value in others]
         own = self._result(test, test.invocation)

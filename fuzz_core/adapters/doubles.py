@@ -20,9 +20,12 @@ from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
 
 
 def nudged(array: Any, share: float, turn: int = 0) -> Any:
-    """Every element off by this share at most, by an amount that depends on its place: equal ones differ afterwards.
+    """Returns the array with every element changed by this share at most; equal elements differ afterwards.
 
-    Zeros too, by as much as the largest element. turn: moves tensors of equal elements by other amounts.
+    The change depends on the element's place. A zero changes by as much as the largest element.
+
+    Args:
+        turn: a number that changes the amounts, so that tensors of equal elements differ.
     """
     if not share:
         return array
@@ -33,15 +36,17 @@ def nudged(array: Any, share: float, turn: int = 0) -> Any:
 
 
 def is_narrow(dtype: str) -> bool:
-    """Whether it has a double that is another dtype."""
+    """Returns whether the dtype has a double that is another dtype."""
     return double_of(dtype) != dtype
 
 
 class Doubled(Mode):
-    """A call whose tensors are doubles, and the dtypes that it names.
+    """Mode that executes a call on doubles, and replaces the dtypes that the call names.
 
-    module: what public names begin with, by default the library's name. The noise of its record is the largest relative
-    change of an element, in its dtype's epsilons.
+    The noise of its record is the largest relative change of an element, in its dtype's epsilons.
+
+    Attributes:
+        module: the first part of public names, by default the library's name.
     """
 
     module = ""
@@ -64,7 +69,7 @@ class Doubled(Mode):
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`."""
         dtype = DTYPES[described.dtype]
-        # A tensor that is a double already is nudged by the roundings of its own dtype.
+        # A tensor that is a double already is perturbed by the roundings of its own dtype.
         if not (is_narrow(dtype.name) or (self.spec.noise and dtype.floating)):
             return live
         wide = self.numbers(live, described).astype(double_of(dtype.name))
@@ -80,11 +85,11 @@ class Doubled(Mode):
         return Ref("name", f"{owner}.{double_of(plain)}") if named else ref
 
     def numbers(self, live: Any, described: Tensor) -> Any:
-        """The elements of a tensor as an array of numpy's."""
+        """Returns the elements of a tensor as an array of numpy's."""
         return self.adapter.arrays.of(described)
 
     def made(self, array: Any, live: Any, described: Tensor) -> Any:
-        """A tensor of doubles, in place of the live one."""
+        """Returns a tensor of doubles, in place of the live one."""
         wide = described._replace(dtype=double_of(described.dtype))
         return self.adapter.tensor(array, wide, self.adapter.enter("cpu"))
 
@@ -93,23 +98,23 @@ class Doubled(Mode):
 
 
 class Precise(Doubled):
-    """Double precision. Compared with the plain result in this alone: whether that is a number where this is one."""
+    """Mode of double precision. It is compared with the plain mode only by whether numbers are finite."""
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Raises BuildError where the result is no more precise than the plain one."""
+        """See `Mode`. Raises BuildError if the result is no more precise than the plain one."""
         result = super().run(test)
         if any(map(is_narrow, self.dtypes(result))):
             raise BuildError("the result is no double")
         return result
 
     def dtypes(self, result: Any) -> Iterable[str]:
-        """The names of the dtypes in a result."""
+        """Returns the names of the dtypes in a result."""
         return (leaf.dtype.name for leaf in self.adapter.comparer.arrays(result) if leaf is not None)
 
 
 # Step of a difference quotient in double precision.
 STEP = 1e-6
-# One that only double precision sees, and how many roundings of the result it must be worth to be seen for sure.
+# A step that only double precision sees, and the number of roundings that its effect must be worth to be seen for sure.
 FINE, NOISE = 1e-12, 64
 EPSILON = 2.0**-52
 
@@ -118,14 +123,15 @@ Scalar = Callable[..., Any]
 
 
 def direction(shape: Sequence[int], turn: float) -> Any:
-    """Numbers in [-1, 1] that depend on the place alone."""
+    """Returns numbers in [-1, 1] that depend on the place alone."""
     return np.cos(turn + 1.7 * np.arange(np.prod(shape, dtype=int), dtype=np.float64)).reshape(shape)
 
 
 def step_direction(shape: Sequence[int]) -> Any:
-    """The direction that a tensor moves in.
+    """Returns the direction that a tensor moves in.
 
-    Symmetric for square matrices: those that stand for symmetric ones are read by half, and have derivatives by both.
+    The direction of a square matrix is symmetric. A function may read only half of a symmetric matrix and have
+    derivatives by both halves.
     """
     along = direction(shape, 0.9)
     square = len(shape) > 1 and shape[-1] == shape[-2]
@@ -133,13 +139,17 @@ def step_direction(shape: Sequence[int]) -> Any:
 
 
 def quotient(moved: Callable[[float], float], largest: float = 0.0, coarse: float = 0.0) -> float | None:
-    """Return the symmetric difference quotient of a function of a tensor's displacement. It must not depend on step and
-    side.
+    """Return the symmetric difference quotient of a function of a tensor's displacement.
 
-    largest: the tensor's largest magnitude. coarse: a step that shows whether a flat function has steps; 0 for none.
-    Returns None where the function is flat: a step function has the slope of the line that it approximates, by design.
-    Raises BuildError where rounding drowns the quotient, at kinks and jumps, and where a part is computed in lower
-    precision.
+    The quotient must not depend on step and side. Returns None if the function is flat: a step function has by design
+    the slope of the line that it approximates.
+
+    Args:
+        largest: the tensor's largest magnitude.
+        coarse: a step that shows whether a flat function has steps; 0 for none.
+
+    Raises:
+        BuildError: rounding drowns the quotient, there is a kink or jump, or a part is computed in lower precision.
     """
     here = moved(0.0)
     ends = {step: moved(step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP, *((coarse, -coarse) if coarse else ()))}
@@ -160,24 +170,19 @@ def quotient(moved: Callable[[float], float], largest: float = 0.0, coarse: floa
 
 
 class Gradient(Doubled):
-    """Mode that differentiates the call as a scalar function of its floating-point tensors.
+    """Mode that differentiates the call as a scalar function of its floating-point tensors."""
 
-    number: the type of a derivative in the mode's result. largest: bound of magnitudes whose quotient is still
-    meaningful; 0 for none. coarse: see `quotient`. flat: the derivative of a flat function, None where it shows no
-    fault.
-    """
-
-    number: type = float
-    largest = 0.0
-    coarse = 0.0
-    flat: float | None = None
+    number: type = float  # type of a derivative in the mode's result
+    largest = 0.0  # bound of magnitudes whose quotient is still meaningful; 0 for none
+    coarse = 0.0  # see `quotient`
+    flat: float | None = None  # the derivative of a flat function; None if it shows no fault
 
     def applies(self, test: TestCase) -> bool:
         """Returns whether an argument is a floating-point tensor."""
         return any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`: a number for each tensor, one derivative along a direction; None where there is none."""
+        """See `Mode`: a number for each tensor, one derivative along a direction; None if there is no derivative."""
         call, points = of_leaves(*self.builder.parts(test.invocation), self.is_double)
         points = [self.point(each) for each in points]
         if not points:
@@ -200,18 +205,19 @@ class Gradient(Doubled):
         return sum(sums[1:], sums[0])
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
-        """Returns one derivative for each point. A mode with `against` uses difference quotients, the others use
-        backward mode.
+        """Returns one derivative for each point.
+
+        A mode with `against` uses difference quotients, and all further modes use backward mode.
         """
         return self.quotients(scalar, points) if self.spec.against else self.slopes(scalar, points)
 
     def quotients(self, scalar: Scalar, points: Points) -> list[float | None]:
-        """Difference quotients, see `quotient`, where the call is a function of the points."""
+        """Returns difference quotients, see `quotient`, if the call is a function of the points."""
         self.check(scalar, points)
         return [self.quotient(scalar, points, place) for place in range(len(points))]
 
     def quotient(self, scalar: Scalar, points: Points, place: int) -> float | None:
-        """The difference quotient along `along`, by one of the points."""
+        """Returns the difference quotient along `along`, by one of the points."""
         along = self.along(tuple(points[place].shape))
         found = quotient(
             lambda step: self.moved(scalar, points, place, step * along), _size(points[place]), self.coarse
@@ -219,21 +225,21 @@ class Gradient(Doubled):
         return self.flat if found is None else found
 
     def moved(self, scalar: Scalar, points: Points, place: int, by: Any) -> float:
-        """The function where one of the points is moved."""
+        """Returns the function's value after one of the points is moved."""
         there = self.live(np.asarray(points[place].numpy() + by))
         return float(scalar(*points[:place], there, *points[place + 1 :]))
 
     def check(self, scalar: Scalar, points: Points) -> None:
-        """Raises BuildError for what is drawn: no function of what it is drawn by, even if it has a derivative."""
+        """Raises BuildError for a result that is drawn: it is no function of its arguments, despite any derivative."""
         if float(scalar(*points)) != float(scalar(*points, more=1)):
             raise BuildError("random")
 
     def along(self, shape: Sequence[int]) -> Any:
-        """The direction that a tensor moves in."""
+        """Returns the direction that a tensor moves in."""
         return step_direction(shape)
 
     def parts(self, result: Any) -> Sequence[Any]:
-        """The parts of a result."""
+        """Returns the parts of a result."""
         return list(self.adapter.comparer.leaves(result))
 
     def point(self, leaf: Any) -> Any:
@@ -245,19 +251,19 @@ class Gradient(Doubled):
         return point.clone()
 
     def total(self, tensor: Any) -> Any:
-        """The sum of a tensor's elements."""
+        """Returns the sum of a tensor's elements."""
         return tensor.sum()
 
     def is_double(self, leaf: Any) -> bool:
-        """Whether a leaf is a tensor of doubles."""
+        """Returns whether a leaf is a tensor of doubles."""
         raise NotImplementedError
 
     def live(self, array: Any) -> Any:
-        """A tensor of an array of doubles."""
+        """Returns a tensor of an array of doubles."""
         return self.adapter.tensor(array, Tensor("float64", array.shape), self.adapter.enter("cpu"))
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """Backward derivatives along `along`, by each point; None where the library has none."""
+        """Returns backward derivatives along `along`, by each point; None if the library has none."""
         raise NotImplementedError
 
 

@@ -29,7 +29,7 @@ class Library(NamedTuple):
 
     @property
     def newest(self) -> str:
-        """The target that means the newest build: of most libraries, the newest release."""
+        """The target that means the newest build: for most libraries, the newest release."""
         return self.nightly or self.name
 
 
@@ -93,15 +93,12 @@ class Source(NamedTuple):
 
 
 class Disclosure(NamedTuple):
-    """The rules of one tracker for reports. See `adapters/disclosure.py`.
-
-    sources: by field, where its rule was read. The names of fields are the only keys.
-    """
+    """The rules of one tracker for reports. See `adapters/disclosure.py`."""
 
     repository: str  # the tracker: owner/name
     accepts: bool  # whether reports of fuzzers are welcome
     why: str  # what the maintainers say, for the person who approves a report
-    sources: Mapping[str, Source]
+    sources: Mapping[str, Source]  # where the rule of each field was read; the names of fields are the only keys
     memory_errors: Literal["private", "public"] = "private"  # how a memory error on bad input is told
     newest_only: bool = False  # whether a report about an older build is refused
     refused_apis: tuple[str, ...] = ()  # wildcards; a bug that only these apis show is not reported
@@ -111,10 +108,10 @@ class Disclosure(NamedTuple):
     labels: Mapping[str, tuple[str, ...]] = {}  # labels to suggest, by kind of verdict, validity, mode or `regression`
     title_prefix: str = ""
     confirmations: tuple[str, ...] = ()  # boxes of the form that only the person who files can tick
-    security: str = ""  # where vulnerabilities are told
+    security: str = ""  # the address for reports of vulnerabilities
 
     def takes(self, api: str) -> bool:
-        """Whether a bug of this api is worth a report."""
+        """Returns whether a bug of this api is worth a report."""
         return not any(fnmatchcase(api, glob) for glob in self.refused_apis)
 
 
@@ -137,11 +134,11 @@ def bound(statements: str) -> dict[str, str]:
 
 
 def assigned(statements: str) -> dict[str, str]:
-    """The expressions of assignments by each of their names."""
+    """Returns the expressions of assignments by each of their names."""
     lines = (line.split(" = ") for line in statements.strip().splitlines())
     return {name: expression for *names, expression in lines for name in names}
 
 
 def library_of(name: str | None) -> Library:
-    """The record of a library; one of defaults for a library from outside the project."""
+    """Returns the record of a library; for a library from outside the project, a record of defaults."""
     return KNOWN_LIBRARIES.get(name or "") or Library(name or "")

@@ -31,7 +31,7 @@ def shortest(names: Sequence[str]) -> list[str]:
 
 
 def definition(name: str, found: Any) -> tuple[str, tuple[str, ...]]:
-    """`torch.nn.Conv2d(in_channels, …)` and the names of positional parameters, as far as they are known."""
+    """Return `torch.nn.Conv2d(in_channels, …)` and the names of positional parameters, as far as they are known."""
     try:
         signature = inspect.signature(found)
     except (ValueError, TypeError):
@@ -66,19 +66,19 @@ Module = tuple[str, ModuleType]
 
 
 def public(module: ModuleType) -> list[str]:
-    """The names of a module without an underscore, sorted."""
+    """Return the names of a module without an underscore, sorted."""
     return sorted(name for name in dir(module) if not name.startswith("_"))
 
 
 def imported(names: Iterable[str]) -> Iterator[Module]:
-    """Modules by name; without those that are missing."""
+    """Yield modules by name; without those that are missing."""
     for name in names:
         with suppress(ImportError):
             yield name, importlib.import_module(name)
 
 
 def within(name: str, module: ModuleType, enters: Callable[[str, ModuleType], bool]) -> Iterator[Module]:
-    """A module and those that are reached by its public attributes, as long as `enters` has it; none within itself."""
+    """Yields a module and those that its public attributes reach, if `enters` allows them; none within itself."""
     yield name, module
     for attribute in public(module):
         path, child = f"{name}.{attribute}", getattr(module, attribute, None)
@@ -100,7 +100,7 @@ def members(
 
 
 def is_api(found: Any, homes: tuple[str, ...]) -> bool:
-    """Whether it is a class that is no exception, or what a plain function can stand for, and defined in `homes`."""
+    """Returns whether it is a class that is no exception, or a function or its stand-in, and defined in `homes`."""
     home = getattr(found, "__module__", None)
     if not callable(found) or not isinstance(home, str) or home.split(".")[0] not in homes:
         return False
@@ -114,7 +114,8 @@ def folded(
 ) -> list[Listed]:
     """Return an entry for each object, in the order of canonical names.
 
-    ordered: the names of an object with the canonical one in front.
+    Args:
+        ordered: returns the names of an object with the canonical one in front.
     """
     names: dict[int, list[str]] = {}
     owners: dict[int, tuple[Any, Any]] = {}
@@ -126,7 +127,7 @@ def folded(
 
 
 def entry(names: list[str], found: Any, owner: Any, method: bool = False) -> Listed:
-    """A function, class or method by its names, the canonical one in front."""
+    """Return a function, class or method by its names, the canonical one in front."""
     text, params = definition(names[0], found)
     if method and params[:1] != ("self",):
         params = ("self", *params)
@@ -135,7 +136,7 @@ def entry(names: list[str], found: Any, owner: Any, method: bool = False) -> Lis
 
 
 def methods(cls: type, name: str) -> list[Listed]:
-    """The public methods and operators of a tensor class, whose public name is given; the instance comes first."""
+    """Returns the public methods and operators of a tensor class of this public name; the instance comes first."""
     operators = {each for each in dir(operator) if each.startswith("__")} | {"__rsub__", "__radd__", "__rmul__"}
     found = {each: getattr(cls, each) for each in dir(cls) if not each.startswith("_") or each in operators}
     return [
@@ -146,6 +147,6 @@ def methods(cls: type, name: str) -> list[Listed]:
 
 
 def doc(found: Any) -> str:
-    """Its docstring, where it has one that is text."""
+    """Returns its docstring, if it has one that is text."""
     text = getattr(found, "__doc__", None)
     return text if isinstance(text, str) else ""

@@ -12,16 +12,13 @@ FINITE, NONFINITE, MISSING = "finite", "not finite", "missing"
 
 
 class Models:
-    """Default hooks for model programs, for a library that draws random numbers from Python and numpy alone.
+    """Default hooks for model programs, for a library that draws random numbers from Python and numpy alone."""
 
-    layer: the class of all layers, where there is one. computes: the method in which a subclass computes its result.
-    """
-
-    layer: type | None = None
-    computes = "__call__"
+    layer: type | None = None  # class of all layers, if there is one
+    computes = "__call__"  # the method in which a subclass computes its result
 
     def streams(self) -> Callable[[], None] | None:
-        """Puts the library's random streams back to where they are now, when it is called; None if they cannot be."""
+        """Returns a function that restores the present random streams of the library; None if that is impossible."""
         return lambda: None
 
     def forget(self) -> None:
@@ -32,9 +29,7 @@ class Models:
         return nullcontext()
 
     def doubles(self) -> AbstractContextManager[object] | None:
-        """Returns a context in which objects without a stated precision are doubles; None where there is no such
-        switch.
-        """
+        """Returns a context in which objects without a stated precision are doubles; None without such a switch."""
         return None
 
     def passing(self, note: Callable[[Any], object]) -> Any:
@@ -47,21 +42,22 @@ class Models:
         return type("Passing", (self.layer or object,), {self.computes: given})()
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
-        """A call as the library's compiler makes it, or without it where it always does; None without a compiler."""
+        """Returns a call as the library's compiler makes it; None without a compiler.
+
+        If the library always compiles, the returned call is compiled as little as possible.
+        """
         return None
 
     def promised(self, result: Any) -> bool:
-        """Whether such a result is to be the same compiled."""
+        """Returns whether a compiled program promises the same result."""
         return True
 
     def losses(self, note: Callable[[float], object]) -> AbstractContextManager[object]:
-        """Within it, `note` gets the numbers that a program trains by: those that it asks gradients of."""
+        """Returns a context in which `note` gets the numbers that a program trains by and asks gradients of."""
         return nullcontext()
 
     def gradients(self, layer: Any) -> str:
-        """Returns FINITE where every trained weight of a layer has a gradient, NONFINITE, MISSING; empty where
-        unknown.
-        """
+        """Returns FINITE if every trained weight has a gradient, else NONFINITE or MISSING; empty if unknown."""
         return ""
 
     def numbers(self, layer: Any) -> Iterable[Any]:
@@ -69,16 +65,16 @@ class Models:
         return ()
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-        """The parameters that a model trains, by name, which its result depends on and get no gradient from it.
+        """Returns the trained parameters of a model that its result depends on and that get no gradient, by name.
 
-        A layer whose result gets no gradient either has none to give. It may leave the model otherwise than it was.
+        A layer whose result gets no gradient either has none to give. The call may change the model.
         """
         return ()
 
 
 @contextmanager
 def switched(read: Callable[[], Any], write: Callable[[Any], object], value: Any) -> Iterator[None]:
-    """Within it, a setting that is read and written by functions has a value."""
+    """Gives a context in which a setting that is read and written by functions has a value."""
     before = read()
     write(value)
     try:
@@ -89,7 +85,7 @@ def switched(read: Callable[[], Any], write: Callable[[Any], object], value: Any
 
 @contextmanager
 def replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> Iterator[None]:
-    """Within it, an attribute is what `change` makes of it."""
+    """Gives a context in which an attribute is the result of `change`."""
     before = getattr(owner, name)
     with switched(lambda: before, functools.partial(setattr, owner, name), change(before)):
         yield
@@ -98,9 +94,7 @@ def replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> Iterator[No
 def telling(
     function: Callable[..., Any], number: Callable[..., Any], note: Callable[[float], object]
 ) -> Callable[..., Any]:
-    """Return a function that passes a number of its arguments to `note` before the call, where the arguments have
-    one.
-    """
+    """Return a function that passes a number of its arguments to `note` before the call, if the arguments have one."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

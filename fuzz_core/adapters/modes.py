@@ -23,7 +23,7 @@ _BUILTINS = ("bool", "int", "float", "complex", "str")
 def of_leaves(
     function: Callable[..., Any], args: list[Any], keywords: dict[str, Any], wanted: Callable[[Any], bool]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """A call as a function of some of its arguments, wherever in lists and dictionaries they stand, and those."""
+    """Returns a call as a function of some arguments, and these arguments, at any depth of lists and dictionaries."""
     found: list[Any] = []
     _each((args, keywords), lambda leaf: found.append(leaf) if wanted(leaf) else None)
 
@@ -45,8 +45,9 @@ def _each(value: Any, change: Callable[[Any], Any]) -> Any:
 class Builder:
     """Makes values for one device, as `change` has them; public names are resolved once.
 
-    inside: seconds spent in the library's own calls so far, those that raised and those that made arguments included;
-    `clock` gives seconds.
+    Attributes:
+        inside: seconds spent in the library's own calls so far, including calls that raised or made arguments.
+        clock: returns seconds.
     """
 
     def __init__(
@@ -80,14 +81,14 @@ class Builder:
         return self.makers[type(value)](value)
 
     def resolve(self, api: str) -> Any:
-        """The callable of a public name. Raises BuildError where this target has none."""
+        """Returns the callable of a public name. Raises BuildError if this target has none."""
         found = self.names.get(api)
         if found is None:
             found = self.names[api] = self.adapter.ref(Ref("name", api), self.device)
         return found
 
     def found(self, api: str) -> Any:
-        """The callable of a public name; None where this target has none."""
+        """Returns the callable of a public name; None if this target has none."""
         with suppress(BuildError):
             return self.resolve(api)
         return None
@@ -103,7 +104,7 @@ class Builder:
         return self.timed(function, args, keywords)
 
     def made(self, invocation: Invocation) -> Any:
-        """An argument that another call makes. Raises BuildError for one that breaks the library's own invariants.
+        """Returns an argument that another call makes. Raises BuildError if it breaks the library's own invariants.
 
         Constructors leave the check out by default, and kernels rely on it. Modes with a change are compared with a
         call that has passed the check.
@@ -114,7 +115,7 @@ class Builder:
         return value
 
     def parts(self, invocation: Invocation) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
-        """The last call of an invocation: what is called, and its live arguments; an instance is made by now."""
+        """Returns the last call of an invocation: its function and its live arguments; an instance is made by now."""
         then = invocation.then
         function = self.resolve(invocation.api)
         if then is None:
@@ -134,7 +135,7 @@ class Builder:
         return args, {name: makers[type(value)](value) for name, value in call.kwargs}
 
     def timed(self, function: Callable[..., Any], args: list[Any], keywords: dict[str, Any]) -> Any:
-        """A call of the library's, on the clock."""
+        """Calls a function of the library on the clock, and returns its result."""
         began = self.clock()
         try:
             result = function(*args, **keywords)
@@ -147,8 +148,11 @@ class Builder:
 class Mode:
     """A mode of execution of a test case; the base class executes the call on the first device.
 
-    A subclass changes parts of a call, so that the call means the same and is executed differently; by default they
-    stay as they are. builder: makes the arguments.
+    A subclass changes parts of a call, so that the call means the same and is executed differently. The base class
+    leaves them as they are.
+
+    Attributes:
+        builder: makes the arguments.
     """
 
     device = "cpu"
@@ -171,16 +175,16 @@ class Mode:
         return ref
 
     def applies(self, test: TestCase) -> bool:
-        """Whether it differs from the plain mode for this test case, cheaply: where there are tensors."""
+        """Returns whether it differs from the plain mode for this test case: whether there are tensors."""
         return next(tensors_of(test.invocation), None) is not None
 
     def run(self, test: TestCase) -> Any:
-        """The result of the call. Raises what the library raises, and BuildError where the mode has no such call."""
+        """Returns the result of the call. Raises the library's exceptions; BuildError if the mode lacks the call."""
         return self.builder.call(test.invocation)
 
 
 class Trained(Mode):
-    """The call and its backward pass, in its own precision: a crash is all that this can show."""
+    """Mode that executes the call and its backward pass, in the call's own precision: only crashes are faults here."""
 
     def applies(self, test: TestCase) -> bool:
         """Returns whether the call has a floating-point tensor, or an object that may have weights."""
@@ -210,7 +214,7 @@ class Plain(Mode):
 
 
 def mode_of(adapter: Adapter, name: str, clock: Clock = perf_counter) -> Mode:
-    """A mode by name: one of the adapter's own ways, or a device."""
+    """Returns a mode by name: one of the adapter's own modes, or a device."""
     spec = adapter.ways.get(name)
     if spec is None:
         return Plain(adapter, name, clock)

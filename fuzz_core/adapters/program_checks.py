@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fuzz_core.adapters.dialect import TELL, TOLD, Around
 
-# Around model programs: the last use of a model is kept, or the program is run in both precisions. `{layer}` is the
-# class of all layers, `{doubles}` a statement that makes the precision `sys.argv[1]` the default, `{noting}` statements
-# that have it print what it trains by, which counts where it prints no losses.
+# Texts around model programs: the last use of a model is kept, or the program is run in both precisions. `{layer}` is
+# the class of all layers. `{doubles}` is a statement that makes the precision `sys.argv[1]` the default. `{noting}` are
+# statements that print the numbers that the program trains by, for programs that print no losses.
 _LAST_USE = """{imports}
 
 inside, uses, called = [], [], {layer}.__call__
@@ -46,11 +46,11 @@ if len(sys.argv) < 2:
 
 
 def last_use(imports: str, layer: str, check: str, kind: str = "wrong-result") -> Around:
-    """A check of the last use of a program's model: `model(*args, **kwargs)`."""
+    """Returns a check of the last use of a program's model: `model(*args, **kwargs)`."""
     before, after = (text.replace("{imports}", imports).replace("{layer}", layer) for text in (_LAST_USE, _AGAIN))
     return Around(before, after + check.replace(TOLD, f"{TELL}\n"), kind)
 
 
 def twice(imports: str, doubles: str, noting: str = "") -> Around:
-    """The program's losses are to be finite in single precision where they are in double."""
+    """Returns a check that a program's losses are finite in single precision if they are finite in double precision."""
     return Around(_TWICE.replace("{imports}", imports).replace("{doubles}", doubles).replace("{noting}", noting))

@@ -23,7 +23,7 @@ class RuledOut(Exception):  # noqa: N818 - what documentation says of a call
 
 
 def spelled(said: ConstraintCheck) -> str:
-    """`p = ``2.0``, documented: "must be in [0, 1]" (docstring)`."""
+    """Returns the rule as text, such as: p = ``2.0``, documented: "must be in [0, 1]" (docstring)."""
     constraint = said.constraint
     return f'{constraint.argument} = `{shown(said.value)}`, documented: "{constraint.text}" ({constraint.source})'
 
@@ -44,7 +44,7 @@ def quoted_in(text: str) -> Quoted | None:
 
 
 def shown(value: Value) -> str:
-    """A value for a reader; what is long or a tensor, as its FuzzType."""
+    """Returns a value for a reader; a long value or a tensor as its FuzzType."""
     if isinstance(value, Prim):
         text = repr(value.value)
     elif isinstance(value, Seq):

@@ -20,7 +20,7 @@ _LARGE_INTEGER = 1 << 20
 
 
 def literal(value: Scalar) -> str:
-    """A Python expression for a scalar: `float('nan')`, `2**31 - 1`, `'text'`."""
+    """Returns a Python expression for a scalar: `float('nan')`, `2**31 - 1`, `'text'`."""
     if isinstance(value, bool) or value is None:
         return repr(value)
     if isinstance(value, int):
@@ -96,7 +96,7 @@ def _rounded(value: float, dtype: str) -> float:
 
 
 def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
-    """Elements as nested lists: `[[1, 2], [3, 4]]`; a bare element for shape ()."""
+    """Returns elements as nested lists: `[[1, 2], [3, 4]]`; a bare element for shape ()."""
     if not shape:
         return element(flat[0], dtype)
     step = len(flat) // shape[0] if shape[0] else 0
@@ -105,7 +105,7 @@ def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
 
 
 def common(tensor: Tensor) -> str | None:
-    """The one element that all are equal to, as source; None where they differ or there are none."""
+    """Returns the one element that all are equal to, as source; None if they differ or there are none."""
     from fuzz_core.ir.elements import elements
 
     if tensor.size == 0:
@@ -123,12 +123,12 @@ def common(tensor: Tensor) -> str | None:
 
 
 def inlined(tensor: Tensor) -> bool:
-    """Whether its elements are written out one by one."""
+    """Returns whether its elements are written out one by one."""
     return tensor.fill.kind == "values" or tensor.size <= INLINE_ELEMENTS
 
 
 def special(tensor: Tensor) -> bool:
-    """Whether every third element is overwritten."""
+    """Returns whether every third element is overwritten."""
     return tensor.fill.special is not None and DTYPES[tensor.dtype].floating
 
 
@@ -142,7 +142,7 @@ def scaled(base: str, low: float, high: float) -> str:
 
 
 def short_number(value: float) -> str:
-    """A float, written as an integer where that does as well: `2` for 2.0."""
+    """Returns a float, written as an integer if that is exact: `2` for 2.0."""
     return repr(int(value)) if float(value).is_integer() and abs(value) < _LARGE_INTEGER else literal(float(value))
 
 
@@ -159,7 +159,7 @@ def whole_range(tensor: Tensor) -> tuple[int, int]:
 
 
 def sizes(shape: tuple[int, ...]) -> str:
-    """A shape as a tuple: `(2, 3)`, `(3,)`, `()`."""
+    """Returns a shape as a tuple: `(2, 3)`, `(3,)`, `()`."""
     return repr(tuple(shape))
 
 
@@ -180,8 +180,10 @@ def filled(
 
     Other tensors have none.
 
-    named: the arguments of `zeros` and `ones`, and of the function `empty`. full: those of the function `fill`, with
-    `{value}`. told: the expression with `{elements}`.
+    Args:
+        named: the arguments of `zeros` and `ones`, and of the function `empty`.
+        full: those of the function `fill`, with `{value}`.
+        told: the expression with `{elements}`.
     """
     from fuzz_core.ir.elements import elements
 
@@ -196,7 +198,7 @@ def filled(
 
 
 def numpy_array(tensor: Tensor) -> str:
-    """A numpy expression (`np.zeros((2, 3))`) for a tensor of container `ndarray`."""
+    """Returns a numpy expression (`np.zeros((2, 3))`) for a tensor of container `ndarray`."""
     storage = DTYPES[tensor.dtype].storage
     tensor = tensor._replace(dtype="string" if storage == "object" else storage)
     shape = repr(tensor.shape[0]) if len(tensor.shape) == 1 else sizes(tensor.shape)

@@ -30,7 +30,7 @@ HANG_IMPORT_SECONDS = 5.0
 HANG_FACTOR = 5.0
 HANGS_AT_A_TIME = 2
 CORRUPTION_FACTOR = 3
-# Looks that a finding has in fresh interpreters before it counts as not reproduced, where a fork has shown it.
+# The number of fresh interpreters that a finding gets before it counts as not reproduced, if a fork has shown it.
 LOOKS = 2
 # For all that a script has its library compile, at the first run.
 COMPILING_SECONDS = 180.0
@@ -39,19 +39,15 @@ CRASH = oracle_of("crash")
 
 @dataclass
 class Bench:
-    """Runs scripts and replays test cases on one build, in one thread.
-
-    plan: for bugs that a worker has to replay. timeout: a test's, in seconds. compiled: scripts whose library has
-    compiled what they need. zygotes: of several benches; None: this bench has its own.
-    """
+    """Runs scripts and replays test cases on one build, in one thread."""
 
     target: TargetRecord
     processes: Processes
-    timeout: float
-    plan: Path | None = None
+    timeout: float  # seconds of a test
+    plan: Path | None = None  # plan for bugs that a worker has to replay
     stopped: Callable[[], bool] = lambda: False
-    compiled: set[str] = field(default_factory=set)
-    zygotes: Zygotes | None = None
+    compiled: set[str] = field(default_factory=set)  # scripts whose library has compiled what they need
+    zygotes: Zygotes | None = None  # zygotes that several benches share; None: this bench has its own
 
     @property
     def dialect(self) -> Dialect:
@@ -59,7 +55,7 @@ class Bench:
         return dialect_of(self.target.library)
 
     def seconds(self, kind: str) -> float:
-        """The time limit of a script that shows a bug of this kind."""
+        """Returns the time limit of a script that shows a bug of this kind."""
         return self.timeout * HANG_FACTOR + (HANG_IMPORT_SECONDS if kind == "hang" else IMPORT_SECONDS)
 
     def run(self, script: str, kind: str, seconds: float | None = None, memory_bytes: int = DEFAULT_MEMORY) -> Outcome:
@@ -77,8 +73,10 @@ class Bench:
     ) -> Outcome:
         """Returns the outcome of a script in a fork of a process that has imported the library and made no call.
 
-        number: which run it is. traced: whether to look for the native frames of a death. seconds: its time limit; for
-        a hang, which has been looked at for longer before, that of a test.
+        Args:
+            number: which run it is.
+            traced: whether to look for the native frames of a death.
+            seconds: its time limit; for a hang, which has been looked at for longer before, that of a test.
         """
         began = time.monotonic()
         seconds = seconds or (self.timeout if kind == "hang" else self.seconds(kind))
@@ -89,7 +87,7 @@ class Bench:
         return outcome._replace(frames=inside(end.frames, self.dialect))
 
     def _shows(self, script: str, kind: str, forks: int, wanted: Callable[[Outcome], bool]) -> bool:
-        """Whether all forks but the first show it. Forks that hang do so side by side, in the usual limit."""
+        """Returns whether all forks but the first show the bug. Hanging forks run side by side, in the usual limit."""
         if kind != "hang":
             return all(wanted(self.fork(script, kind, number)) for number in range(1, forks))
         with ThreadPoolExecutor(HANGS_AT_A_TIME) as threads:
@@ -98,7 +96,7 @@ class Bench:
     def look(self, script: str, kind: str, alone: bool) -> Outcome:
         """Returns the outcome of a first run: in a fresh interpreter (`alone`), or in a fork.
 
-        The interpreter has no limit of address space: some scripts die of what the limit has denied them.
+        The interpreter has no limit of address space, because such a limit kills some scripts.
         """
         return self.run(script, kind, memory_bytes=0) if alone else self.fork(script, kind, traced=kind != "hang")
 
@@ -130,7 +128,7 @@ class Bench:
                 while wanted(fresh[-1]) and len(fresh) < interpreters:
                     fresh.append(self.run(script, kind))
                 if wanted(fresh[-1]):
-                    # The interpreter says the same, and the fork where that was.
+                    # The interpreter shows the same death as the fork, so that the fork's frames are true of both.
                     same = first[:2] == fresh[0][:2] and not fresh[0].frames
                     outcome = fresh[0]._replace(frames=first.frames) if same else fresh[0]
                     return Confirmation(wanted_runs, wanted_runs, outcome, forks)
@@ -143,7 +141,7 @@ class Bench:
         return Confirmation(len(hits), len(outcomes), (hits or outcomes[-1:])[0])
 
     def with_frames(self, outcome: Outcome, script: str) -> Outcome:
-        """A death with the native frames where it happened, unless it says by itself what it died of.
+        """Returns a death with the native frames of its place, unless its own text names the fault.
 
         The allocator notices a corrupted heap later than the fault, at another place.
         """
@@ -163,7 +161,7 @@ class Bench:
         return Replayer(self.shared.of("fuzz"), self.timeout)
 
     def evidence(self, test: TestCase, finding: FindingRow, *, fresh: bool = False) -> Outcome | None:
-        """The outcome in a replay that has the finding's own signature."""
+        """Returns the outcome in a replay that has the finding's own signature."""
         ours, mode = finding.verdict, finding.verdict.mode
         wanted = signature(finding.api, ours, finding.outcome).text
         replayed = self.replayer.run(test, fresh=fresh, weigh=ours.kind == "leak", mode=mode)
@@ -184,7 +182,11 @@ class Bench:
 
 
 class Benches:
-    """Benches of a session, one for each thread and build; all end together. plans: by build, see `Bench`."""
+    """Benches of a session, one for each thread and build; all end together.
+
+    Args:
+        plans: the plan of each build, see `Bench`.
+    """
 
     def __init__(self, session: Session, timeout: float, plans: Mapping[str, Path | None]) -> None:
         self.session = session
@@ -196,7 +198,7 @@ class Benches:
         self.zygotes: dict[str, Zygotes] = {}
 
     def on(self, target: TargetRecord) -> Bench:
-        """The bench of the thread that asks."""
+        """Returns the bench of the calling thread."""
         place = threading.get_ident(), target.key
         with self.lock:
             if place not in self.made:
@@ -215,5 +217,5 @@ class Benches:
 
 
 def speaks(outcome: Outcome) -> bool:
-    """Tells whether the last words name the fault. No debugger is asked then: it takes half a minute on TensorFlow."""
+    """Returns whether the error output names the fault. Then no debugger runs: on TensorFlow it takes half a minute."""
     return "Check failed" in outcome.text

@@ -81,7 +81,7 @@ def _value(value: Value) -> str:
 
 
 def _tensor(tensor: Tensor) -> str:
-    """`c` for equal elements, `u` for drawn ones, `k` for given ones; the fields that are no defaults behind them."""
+    """Returns a tensor as text: `c` for equal elements, `u` for drawn ones, `k` for given ones, and unusual fields."""
     fill, shape = tensor.fill, [str(extent) for extent in tensor.shape]
     if fill.special is not None or fill.kind == "values":
         head, parts = "k", [_number(each) for each in elements(tensor).tolist()]
@@ -107,7 +107,7 @@ def _number(number: object) -> str:
 
 
 def _text(text: object) -> str:
-    """A literal in double quotes, as the files of the set have them."""
+    """Returns a literal in double quotes, as the files of the set have them."""
     literal = repr(text)
     return f'"{literal[1:-1]}"' if literal.startswith("'") and '"' not in literal else literal
 

@@ -41,7 +41,7 @@ from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, summed
 from fuzz_core.triage.signature import corrupts_heap
 
-# So often where its rate is learnt: as long as every run shows the bug, few are enough.
+# The number of runs on each build while the rate is learnt: few are enough as long as every run shows the bug.
 STEADY_RUNS = 5
 RATE_RUNS = 20
 INNERMOST = 2
@@ -50,57 +50,47 @@ _HASH = re.compile(r"[0-9a-f]{7,40}")
 
 @dataclass(frozen=True)
 class BisectOptions:
-    """good, bad: specs or versions; without, the bug's own target is the bad one and a good one is searched for.
+    """Options of a bisection."""
 
-    fixed: search forward for the first build without the bug. runs: on each build; without, what the bug's rate needs.
-    keep: environments on disk at a time. index: address of a package index, reached by `access`. timeout: a test's, in
-    seconds.
-    """
-
-    good: str | None = None
-    bad: str | None = None
-    fixed: bool = False
-    runs: int | None = None
-    keep: int = 2
-    index: str | None = None
+    good: str | None = None  # spec or version of a build without the bug; None: a good build is searched for
+    bad: str | None = None  # spec or version of a build with the bug; None: the bug's own target
+    fixed: bool = False  # whether to search forward for the first build without the bug
+    runs: int | None = None  # runs on each build; None: as many as the bug's rate needs
+    keep: int = 2  # environments on disk at a time
+    index: str | None = None  # address of a package index, reached by `access`
     flavour: Flavour = "auto"
     access: Access = DEFAULT_ACCESS
-    timeout: float = 3.0
+    timeout: float = 3.0  # seconds of a test
 
 
 @dataclass(frozen=True)
 class Bisection:
-    """Result of a bisection.
-
-    bad, good: the builds that the change lies between, None for one that is not known; between: builds there whose
-    probes are inconclusive.
-
-    beyond: where no good build was found, how many lie beyond the bad one; as far as they were tried, they are
-    inconclusive. sure: the probability that the good build is good, with the bug's rate of hits in runs. compare:
-    address of the changes in the repository, or empty. builds: how many there were to search; tried: probes on record;
-    installs: environments made this time.
-    """
+    """Result of a bisection."""
 
     bug: int
     fixed: bool
-    bad: Probe
-    good: Probe | None
-    between: tuple[Probe, ...]
+    bad: Probe  # the bad build next to the change
+    good: Probe | None  # the good build next to the change; None if it is not known
+    between: tuple[Probe, ...]  # builds between them whose probes are inconclusive
+    # If no good build was found, the number of builds before the bad one; all that were tried are inconclusive.
     beyond: int
-    sure: float | None
+    sure: float | None  # the probability that the good build is good, from the bug's rate of hits in runs
     hits: int
     runs: int
-    compare: str
-    builds: int
-    tried: int
-    installs: int
+    compare: str  # address of the changes in the repository, or empty
+    builds: int  # number of builds to search
+    tried: int  # probes on record
+    installs: int  # environments made by this call
 
 
 def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
-    """Searches until no build that is left would say more; what an earlier call has tried is not tried again.
+    """Searches until no untried build would narrow the result.
 
-    Raises UserError where the bug does not show itself on the bad end, or an end is not to be had; Interrupted when
-    the user stops it.
+    Builds that an earlier call has tried are not tried again.
+
+    Raises:
+        UserError: the bug does not show itself on the bad end, or an end cannot be installed.
+        Interrupted: the user stops the search.
     """
     with ExitStack() as stack:
         return _Bisector(session, bug, options, stack).run()
@@ -136,10 +126,11 @@ def alike(bug: Outcome, seen: Outcome) -> bool:
 
 
 class _Bisector:
-    """The search with what is known, and its limits; it runs the bug's script on builds in several threads.
+    """The state of a search and its limits; the bug's script runs on builds in several threads.
 
-    said: the signature that the script has today on the bug's own build, `own`, where it is another one than the bug's:
-    other processors run other kernels, and another nightfuzz may write it in another way.
+    Attributes:
+        said: the signature that the script has today on the bug's own build, `own`, if it differs from the bug's. Other
+            processors run other kernels, and another version of nightfuzz may write the signature in another way.
     """
 
     def __init__(self, session: Session, bug: BugRow, options: BisectOptions, stack: ExitStack) -> None:
@@ -176,7 +167,7 @@ class _Bisector:
                 self.environments.given[self.own] = here
 
     def run(self) -> Bisection:
-        """Round by round; an end on record that was not what it was said to be is tried again."""
+        """Searches round by round; an end on record with a status that it was not expected to have is tried again."""
         place = {each.spec: number for number, each in enumerate(self.listed)}
         kept = self.session.store.probes(self.bug.id)
         self.known = {place[spec]: probe for spec, probe in kept.items() if spec in place}
@@ -195,9 +186,14 @@ class _Bisector:
         return self._bisection()
 
     def _probe(self, candidate: Candidate, runs: int, rate: bool) -> Probe:
-        """Tries a build until it shows the bug, `runs` times at most; `rate`: to learn how often it does.
+        """Tries a build until it shows the bug.
 
-        Raises UserError where it is this machine's fault that there is no answer.
+        Args:
+            runs: the most runs.
+            rate: whether runs go on after the first hit, to learn how often the bug shows itself.
+
+        Raises:
+            UserError: the fault of a missing answer is this machine's.
         """
         info: dict[str, Any] = {"version": candidate.version, "day": candidate.day, "commit": "", "reason": ""}
         try:
@@ -233,7 +229,7 @@ class _Bisector:
         return {number: probe.status for number, probe in self.known.items()}  # type: ignore[misc]
 
     def _wanted(self) -> list[int]:
-        """The next build, with those that may come after it as far as they are at hand; a good one that needs more."""
+        """Returns the builds to try: the next with installed later ones, or a good one that needs more runs."""
         if self.search.bad not in self.known:
             return [self.search.bad]
         width = min(self.session.workers, self.options.keep)
@@ -246,7 +242,7 @@ class _Bisector:
         return [] if good is None or self.known[good].runs >= runs_needed(*self._rate()) else [good]
 
     def _rate(self) -> tuple[int, int]:
-        """How often the bug showed itself in how many runs on bad builds."""
+        """Returns how often the bug showed itself on bad builds, and in how many runs."""
         bad = [probe for probe in self.known.values() if probe.status == "bad"]
         return sum(probe.hits for probe in bad), sum(probe.runs for probe in bad)
 
@@ -309,7 +305,7 @@ class _Bisector:
 
 
 def compare_link(library: str, older: Probe | None, newer: Probe | None) -> str:
-    """GitHub's page of what lies between two source commits."""
+    """Returns GitHub's page of the changes between two source commits."""
     commits = [probe.info["commit"] for probe in (older, newer) if probe is not None]
     known = len(commits) == 2 and all(_HASH.fullmatch(commit) for commit in commits)
     repository = library_of(library).repository
@@ -319,7 +315,7 @@ def compare_link(library: str, older: Probe | None, newer: Probe | None) -> str:
 
 
 def as_json(found: Bisection) -> Mapping[str, Any]:
-    """The answer as JSON data."""
+    """Returns the result as JSON data."""
     probes = {"bad": found.bad, "good": found.good}
     told = {name: None if probe is None else probe._asdict() for name, probe in probes.items()}
     return {**vars(found), **told, "between": [probe._asdict() for probe in found.between]}

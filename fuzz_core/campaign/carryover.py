@@ -35,30 +35,26 @@ FIRST, THEN = 4, 64
 
 @dataclass
 class Retraced:
-    """Counts of seeds and invocations carried over. since: from which target, empty where from none.
+    """Counts of seeds and invocations carried over."""
 
-    seeds, invocations: how many came along. dependants: unchanged seeds that are traced anew for the apis that they
-    name. retired: invocations that mention an api that is gone. rechecked, lost: run again, and no longer valid.
-    """
-
-    since: str = ""
-    seeds: int = 0
-    dependants: int = 0
-    invocations: int = 0
-    retired: int = 0
-    rechecked: int = 0
-    lost: int = 0
+    since: str = ""  # key of the earlier target; empty if there is none
+    seeds: int = 0  # number of seeds that were carried over
+    dependants: int = 0  # unchanged seeds that are traced anew for the apis that they name
+    invocations: int = 0  # number of invocations that were carried over
+    retired: int = 0  # invocations that mention an api that is gone
+    rechecked: int = 0  # invocations that were run again
+    lost: int = 0  # invocations that are no longer valid
     changes: Counter[str] = field(default_factory=Counter)
 
 
 class TakenSpace(NamedTuple):
-    """A value space that came from a space file. sample: calls of it that were run again; held: those still valid."""
+    """A value space that came from a space file."""
 
     file: str
     build: str
     calls: int
-    sample: int = 0
-    held: int = 0
+    sample: int = 0  # number of its calls that were run again
+    held: int = 0  # number of these calls that are still valid
 
     def summary(self) -> str:
         """Returns a line on the file, the calls that were taken over, and the part of the sample that is valid."""
@@ -92,10 +88,14 @@ class TraceReport:
 
 
 def take_over(session: Session, seeds: Sequence[Seed], since: str | None, retraced: Retraced) -> list[Seed]:
-    """Carries over what unchanged seeds brought to an earlier target; returns the seeds that are to be traced.
+    """Carries over the records of unchanged seeds from an earlier target; returns the seeds that are to be traced.
 
-    since: the key of that target; None for the one it was before, or else the newest that came before this one.
-    Raises UserError for an unknown target or one of another library.
+    Args:
+        since: the key of the earlier target. None: the target of an earlier carry-over, or else the newest earlier
+            target.
+
+    Raises:
+        UserError: the target is unknown or of another library.
     """
     store, target = session.store, session.target.key
     known = store.traced(target)
@@ -131,9 +131,9 @@ def _source(session: Session, since: str | None) -> str:
 
 
 def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[str]:
-    """Unchanged seeds that would not bring the same: they call what has moved, or name what was not there.
+    """Returns unchanged seeds that would bring other records: they call a changed api, or name a new one.
 
-    An api that is new is named by its full name, or by its last part where no api had that before.
+    A new api is named by its full name, or by its last part if no api had that part before.
     """
 
     def lasts(names: Iterable[str]) -> set[str]:
@@ -187,7 +187,7 @@ def check_calls(session: Session, end: float | None) -> None:
 
 
 def stirred(store: Store, target: str) -> set[str]:
-    """Apis that are new, changed, or no longer take what they took, since the target that this one took over from."""
+    """Returns apis that are new, changed, or refuse calls that they took, since the target of the carry-over."""
     since = store.since(target)
     if not since:
         return set()
@@ -220,7 +220,7 @@ def validate(session: Session, report: TraceReport, deadline: float | None = Non
 
 
 def _portions(count: int) -> Iterator[tuple[int, int]]:
-    """Ranges that cover so many, the first one short."""
+    """Yields ranges that cover `count` items, the first one short."""
     first, size = 0, FIRST
     while first < count:
         yield first, min(first + size, count)

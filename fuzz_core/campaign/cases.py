@@ -38,16 +38,16 @@ PROSE = ("docstring", "error message")
 
 
 class Judged(NamedTuple):
-    """A bug with what triage says of it, and where it stands. first: the number of the row that it is on record under.
+    """A bug with its triage and its status.
 
-    Rows of one signature on several targets of a library are one bug: that of the first.
+    Rows of one signature on several targets of a library are one bug: that of the first row.
     """
 
     row: BugRow
     severity: Severity
     cluster: Cluster[BugRow]
     standing: Standing
-    first: int
+    first: int  # the number of the row that it is on record under
 
 
 def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
@@ -74,8 +74,8 @@ def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[J
 def documented(store: Store, target: str) -> Rule:
     """Returns a rule that finds the first documented constraint that a test case breaks.
 
-    Arguments are unknown where prose says no more than a list of dtypes. The dispatcher has checked definitions and
-    types before any kernel runs, so that every crash keeps to them.
+    Arguments are unknown if prose says no more than a list of dtypes. The dispatcher has checked definitions and types
+    before any kernel runs, so that every crash keeps to them.
     """
     params = {api.name: api.params for api in store.apis(target)}
     documentation = Documentation(store.constraints(target), params)
@@ -98,7 +98,7 @@ def documented(store: Store, target: str) -> Rule:
 
 
 def case(store: Store, each: Judged, baseline: Baseline | None = None, output: str = "") -> BugCase:
-    """The case of a bug, with the versions where they are on record with its target."""
+    """Returns the case of a bug, with the versions that are on record with its target."""
     bug, target = each.row, store.target(each.row.target)
     others = [api for api in each.cluster.apis if api != bug.api]
     # The plain call first; of what differs between modes, it is the side that is taken to be right.
@@ -114,7 +114,7 @@ def case(store: Store, each: Judged, baseline: Baseline | None = None, output: s
 
 
 def _other_versions(store: Store, bug: int, own: str) -> tuple[list[str], list[str]]:
-    """Versions other than its own on which a bug was checked or probed: those that show it, and those that do not."""
+    """Returns versions besides its own on which a bug was checked or probed: those that show it, those that do not."""
     versions = {target.key: target.version for target in store.targets()}
     seen = {
         versions[check.target]: check.status == SHOWN for check in store.checks(bug) if check.status in (SHOWN, CLEAN)
@@ -126,7 +126,7 @@ def _other_versions(store: Store, bug: int, own: str) -> tuple[list[str], list[s
 
 
 def keep_environment(store: Store, target: TargetRecord) -> Environment:
-    """The versions out of the target's record, or gathered and kept there; a failure is in its `problem`."""
+    """Returns the versions of the target's record, or gathers and records them; a failure is in its `problem`."""
     kept = environment_from_json(store.target(target.key).info.get(ENVIRONMENT))
     if kept is not None:
         return kept
@@ -148,7 +148,7 @@ def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[
 
 
 def batch(found: Sequence[Judged]) -> list[Judged]:
-    """Returns from each cluster without a report of its own its simplest public bug that no entry knows.
+    """Returns the simplest unknown public bug of each cluster that has no report of its own.
 
     Such bugs are failures on input that is not known to be valid, and checks that are missing: see `goes_alone`.
     """
@@ -173,21 +173,21 @@ def batch(found: Sequence[Judged]) -> list[Judged]:
 
 
 def is_valid(each: Judged) -> bool:
-    """Whether the input is known to be one that the library allows."""
+    """Returns whether the input is known to be one that the library allows."""
     return each.severity.validity.status == "valid"
 
 
 def match(store: Store, registry: Registry, bug: BugRow) -> Known | None:
-    """The entry that a bug is known by."""
+    """Returns the entry that a bug is known by."""
     target = store.target(bug.target)
     what = (bug.signature_text, bug.api, bug.oracle, bug.kind)
     return registry.match(Sighting(*what, store.modes_of(bug.id), target.library, target.version))
 
 
 def consult(store: Store, registry: Registry, number: int, findings: int, new: bool) -> bool:
-    """Whether a bug of which findings were just settled is to be reported: a known one is counted instead.
+    """Returns whether a bug of which findings were just settled is to be reported: a known bug is counted instead.
 
-    It is where it is new, and where the entry that it was known by matches no longer.
+    A bug is reported if it is new, or if the entry that it was known by no longer matches.
     """
     bug = store.bug(number)
     entry = match(store, registry, bug)

@@ -26,17 +26,13 @@ PACKAGES = "use a target that has these packages, such as --target python:PATH w
 
 
 class ChangedSeeds(NamedTuple):
-    """Figures of a trace of changed seeds.
-
-    seeds: how many seeds of the user's changed. apis: names of those that they call and that are asked for, sorted.
-    untraced: changed files that did not run to their end. unfuzzed: why no api is fuzzed, empty where some are.
-    """
+    """Figures of a trace of changed seeds."""
 
     report: TraceReport
-    seeds: int = 0
-    apis: Sequence[str] = ()
-    untraced: Sequence[Untraced] = ()
-    unfuzzed: str = ""
+    seeds: int = 0  # number of the user's seeds that changed
+    apis: Sequence[str] = ()  # names of the requested apis that these seeds call, sorted
+    untraced: Sequence[Untraced] = ()  # changed files that did not run to their end
+    unfuzzed: str = ""  # why no api is fuzzed; empty if apis are fuzzed
 
 
 def trace_changed(session: Session, options: TraceOptions, end: float, base: Path | None = None) -> ChangedSeeds:

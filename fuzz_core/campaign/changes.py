@@ -42,7 +42,7 @@ class SeedChanges(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Differences of `target` from `since`; empty keys where there is no build to compare with."""
+    """Differences of `target` from `since`; empty keys if there is no build to compare with."""
 
     target: str = ""
     since: str = ""
@@ -50,7 +50,7 @@ class Changes(NamedTuple):
     seeds: tuple[SeedChanges, ...] = ()
 
     def of(self, *kinds: str) -> list[ApiChange]:
-        """The changes of these kinds."""
+        """Returns the changes of these kinds."""
         return [change for change in self.apis if change.kind in kinds]
 
     @property
@@ -70,7 +70,7 @@ class Changes(NamedTuple):
 
 
 def changes_between(store: Store, since: str, target: str) -> Changes:
-    """The changes from one target on record to another."""
+    """Returns the changes from one target on record to another."""
     apis = compare(store.apis(since), store.apis(target), store.deprecated(since), store.deprecated(target))
     return Changes(target, since, tuple(apis), tuple(compare_seeds(store.seeds(since), store.seeds(target))))
 
@@ -81,9 +81,11 @@ def compare(
     deprecated_before: Mapping[str, frozenset[str]],
     deprecated_after: Mapping[str, frozenset[str]],
 ) -> list[ApiChange]:
-    """The changes of apis, in the order of KINDS and by name. `doc` of an api may be a digest.
+    """Returns the changes of apis, in the order of KINDS and by name. `doc` of an api may be a digest.
 
-    deprecated_before, deprecated_after: by api, what is deprecated of it; where an api is missing that is not known.
+    Args:
+        deprecated_before: the deprecated parts of each api of the old build; an api is missing if they are unknown.
+        deprecated_after: the same of the new build.
     """
     old, new = {api.name: api for api in before}, {api.name: api for api in after}
     canonical = {alias: api.name for api in new.values() for alias in api.aliases}
@@ -109,7 +111,7 @@ def compare(
 
 
 def compare_seeds(before: Sequence[SeedRecord], after: Sequence[SeedRecord]) -> list[SeedChanges]:
-    """The changes of seeds by source. A seed is the same by its content; one of another content changed by its name."""
+    """Returns the changes of seeds by source. Equal content is the same seed; changed seeds are found by name."""
     found = []
     for source in sorted({seed.source for seed in (*before, *after)}):
         old, new = ({seed.digest: seed.name for seed in seeds if seed.source == source} for seeds in (before, after))
@@ -122,7 +124,7 @@ def compare_seeds(before: Sequence[SeedRecord], after: Sequence[SeedRecord]) -> 
 
 
 class Untraced(NamedTuple):
-    """A file of which some tests (all, where they are as many) did not run to their end, and why the first did not."""
+    """A file with tests that did not run to their end, and the reason of the first."""
 
     file: str
     tests: int
@@ -141,18 +143,19 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True)
 class OwnTests:
-    """files, tests: that ran. calls: numbers of the invocations that they bring. untraced: what did not run."""
+    """The tests of a project that ran, and the calls that they bring."""
 
-    files: int
-    tests: int
-    calls: frozenset[int]
-    untraced: Sequence[Untraced]
+    files: int  # files that ran
+    tests: int  # tests that ran
+    calls: frozenset[int]  # numbers of the invocations that the tests bring
+    untraced: Sequence[Untraced]  # tests that did not run
 
 
 def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:
     """Returns the records of the test files in these folders, as the files are now.
 
-    Raises UserError where they bring no call that the target accepts, with the reason of each file.
+    Raises:
+        UserError: the files bring no call that the target accepts; the error has the reason of each file.
     """
     store, target = session.store, session.target
     problems: list[tuple[str, str]] = []
@@ -181,7 +184,7 @@ def untraced_seeds(store: Store, target: str, seeds: Mapping[str, str]) -> list[
 
 
 def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int]) -> list[Dropped]:
-    """Apis of these calls that are gone in `target`, then those newly deprecated."""
+    """Returns apis of these calls that are gone in `target`, then those newly deprecated."""
     numbers: dict[str, list[int]] = {}
     for row in store.bodies(baseline):
         if row.id in calls:

@@ -32,7 +32,7 @@ from fuzz_core.triage.script import render_printing
 from fuzz_core.triage.signature import normalised, signature
 from fuzz_core.worker.plan import Plan
 
-# So many tests of an api at a time, the more the longer nothing else is new.
+# The number of tests of an api in each round.
 TURN = 8
 # Changes of one api that are examined; what it does otherwise besides has most likely the same cause.
 MOST_PER_API = 3
@@ -42,44 +42,37 @@ CONFIRM_SHARE = 0.1
 
 @dataclass
 class CompareOptions:
-    """deadline: clock time by which all ends. seconds: for minimising one change. runs: fresh processes.
+    """Options of a comparison."""
 
-    seed: of the stream of test cases. patterns: of apis, where not all are meant. first: apis that have their turn
-    before all others. most: tests in all. calls: numbers of the invocations that are meant, each of which comes before
-    all mutants; None for all there are.
-    """
-
-    deadline: float | None = None
-    seconds: float = 20.0
-    runs: int = 5
+    deadline: float | None = None  # clock time by which the comparison ends
+    seconds: float = 20.0  # the most seconds for minimising one change
+    runs: int = 5  # fresh processes for confirming a change
     timeout: float = 3.0
-    seed: int = 0
+    seed: int = 0  # seed of the stream of test cases
     disabled: Sequence[str] = ()
-    patterns: Sequence[str] = ()
-    first: Sequence[str] = ()
-    most: int | None = None
+    patterns: Sequence[str] = ()  # patterns of apis; empty for all apis
+    first: Sequence[str] = ()  # apis that have their turn before all others
+    most: int | None = None  # the most tests in all
+    # Numbers of the invocations to compare, which come before all mutants; None for all.
     calls: Collection[int] | None = None
 
 
 @dataclass
 class CompareReport:
-    """Figures of a comparison.
+    """Figures of a comparison."""
 
-    tests: that both builds have executed; plain: those that are calls as traced, without a mutation. changes: on record
-    now. dropped: what was seen and not confirmed, by why.
-    """
-
-    tests: int = 0
-    plain: int = 0
+    tests: int = 0  # tests that both builds have executed
+    plain: int = 0  # tests that are calls as traced, without a mutation
     apis: int = 0
-    changes: list[Change] = field(default_factory=list)
-    dropped: Counter[str] = field(default_factory=Counter)
+    changes: list[Change] = field(default_factory=list)  # changes on record now
+    dropped: Counter[str] = field(default_factory=Counter)  # differences that were seen and not confirmed, by reason
 
 
 def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, options: CompareOptions) -> CompareReport:
-    """Executes test cases from the valid invocations of the one `traced` on both builds, and keeps what differs.
+    """Executes test cases from the valid invocations of the build `traced` on both builds, and records differences.
 
-    Raises UserError where the two are not of one library.
+    Raises:
+        UserError: the two builds are not of one library.
     """
     if baseline.library != session.target.library:
         raise UserError(f"{baseline.key} is no baseline for {session.target.key}", "name a build of the same library")
@@ -112,7 +105,7 @@ def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, opti
 
 
 def _turns(plan: Plan, options: CompareOptions) -> Iterator[tuple[str, range]]:
-    """(api, range of tests) in rounds: each api in turn, in an order drawn from the seed; some apis first."""
+    """Yields (api, range of tests) in rounds: each api in turn, in an order drawn from the seed; some come first."""
     early = set(options.first)
     apis = sorted(plan.places, key=lambda api: (api not in early, derive(options.seed, api)))
     done = dict.fromkeys(apis, 0)
@@ -172,7 +165,7 @@ class _Comparison:
         return Pair(self.benches.on(self.baseline), self.benches.on(self.session.target))
 
     def is_over(self) -> bool:
-        """Whether there is no time left."""
+        """Returns whether there is no time left."""
         return self.session.is_over(self.options.deadline)
 
     def is_late(self) -> bool:
@@ -210,7 +203,7 @@ class _Comparison:
         return verdict, seen, "" if verdict.clean else signature(test.invocation.api, verdict, seen).text
 
     def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, wanted: str) -> Change | str:
-        """The change, small and confirmed; else why it is none."""
+        """Returns the change, minimised and confirmed; else the reason why it is no change."""
         end = self.session.clock() + self.options.seconds
         # Cheap beside minimising, and most of what a busy machine or an earlier test has done ends here.
         if not self._again(test, wanted):
@@ -245,8 +238,8 @@ class _Comparison:
             return self._unconfirmed()
         if before is None or after is None:
             return "random"
-        # Scripts must differ too: they do not where workers were short of memory, for example. Values that both return
-        # may look the same in print: a type, the time that it took.
+        # Scripts must differ too: they agree if the workers were short of memory, for example. Values that both builds
+        # return may look the same in print: a type, or the time of the call.
         returned = before.kind == after.kind == "ok"
         if not (seen.kind == "ok" and seen.text if returned else not self.pair.verdict(before, after).clean):
             return "not confirmed"
@@ -258,13 +251,13 @@ class _Comparison:
     def _printed(self, target: TargetRecord, script: str) -> Outcome | None:
         """Returns the outcome of a script in processes of its own; the text of a good end is its output.
 
-        Returns None where the processes do not agree: workers are forks of one process, and find the same garbage in
-        their memory.
+        Returns None if the processes do not agree: workers are forks of one process, and find the same garbage in their
+        memory.
         """
         options, dialect = self.options, self.session.dialect
         seconds = options.timeout * HANG_FACTOR + IMPORT_SECONDS
         if options.deadline is not None:
-            # A moment for one that the deadline cuts short: what it says does not count.
+            # A script that the deadline cuts short gets one second: its outcome does not count.
             seconds = min(seconds, max(options.deadline - self.session.clock(), 1.0))
         first, again = (printed(target.python, script, dialect, seconds, self.benches.processes) for _ in range(2))
         alike = first.kind != "ok" or same_text(first.text, again.text)

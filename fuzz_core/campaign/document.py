@@ -34,18 +34,14 @@ SITES, APIS, FRAMES = 200, 200, 50
 
 @dataclass(frozen=True)
 class Ran:
-    """Facts of a run that the store does not hold. apis: the run's selection; None for all.
-
-    was: as `standings_now` gave it before the run. place: where a seed by name calls an api. plan: digest of the plan
-    that the run followed.
-    """
+    """Facts of a run that the store does not hold."""
 
     mode: results.Mode
     target: str
     baseline: str | None = None
-    plan: str = ""
-    apis: Collection[str] | None = None
-    was: Mapping[str, str] = field(default_factory=dict)
+    plan: str = ""  # digest of the plan that the run followed
+    apis: Collection[str] | None = None  # the run's selection; None for all
+    was: Mapping[str, str] = field(default_factory=dict)  # result of `standings_now` before the run
     dropped: Sequence[Dropped] = ()
     figures: results.TotalsEntry = field(default_factory=results.TotalsEntry)
     protection: Sequence[str] = ()
@@ -54,11 +50,11 @@ class Ran:
     stopped: bool = False
     shard: int = 0
     shards: int = 1
-    place: Callable[[str, str], Place | None] = lambda name, api: None
+    place: Callable[[str, str], Place | None] = lambda name, api: None  # returns where a seed of this name calls an api
 
 
 def standings_now(store: Store) -> dict[str, str]:
-    """The status of every bug on record, by fingerprint."""
+    """Returns the status of every bug on record, by fingerprint."""
     later = store.later_rows()
     return {bug.signature: bug.status for bug in store.bugs() if bug.id not in later}
 
@@ -94,7 +90,7 @@ def result_of(store: Store, ran: Ran) -> results.RunResult:
 
 
 def write_report(path: Path, session: Session, notes: Sequence[str] = ()) -> Path:
-    """Write the report of a session, whose bugs are new where they are on record since it began. Return its path.
+    """Write the report of a session and return its path. Bugs are new if they are on record since the session began.
 
     Args:
         notes: further lines for the head of the report.
@@ -124,7 +120,7 @@ def run_totals(store: Store, key: str, since: datetime) -> results.TotalsEntry:
 
 
 def _api_count(summary: Mapping[str, Any]) -> int:
-    """How many apis a run has tested. A run of model programs keeps their names."""
+    """Returns how many apis a run has tested. A run of model programs keeps their names."""
     found = summary.get("tested_apis", summary.get("apis", 0))
     return found if isinstance(found, int) else len(found)
 
@@ -139,7 +135,7 @@ P = TypeVar("P", bound=results.Part)
 
 
 def _part(kind: type[P], source: object, **own: Any) -> P:
-    """A part of the document out of its own values, and for others those of `source` by name, cut to what fits."""
+    """Returns a part of the document from its own values, and from values of `source` by name, cut to their limits."""
     told = {name: own.get(name, getattr(source, name, None)) for name in kind.model_fields}
     for name, value in told.items():
         if isinstance(value, str):
@@ -202,7 +198,7 @@ def _sites(names: Iterable[str], api: str, ran: Ran) -> tuple[results.Site, ...]
 
 
 def _turns(found: Iterable[Judged], was: Mapping[str, str]) -> Iterable[results.StatusEntry]:
-    """Bugs that stand otherwise than before the run."""
+    """Yields bugs whose status changed in the run."""
     for each in found:
         row = each.row
         before = was.get(row.signature)

@@ -29,7 +29,7 @@ from fuzz_core.modelgen.moco.facts import Knowledge
 
 # Share of the time that is left of a time-box as a round begins.
 TRIAGE_SHARE = 0.4
-# The same where findings are examined beside the fuzz.
+# The same share, if findings are examined beside the fuzz.
 LATE_TRIAGE_SHARE = 0.15
 # A further round shorter than this share of the time-box is not worth its start.
 LEAST_SHARE = 0.1
@@ -40,11 +40,11 @@ SOWING_SHARE = 0.25
 
 
 class Round(NamedTuple):
-    """A round of fuzzing. seconds: for fuzzing, None without a limit; examining: seconds that are left after them."""
+    """A round of fuzzing."""
 
     seed: int
-    seconds: float | None = None
-    examining: float | None = None
+    seconds: float | None = None  # seconds for fuzzing; None: no limit
+    examining: float | None = None  # seconds that are left for examination
 
 
 class FuzzEngine(Protocol):
@@ -65,10 +65,13 @@ class FuzzEngine(Protocol):
 def rounds(
     session: Session, seed: int, seconds: float, end: float | None, share: float = TRIAGE_SHARE
 ) -> Iterator[Round]:
-    """Rounds of a time-box of so many seconds until the clock says `end`; the caller examines between them.
+    """Yields the rounds of a time-box of so many seconds until the clock says `end`; the caller examines between them.
 
-    A further round has a seed of its own, made of the first. A counted run (`end` is None) has one round and no limit.
-    A stop by the user ends the rounds. share: of the time left, for examination alone.
+    A further round has a seed of its own, derived from the first. A counted run (`end` is None) has one round and no
+    limit. A stop by the user ends the rounds.
+
+    Args:
+        share: the share of the remaining time that is for examination alone.
     """
     if end is None:
         yield Round(seed)
@@ -84,11 +87,11 @@ def rounds(
 def fuzz_and_examine(
     engine: FuzzEngine, options: TriageOptions, seed: int, seconds: float, end: float | None
 ) -> list[TriageReport]:
-    """Fuzzes for the larger share of the time left and examines for the smaller one, in rounds. Returns a report by
-    session.
+    """Fuzzes for the larger share of the time left and examines for the smaller one, in rounds.
 
-    Single calls are examined beside the fuzz as well, where there is a worker to spare and a time limit: a counted run
-    is the same each time. Arguments as in `rounds`. The rounds end early when findings have to wait for the next time.
+    Single calls are examined beside the fuzz as well, if there is a worker to spare and a time limit. A counted run
+    never does this, so that it is the same each time. Arguments as in `rounds`. The rounds end early if findings have
+    to wait for the next run. Returns one report for each session.
     """
     reports = [TriageReport() for _ in engine.sessions]
     with ExitStack() as opened:
@@ -112,10 +115,10 @@ def fuzz_and_examine(
 def _examined(
     sessions: Sequence[Session], options: TriageOptions, end: float | None, desk: Desk | None
 ) -> list[TriageReport]:
-    """Examines each session, the one with the fewest pending findings first, so that its spare time goes to the
-    others.
+    """Examines each session; the one with the fewest pending findings comes first, and leaves its spare time.
 
-    desk: of the only session.
+    Args:
+        desk: the desk of the only session, if findings were examined beside the fuzz.
     """
     left = [len(session.store.pending_findings(session.target.key)) for session in sessions]
     reports = [TriageReport(left=each) for each in left]
@@ -129,7 +132,7 @@ def _examined(
 
 
 class MocoEngine:
-    """Grows derivation trees of model programs. Trees go on where they stopped, so all rounds have one seed."""
+    """Grows derivation trees of model programs. Trees go on from their last state, so all rounds have one seed."""
 
     least = 0.0
 
@@ -151,7 +154,7 @@ class MocoEngine:
         self.report.add(fuzz_models(session, *self.ground, replace(self.options, seconds=left)))
 
     def _sown(self, end: float | None) -> list[Seed]:
-        """The programs that are taken apart until the clock says `end`, one at least."""
+        """Returns the programs that are taken apart until the clock says `end`, one at least."""
         session, found = self.sessions[0], list[Seed]()
         session.watch.phase("taking programs apart")
         for each in seeds(session, self.models):
@@ -168,7 +171,9 @@ class MocoEngine:
 class CallEngine:
     """Fuzzes single calls. In a share of each round with a time limit, another engine grows models.
 
-    left_out: why no models grow any more; empty as long as they do. desk: examines findings beside the fuzz.
+    Attributes:
+        left_out: why no models grow any more; empty as long as they do.
+        desk: examines findings beside the fuzz.
     """
 
     def __init__(
@@ -185,7 +190,7 @@ class CallEngine:
 
     @property
     def grown(self) -> MocoReport | None:
-        """Returns the report on models; None where no models have grown."""
+        """Returns the report on models; None if no models have grown."""
         return self.models.report if self.models is not None and self.models.report.run else None
 
     def fuzz(self, turn: Round) -> None:
@@ -206,7 +211,7 @@ class CallEngine:
                 self._leave_out(str(error).partition("\n")[0])
 
     def _models_seconds(self, seconds: float | None) -> float:
-        """Seconds of a round in which models grow; 0 once they could not. The first round says why."""
+        """Returns the seconds of a round in which models grow; 0 if they cannot. The first round says why."""
         if seconds is None or self.models is None or not self.share or self.left_out:
             return 0.0
         why = hindrance(self.sessions[0], self.models.models, seconds * self.share)

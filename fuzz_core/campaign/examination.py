@@ -35,7 +35,7 @@ HANG = "hang"
 HANG_SHARE = 0.1
 # So many waiting groups are worth one more examiner beside a fuzz.
 GROUPS_PER_EXAMINER = 3
-# The first examinations wait for the import of the library: they do not count for the pace. Hangs count apart.
+# The first examinations wait for the import of the library, so they do not count for the pace. Hangs count apart.
 PACE_AFTER = 5
 
 
@@ -58,9 +58,9 @@ class TriageReport:
 
 @dataclass(frozen=True)
 class Group:
-    """Findings that look alike before examination, simplest test case first. text: their signature."""
+    """Findings that look alike before examination, simplest test case first."""
 
-    text: str
+    text: str  # signature of the findings
     findings: tuple[FindingRow, ...]
 
     @property
@@ -82,7 +82,8 @@ class Group:
 class Desk:
     """The examinations of one session. `step` begins and settles them: the thread that calls it owns the store.
 
-    report: what has been settled so far.
+    Attributes:
+        report: the examinations that have been settled so far.
     """
 
     def __init__(self, session: Session, options: TriageOptions) -> None:
@@ -103,7 +104,7 @@ class Desk:
             make_replay_plan(session, plan)
             self.threads = opened.enter_context(ThreadPoolExecutor(session.workers, "triage"))
             self.examiner = Examiner(session, options, plan)
-            # Before the threads are waited for: what they still do ends.
+            # Runs before the threads are waited for, and so ends the work that they still do.
             opened.callback(self.examiner.close)
             # The library is imported while the fuzz prepares, and not when the first finding waits for it.
             for role in ROLES:
@@ -186,9 +187,9 @@ class Desk:
         return bool(self._running)
 
     def _next(self, fuzzing: bool, places: int) -> list[Group]:
-        """The groups that begin now: none whose examination would outlast the deadline.
+        """Returns the groups that begin now: none whose examination would outlast the deadline.
 
-        A group that looks like one under way waits for it: one of both needs an interpreter.
+        A group that looks like a running one waits for it: only one of the two needs an interpreter.
         """
         chosen: list[Group] = []
         running = [group for group, _ in self._running.values()]
@@ -238,9 +239,10 @@ class Desk:
 
 
 def examine(session: Session, options: TriageOptions, desk: Desk | None = None) -> TriageReport:
-    """Settles pending findings; what the deadline leaves stays pending.
+    """Settles pending findings; findings that the deadline leaves out stay pending.
 
-    desk: has examined beside a fuzz already; what it has settled then is part of the report.
+    Args:
+        desk: a desk that has examined findings beside a fuzz; the report includes the findings that it has settled.
     """
     before = {bug.id for bug in _unfinished(session)}
     pending = len(session.store.pending_findings(session.target.key))
@@ -269,7 +271,11 @@ def _unfinished(session: Session) -> list[BugRow]:
 
 
 def groups(findings: Sequence[FindingRow], bugs: Sequence[BugRow] = ()) -> list[Group]:
-    """Returns findings in groups that look alike before examination, see `in_turn`. bugs: on record."""
+    """Returns findings in groups that look alike before examination, see `in_turn`.
+
+    Args:
+        bugs: the bugs on record.
+    """
     found: dict[str, list[FindingRow]] = defaultdict(list)
     for finding in findings:
         found[signature(finding.api, finding.verdict, finding.outcome).text].append(finding)
@@ -283,8 +289,11 @@ def groups(findings: Sequence[FindingRow], bugs: Sequence[BugRow] = ()) -> list[
 def in_turn(found: Iterable[Group], known: Iterable[tuple[str, str]] = ()) -> list[Group]:
     """Returns groups in an order that gives exceptions, deaths and hangs equal shares of the time.
 
-    Within each kind, a group with a failure that no group before it and no bug on record had comes first, and then the
-    gravest. known: kind and failure of bugs.
+    Within each kind, a group comes first if no group before it and no bug on record has its failure. Graver groups come
+    before others.
+
+    Args:
+        known: kind and failure of the bugs on record.
     """
     alike = Counter(known)
     ranked: defaultdict[str, list[tuple[int, int, int, Group]]] = defaultdict(list)
@@ -302,14 +311,14 @@ def in_turn(found: Iterable[Group], known: Iterable[tuple[str, str]] = ()) -> li
 
 
 def _fault(text: str) -> str:
-    """The part of a signature behind the api."""
+    """Returns the part of a signature behind the api."""
     return text.partition(": ")[2]
 
 
 def _settle(
     session: Session, registry: Registry, group: Sequence[FindingRow], found: Examination, report: TriageReport
 ) -> int | None:
-    """The examined finding carries the bug; its look-alikes join it, or share its rejection. Returns the bug."""
+    """Settles a group: the bug is of the examined finding, and look-alikes get the same result. Returns the bug."""
     store = session.store
     chosen = found.finding
     number = store.settle_finding(

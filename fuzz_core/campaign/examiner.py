@@ -29,9 +29,10 @@ TRIED_PER_GROUP = 3
 RESERVE_SECONDS = 10.0
 # Share of each group's time that goes to minimising its findings; the remaining time is for confirming.
 MINIMISING_SHARE = 0.5
-# Most seconds of minimising before the next finding has its turn: bugs that were cut short are made smaller at the end.
+# Most seconds of minimising before the next finding has its turn. Bugs that were cut short are minimised further at the
+# end.
 QUICK_SECONDS = 8.0
-# No hang holds an examiner for longer: after each turn others come first.
+# The most seconds for which a hang holds an examiner: then other findings come first.
 HANG_SECONDS = 25.0
 # Part of HANG_SECONDS for arguments that are smaller than those that hang.
 SHRINKING_SECONDS = 6.0
@@ -39,15 +40,11 @@ SHRINKING_SECONDS = 6.0
 
 @dataclass
 class TriageOptions:
-    """Options of an examination.
+    """Options of an examination."""
 
-    deadline: clock time after which no new work begins. bug_seconds: for minimising one, at most. runs: fresh
-    processes.
-    """
-
-    deadline: float | None = None
-    bug_seconds: float = 60.0
-    runs: int = 5
+    deadline: float | None = None  # clock time after which no new work begins
+    bug_seconds: float = 60.0  # the most seconds for minimising one bug
+    runs: int = 5  # fresh processes that confirm a bug
     timeout: float = 3.0
     known: Registry = field(default_factory=Registry)
 
@@ -71,9 +68,12 @@ class Examination:
 class Examiner:
     """Does a finding reproduce, how small can it be, is it the same each time.
 
-    plan: for benches that replay. waiting: how many groups have not begun, this one among them. known: places of
-    minimised bugs. hangs: what is known of hangs by the number of the finding: that it is none, its smallest test case,
-    or None before that.
+    Attributes:
+        plan: for benches that replay.
+        waiting: how many groups have not begun, this one among them.
+        known: places of minimised bugs.
+        hangs: what is known of hangs by the number of the finding: that it is none, its smallest test case, or None
+            before that.
     """
 
     def __init__(self, session: Session, options: TriageOptions, plan: Path | None = None) -> None:
@@ -104,13 +104,13 @@ class Examiner:
             self.known.add(bug)
 
     def examine(self, group: Sequence[FindingRow]) -> Examination | None:
-        """The first confirmed finding decides; else the one that reproduced most often.
+        """Returns the result of the first confirmed finding, or else of the finding that reproduced most often.
 
-        None: no time for any, or a hang that needs a further turn.
+        Returns None if there is no time for any finding, or if a hang needs a further turn.
         """
         options, seconds = self.options, self.options.bug_seconds
         if options.deadline is not None:
-            # All waiting findings are to be confirmed before any is minimised to the end.
+            # Every waiting finding is to be confirmed before any finding is minimised to the end.
             left = (options.deadline - self.session.clock()) * self.session.workers
             seconds = min(seconds, QUICK_SECONDS, MINIMISING_SHARE * left / max(self.waiting, 1))
         timely = itertools.takewhile(lambda _: not self._over(), group[:TRIED_PER_GROUP])
@@ -120,7 +120,7 @@ class Examiner:
             return None
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
-        """Minimises a bug further whose minimising was cut short; None where it gets no smaller or no time is left."""
+        """Minimises a bug further whose minimising was cut short; None if it gets no smaller or no time is left."""
         if self.session.is_over(self.options.deadline, self.hanging(finding)):
             return None
         start = finding._replace(api=bug.api, test=bug.test)
@@ -128,18 +128,22 @@ class Examiner:
         return found if found is not None and found.signature == bug.signature_text else None
 
     def reserve(self, group: Sequence[FindingRow]) -> float:
-        """About what an examination takes, in seconds: begun later, it would outlast the time-box."""
+        """Returns about how many seconds an examination takes: one that begins later would outlast the time-box."""
         return RESERVE_SECONDS + self.hanging(group[0])
 
     def hanging(self, finding: FindingRow) -> float:
-        """Seconds that a turn of a finding may hang for."""
+        """Returns the seconds that a turn of a finding may hang for."""
         return HANG_SECONDS if finding.verdict.kind == "hang" else 0.0
 
     def _over(self) -> bool:
         return self.session.is_over(self.options.deadline)
 
     def _one(self, finding: FindingRow, seconds: float, known: bool = False) -> Examination:
-        """seconds: for minimising, at most."""
+        """Examines one finding.
+
+        Args:
+            seconds: the most seconds for minimising.
+        """
         try:
             if finding.verdict.kind == "hang" and not known:
                 return self._hang(finding, seconds)
@@ -148,9 +152,9 @@ class Examiner:
             return Examination(finding, reason=f"cannot be written as a script: {error}")
 
     def _hang(self, finding: FindingRow, seconds: float) -> Examination:
-        """Examines a hang in turns of about HANG_SECONDS: is it one, how small can it be, is it the same each time.
+        """Examines a hang in turns of about HANG_SECONDS: whether it is one, how small it can be, whether it is stable.
 
-        Raises Paused after each but the last.
+        Raises Paused after each turn but the last.
         """
         if finding.id not in self.hangs:
             why = self._excuse(finding)
@@ -163,8 +167,10 @@ class Examiner:
         return known if isinstance(known, Examination) else self.confirm(finding, *known)
 
     def confirm(self, finding: FindingRow, small: TestCase, smallest: bool = False) -> Examination:
-        """Confirms a finding in fresh processes that was minimised to `small`; smallest: whether it was minimised to
-        the end.
+        """Confirms in fresh processes a finding that was minimised to `small`.
+
+        Args:
+            smallest: whether the test case was minimised to the end.
         """
         way = strategy(self.bench, finding.verdict, self.known)
         attempts = list(way.attempts(finding, small))
@@ -185,7 +191,7 @@ class Examiner:
         return found
 
     def _excuse(self, finding: FindingRow) -> str:
-        """Most time-outs are long work: one look at five times the limit before any minimising."""
+        """Returns why a time-out is no hang: most are long work, so one execution gets five times the limit first."""
         usual, end = self.options.timeout * HANG_FACTOR, self.session.clock() + SHRINKING_SECONDS
         before = self.timed.get(finding.id)
         timed = self.timed.setdefault(finding.id, {})
@@ -208,12 +214,12 @@ class Examiner:
         return excuse(finding.test, seconds, hangs, usual)
 
     def _minimised(self, finding: FindingRow, seconds: float) -> tuple[TestCase, bool]:
-        """The smallest test case with the finding's signature, and whether it is; the original if none replays."""
+        """Returns the smallest test case with the finding's signature, and whether it is; else the original."""
         first = self.bench.evidence(finding.test, finding)
         if first is None:
             return finding.test, False
         if finding.test.program and finding.verdict.mode == quotes.MODE:
-            # Its last statement fails in any case: with fewer statements it says nothing of the library.
+            # The last statement fails in any case: with fewer statements the failure would not be the library's.
             return finding.test, True
         end, late = self.session.clock() + seconds, False
         if (deadline := self.options.deadline) is not None:
@@ -228,7 +234,7 @@ class Examiner:
             return late
 
         def reproduces(test: TestCase) -> bool:
-            # The program contains the reference that it is compared with: a program that computes another value is no
+            # The program contains the reference for its comparison, so a program that computes another value is no
             # evidence.
             if depends and slice_of(test.program) != depends:
                 return False
@@ -263,7 +269,7 @@ class Examiner:
 
 
 def _decisive(examinations: Iterable[Examination]) -> Examination | None:
-    """The first confirmed one, after which none is asked for; else the one with most hits; None out of none."""
+    """Returns the first confirmed examination, and asks for no more; else the one with most hits; None out of none."""
     best: Examination | None = None
     for found in examinations:
         if found.status == "confirmed":

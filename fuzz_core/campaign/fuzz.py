@@ -30,25 +30,21 @@ LEAST_BOX = 8
 
 @dataclass
 class FuzzOptions:
-    """seconds or tests bound the run (tests alone makes it independent of the clock). disabled: mutator kinds.
+    """Options of a fuzz of single calls."""
 
-    schedule: a ranking's name. grow: whether test cases that show something new are mutated further. examining: seconds
-    that are kept for examining what is found, after `seconds`; the fuzz ends early where they will not do. few,
-    devices: see `worker.plan.Header`.
-    """
-
-    seconds: float | None = 60.0
-    tests: int | None = None
+    seconds: float | None = 60.0  # seconds of the run; None: no limit
+    tests: int | None = None  # tests of the run; with `tests` alone the run does not depend on the clock
     patterns: Sequence[str] = ()
     seed: int = 0
-    disabled: Sequence[str] = ()
+    disabled: Sequence[str] = ()  # kinds of mutators that are not used
     oracles: Sequence[str] = tuple(ORACLES)
     timeout: float = 3.0
-    schedule: str = "bandit"
-    grow: bool = True
+    schedule: str = "bandit"  # name of a ranking
+    grow: bool = True  # whether test cases with new behaviour are mutated further
+    # Seconds after `seconds` that are kept for examining findings. The fuzz ends early if they are too few.
     examining: float | None = None
-    few: bool = True
-    devices: bool = False
+    few: bool = True  # see `worker.plan.Header`
+    devices: bool = False  # see `worker.plan.Header`
 
     def as_json(self) -> dict[str, Any]:
         """Returns the options as the run's record keeps them."""
@@ -58,7 +54,8 @@ class FuzzOptions:
 def fuzz(session: Session, options: FuzzOptions, desk: Desk | None = None) -> FuzzReport:
     """Fuzzes within the bounds and returns the figures; findings are pending in the store.
 
-    desk: examines findings beside the fuzz, in the places of some of its workers.
+    Args:
+        desk: examines findings beside the fuzz, in the places of some of its workers.
     """
     rows = chosen(session, options.patterns)
     report = FuzzReport()
@@ -91,7 +88,11 @@ def fuzz(session: Session, options: FuzzOptions, desk: Desk | None = None) -> Fu
 
 
 def too_short(problem: str, start_up: float) -> UserError:
-    """The error for a time-box without a test, with the least sensible time. start_up: seconds before a first test."""
+    """Returns the error for a time-box without a test, with the least sensible time.
+
+    Args:
+        start_up: seconds before a first test.
+    """
     least = ceil(start_up * LEAST_BOX / 10) * 10
     return UserError(f"{problem}: starting took {start_up:.1f} s", f"give --time {max(least, 10)}s or more")
 

@@ -19,13 +19,10 @@ BAD, GOOD = "bad", "good"
 
 
 class Standing(NamedTuple):
-    """The turns that a bug has taken; none: it is as it was found.
-
-    clean_before: the last build before the one where it was found, of those it was run on, if it is clean there.
-    """
+    """The changes of a bug's status; no changes: the bug is open as it was found."""
 
     past: tuple[Event, ...] = ()
-    clean_before: str = ""
+    clean_before: str = ""  # the newest build before the bug's own on which the bug was run, if it is clean there
 
     @property
     def status(self) -> str:
@@ -39,12 +36,12 @@ class Standing(NamedTuple):
 
     @property
     def build(self) -> str:
-        """The build of the last turn: the first clean one, or the one that shows it again; empty without any."""
+        """The build of the last change: the first clean one, or the one that shows the bug again; else empty."""
         return self.past[-1].build if self.past else ""
 
 
 def libraries(store: Store) -> dict[str, str]:
-    """The library of each target, by key."""
+    """Returns the library of each target, by key."""
     return {target.key: target.library for target in store.targets()}
 
 
@@ -58,7 +55,7 @@ def ordered(targets: Iterable[TargetRecord], library: str) -> list[TargetRecord]
 
 
 def release(version: str) -> Version:
-    """The version without local labels; an invalid one comes before all others."""
+    """Returns the version without local labels; an invalid one comes first."""
     try:
         return Version(Version(version).public)
     except InvalidVersion:
@@ -89,7 +86,7 @@ class Lives:
 
 
 def standings(store: Store) -> dict[int, Standing]:
-    """Bugs that have checks, by number, with where they stand."""
+    """Returns the standing of each bug that has checks, by number."""
     lives = Lives(store)
     return {number: lives.standing(number, found) for number, found in sorted(lives.found.items())}
 
@@ -107,18 +104,15 @@ def review_standings(store: Store) -> list[int]:
 
 
 class Build(NamedTuple):
-    """A build with what was done there. day: when it was built or uploaded, ISO, and commit; both empty where unknown.
-
-    fixed, regressed: bugs that were first clean there for good, and fixed ones that it shows again. judged: how many
-    causes of bugs first seen there people gave each verdict.
-    """
+    """A build with what was done there."""
 
     row: BuildRow
-    day: str
-    commit: str
+    day: str  # when it was built or uploaded, ISO; empty if unknown
+    commit: str  # its source commit; empty if unknown
+    # Bugs that were first clean there for good.
     fixed: tuple[int, ...]
-    regressed: tuple[int, ...]
-    judged: Mapping[str, int] = {}
+    regressed: tuple[int, ...]  # fixed bugs that the build shows again
+    judged: Mapping[str, int] = {}  # number of causes of bugs first seen there, by the verdict of people
 
     @property
     def date(self) -> str:
@@ -154,7 +148,7 @@ def history(store: Store) -> list[Build]:
 
 
 def judged_causes(store: Store) -> dict[str, Counter[str]]:
-    """Count verdicts of people by build: one for each cluster of judged bugs, on the build that its first bug is of."""
+    """Count verdicts of people by build: one for each cluster of judged bugs, on the build of its first bug."""
     verdicts = store.judgements()
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for cluster in clusters([bug for bug in store.bugs() if bug.id in verdicts]):
@@ -164,7 +158,7 @@ def judged_causes(store: Store) -> dict[str, Counter[str]]:
 
 
 def share_of_real(verdicts: Mapping[str, int]) -> str:
-    """Say how many causes are real bugs, out of those judged; empty where people have judged none.
+    """Say how many causes are real bugs, out of those judged; empty if people have judged none.
 
     A duplicate is a real bug, and so is one that the maintainers will not fix.
     """
@@ -173,16 +167,14 @@ def share_of_real(verdicts: Mapping[str, int]) -> str:
 
 
 def origin_of(info: Mapping[str, Any]) -> tuple[str, str]:
-    """The day and the commit of a build, as its record says; empty where it does not."""
+    """Returns the day and the commit of a build, as its record says; empty if the record lacks them."""
     origin = info.get("origin")
     told = origin if isinstance(origin, Mapping) else {}
     return str(told.get("day") or ""), str(told.get("commit") or info.get("commit") or "")
 
 
 def flavours_differ(target: TargetRecord, baseline: TargetRecord) -> str:
-    """Return the words that one of two builds is for CUDA and the other for the CPU alone; empty if neither or both
-    are.
-    """
+    """Return a warning if one of two builds is for CUDA and one for the CPU alone; empty if both are alike."""
     new, old = (str(build.info.get("flavour") or "") for build in (target, baseline))
     if not new or not old or new == old:
         return ""
@@ -193,18 +185,15 @@ def flavours_differ(target: TargetRecord, baseline: TargetRecord) -> str:
 
 
 class Came(NamedTuple):
-    """bad: the oldest build that shows the bug, good: the newest before it that does not; None where none was found.
+    """The builds between which a bug came."""
 
-    tried: on how many builds it was run.
-    """
-
-    bad: Probe | None
-    good: Probe | None
-    tried: int
+    bad: Probe | None  # the oldest build that shows the bug; None if there is none
+    good: Probe | None  # the newest build before it that does not show the bug; None if there is none
+    tried: int  # number of builds that the bug was run on
 
     @property
     def version(self) -> str:
-        """The first bad version; empty where it is not known, as no good one stands before it."""
+        """The first bad version; empty if it is not known, because no good version is before it."""
         return self.bad.build.rpartition("==")[2] if self.bad is not None and self.good is not None else ""
 
 

@@ -37,33 +37,27 @@ KEPT_PER_SIGNATURE = 4
 
 @dataclass
 class FuzzReport:
-    """Figures of one run. `kept` findings are on record; the others repeated a signature more than four times.
-
-    apis: those with a call to mutate. start_up: seconds before the first test.
-    inside: seconds that workers spent in calls of the library, of `working` seconds on leases. classes, operators:
-    known by now, with what was on record before. growth: (seconds, tests, classes, operators, kept) now and then.
-    spent: seconds of workers and tests by api. cold: tests that something was compiled for, compiling: the seconds of
-    those.
-    """
+    """Figures of one run. `kept` findings are on record; all further ones repeat a signature more than four times."""
 
     run: int = 0
-    apis: int = 0
-    start_up: float = 0.0
+    apis: int = 0  # apis with a call to mutate
+    start_up: float = 0.0  # seconds before the first test
     tests: int = 0
     seconds: float = 0.0
     findings: int = 0
     kept: int = 0
     deaths: int = 0
-    inside: float = 0.0
+    inside: float = 0.0  # seconds that workers spent in calls of the library, of `working` seconds on leases
     working: float = 0.0
-    cold: int = 0
-    compiling: float = 0.0
-    classes: int = 0
-    operators: int = 0
+    cold: int = 0  # number of tests that a compiler ran for
+    compiling: float = 0.0  # seconds of these tests
+    classes: int = 0  # outcome classes that are known by now, including those of earlier runs
+    operators: int = 0  # operators that are known by now, including those of earlier runs
     members: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    # Samples of (seconds, tests, classes, operators, kept).
     growth: list[tuple[float, int, int, int, int]] = field(default_factory=list)
-    spent: dict[str, tuple[float, int]] = field(default_factory=dict)
+    spent: dict[str, tuple[float, int]] = field(default_factory=dict)  # seconds of workers and number of tests, by api
 
     def count(self, api: str, seconds: float, tests: int) -> None:
         """Adds what a lease of an api took."""
@@ -71,7 +65,7 @@ class FuzzReport:
         self.spent[api] = before + seconds, known + tests
 
     def add(self, later: FuzzReport) -> None:
-        """Adds a later run on the same target: what is known by now is what that one knew."""
+        """Adds a later run on the same target: totals of the state are those of the later run."""
         self.growth += [
             (self.seconds + seconds, self.tests + tests, classes, operators, self.kept + kept)
             for seconds, tests, classes, operators, kept in later.growth
@@ -104,7 +98,7 @@ class FuzzReport:
         return f"{self.rate:,.0f} per second, {self.warm_rate:,.0f} without the {self.cold:,} that compiled something"
 
     def summary(self) -> dict[str, Any]:
-        """The figures as JSON data; costs in microseconds per test, by api."""
+        """Returns the figures as JSON data; costs in microseconds per test, by api."""
         costs = {api: round(seconds / tests * 1e6, 1) for api, (seconds, tests) in sorted(self.spent.items()) if tests}
         own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes), "costs": costs}
         del own["spent"]
@@ -162,19 +156,15 @@ Seconds = Annotated[float, below(1_000_000_000)]
 
 
 class LeaseDone(NamedTuple):
-    """A worker's last message about a lease. next: the first test that was not run; counts: outcomes by kind.
+    """A worker's last message about a lease."""
 
-    seconds: all in all; inside: in calls of the library; longest: of the longest test; compiling: of the `cold` tests
-    that something was compiled for.
-    """
-
-    next: Count
-    counts: Mapping[str, Count]
+    next: Count  # the first test that was not run
+    counts: Mapping[str, Count]  # outcomes by kind
     cold: Count
-    seconds: Seconds
-    inside: Seconds
-    longest: Seconds
-    compiling: Seconds
+    seconds: Seconds  # seconds of the lease
+    inside: Seconds  # seconds in calls of the library
+    longest: Seconds  # seconds of the longest test
+    compiling: Seconds  # seconds of the `cold` tests, which a compiler ran for
 
 
 # For a message that cannot be read: all of the lease counts as run.
@@ -182,9 +172,10 @@ NOTHING = LeaseDone(-1, {}, 0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Feedback:
-    """New behaviour by api, as workers hear of it and as it is on record: outcome classes, operators, and the corpus.
+    """New behaviour by api, for workers and for the record: outcome classes, operators, and the corpus.
 
-    grow: whether test cases with new behaviour join the corpus.
+    Args:
+        grow: whether test cases with new behaviour join the corpus.
     """
 
     def __init__(self, session: Session, grow: bool) -> None:
@@ -235,7 +226,7 @@ class Feedback:
 
     def _operators(self, api: str, operators: list[Any]) -> float:
         parted = (str(text).rpartition(" ") for text in operators)
-        # One by one: a set difference would walk through all that is known.
+        # Tested one by one: a set difference would walk through all known operators.
         fresh = {(name, dtype) for name, _, dtype in parted if (name, dtype) not in self.operators}
         self.operators |= fresh
         self.unsaved[1].extend(OperatorRow(name, dtype, api) for name, dtype in sorted(fresh))
@@ -264,8 +255,6 @@ class Feedback:
 class FuzzListener:
     """Listener of the pool (see `execution.pool.Listener`). A death is a finding re-created from the plan by its
     number.
-
-    backlog: counts the findings left to examine, where the fuzz is to end early.
     """
 
     session: Session
@@ -273,6 +262,7 @@ class FuzzListener:
     scheduler: Scheduler
     feedback: Feedback
     report: FuzzReport
+    # Counts the findings left to examine, if the fuzz is to end early for them.
     backlog: ExaminationBacklog | None = None
     started: dict[int, float] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
@@ -354,7 +344,11 @@ class FuzzListener:
         report.growth.append((round(report.seconds, 2), report.tests, report.classes, report.operators, report.kept))
 
     def show(self, done: float, triage: Mapping[str, int]) -> None:
-        """Shows progress. triage: figures of the examinations beside the fuzz."""
+        """Shows progress.
+
+        Args:
+            triage: figures of the examinations beside the fuzz.
+        """
         report = self.report
         self.session.watch.advance(
             done,

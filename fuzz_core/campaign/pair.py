@@ -25,7 +25,7 @@ SLOW_FACTOR = 10.0
 SLOW_SECONDS = 0.02
 # A call that takes more of its time-out than this may run into it by chance.
 HANG_SHARE = 0.1
-# How `triage.difference` begins where numbers differ.
+# The first words of `triage.difference` if numbers differ.
 NUMBERS = ("other values", "another float", "another complex", "another int", "another bool")
 
 
@@ -43,7 +43,7 @@ class Pair:
         return before.replayer, after.replayer
 
     def judge(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome]:
-        """The verdict of the oracle, and the target's outcome with what differs in its text."""
+        """Returns the verdict of the oracle, and the target's outcome with the difference in its text."""
         before, after = (_first(side.tell(test, fresh=fresh)[PLAIN]) for side in self.sides)
         seen = after.outcome
         if not fresh and "signal" in (before.outcome.kind, seen.kind):
@@ -66,7 +66,7 @@ class Pair:
         return VERSIONS.judge({BASELINE: before, PLAIN: after}, self.dialect)
 
     def _is_steady(self, test: TestCase, before: ModeRun, after: ModeRun) -> bool:
-        """Whether either build does the same again, and no call was slow already that now runs into its time-out."""
+        """Returns whether each build repeats its outcome, and no slow call now runs into its time-out."""
         for side, told in zip(self.sides, (before, after), strict=True):
             # A compiler that refuses takes its time, which no time-out counts.
             refused = self.dialect.miscompiled.search(told.outcome.text)
@@ -127,7 +127,7 @@ class BuildDifference:
 
     @cached_property
     def precise(self) -> ModeRuns:
-        """Returns the target's results in double precision, where the library has such a mode."""
+        """Returns the target's results in double precision, if the library has such a mode."""
         return self.pair.sides[1].tell(self.case, (PLAIN, DOUBLE, *NUDGED))
 
     @property
@@ -144,13 +144,13 @@ class BuildDifference:
 
     @property
     def nudged_error(self) -> float:
-        """Largest change of the reference when the input is nudged."""
+        """Largest change of the reference when the input is perturbed."""
         nudged = (told.value for mode in NUDGED for told in self.precise.get(mode, ()))
         return max((_apart(self.reference, value) for value in nudged), default=0.0)
 
     @property
     def direction(self) -> str:
-        """Returns which of the two builds is right by the reference; empty where the reference does not decide."""
+        """Returns which of the two builds is right by the reference; empty if the reference does not decide."""
         if self.relation != BUILD_VALUES or self.reference is self.before.value:
             return ""
         far, near = self.errors

@@ -1,4 +1,4 @@
-"""What each engine does beyond its paper, field by field: the values of the engine and those of `--paper`.
+"""Settings of each engine beyond its paper, field by field: the values of the engine and those of `--paper`.
 
 The tables of deviations in `docs/freefuzz.md`, `docs/moco.md` and `docs/gandalf.md` have a row for each field.
 """
@@ -76,7 +76,8 @@ class GandalfSettings:
 class Paper(NamedTuple):
     """An engine by its own settings and by those of its paper.
 
-    fixed: settings of the user that the paper decides, each with the values that the paper knows; the first is its own.
+    Attributes:
+        fixed: user settings that the paper decides, each with the values that it knows; the first is its own.
     """
 
     title: str
@@ -127,7 +128,7 @@ PAPERS = {
         "Gandalf (TOSEM 2023)",
         GandalfSettings(),
         GANDALF,
-        # Section 5.4 compares DQN with the others.
+        # Section 5.4 compares DQN with these.
         {"guidance": [GANDALF.guidance, "random", "mcmc", "genetic", "q", "ddqn"]},
     ),
 }

@@ -22,14 +22,11 @@ PENDING = "pending"
 
 
 class Split(NamedTuple):
-    """Private part of a state. fingerprints: of private bugs, sorted. pending: how many findings wait for examination.
+    """Private part of a state."""
 
-    there: whether there is a private part at all; findings that were not examined may be private too.
-    """
-
-    there: bool
-    fingerprints: tuple[str, ...]
-    pending: int
+    there: bool  # whether there is a private part; findings that were not examined may be private too
+    fingerprints: tuple[str, ...]  # fingerprints of private bugs, sorted
+    pending: int  # number of findings that wait for examination
 
 
 def split(source: Path, public: Path, private: Path, clock: Callable[[], datetime] = now) -> Split:
@@ -54,7 +51,7 @@ def split(source: Path, public: Path, private: Path, clock: Callable[[], datetim
 
 
 def joined(into: Store, others: Sequence[Path]) -> Merged:
-    """Folds other states of the same kind into one, and brings up where bugs stand with what all of them have seen."""
+    """Folds states of the same kind into one, and updates the status of bugs by all their checks."""
     done = merge(into, others, cost)
     review_standings(into)
     return done
@@ -69,11 +66,11 @@ def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[i
 
 
 def _is_suspect(kind: str, outcome: Outcome, bug: BugRow) -> bool:
-    """Whether an outcome of a bug is private. An outcome seen in passing has no native stack: it gets the bug's."""
+    """Returns whether an outcome of a bug is private. An outcome without a native stack gets the bug's."""
     seen = outcome if outcome.frames else outcome._replace(frames=bug.outcome.frames)
     return bool(suspicion(kind, seen, bug.test))
 
 
 def is_deadly(change: Change | ShownChange) -> bool:
-    """Whether one of the two builds may have died of a fault that must not be public."""
+    """Returns whether one of the two builds may have died of a fault that must not be public."""
     return bool(suspected_death(change.before) or suspected_death(change.after))

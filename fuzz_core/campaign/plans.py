@@ -37,9 +37,12 @@ def make_plan(
     few: bool = True,
     devices: bool = False,
 ) -> None:
-    """Writes the plan for these invocations; `mutating` false leaves the argument value space out.
+    """Writes the plan for these invocations.
 
-    few, devices: see `worker.plan.Header`.
+    Args:
+        mutating: False leaves the argument value space out.
+        few: see `worker.plan.Header`.
+        devices: see `worker.plan.Header`.
     """
     store, target = session.store, session.target.key
     params = {api.name: list(api.params) for api in store.apis(target)}
@@ -68,7 +71,7 @@ class Shard(NamedTuple):
 
 
 def parse_shard(text: str) -> Shard:
-    """The shard that a text such as `2/4` means. Raises UserError for any other."""
+    """Returns the shard that a text such as `2/4` means. Raises UserError for any other text."""
     number, _, of = text.partition("/")
     if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= 256:
         return Shard(int(number), int(of))
@@ -87,7 +90,7 @@ def portion(session: Session, patterns: Sequence[str], shard: Shard | None) -> l
 
 
 def seeds_on_record(store: Store, library: str) -> set[str]:
-    """Digests of all seeds that were traced on any build of the library."""
+    """Returns digests of all seeds that were traced on any build of the library."""
     builds = [target.key for target in store.targets() if target.library == library]
     return {digest for build in builds for digest in store.traced(build)}
 
@@ -104,7 +107,10 @@ def costs(store: Store, library: str) -> dict[str, float]:
 
 
 def divided(apis: Sequence[str], costs: Mapping[str, float], count: int) -> list[list[str]]:
-    """The dearest first, each to whoever has least (Graham's LPT rule); of unknown cost: the median."""
+    """Returns the apis of each shard: the dearest api goes first, each to the cheapest shard (Graham's LPT rule).
+
+    An api of unknown cost counts with the median.
+    """
     usual = median(costs.values()) if costs else 1.0
     loads: list[tuple[float, int]] = [(0.0, number) for number in range(count)]
     shares: list[list[str]] = [[] for _ in range(count)]
@@ -118,7 +124,8 @@ def divided(apis: Sequence[str], costs: Mapping[str, float], count: int) -> list
 def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
     """Return valid invocations, and the developers' error inputs as starting points, of the apis that match.
 
-    Raises UserError where there are none, and as `asked_apis` does.
+    Raises:
+        UserError: there are none; further as `asked_apis` does.
     """
     rows = [r for r in session.store.bodies(session.target.key) if r.valid or r.expected == "exception"]
     if not rows:

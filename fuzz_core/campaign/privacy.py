@@ -11,10 +11,10 @@ from fuzz_core.worker.stack import NULL_PAGE
 
 
 def worst_suspicion(bench: Bench, attempt: Attempt, outcome: Outcome) -> str:
-    """Return why a confirmed bug is private; empty where none of its inputs says so.
+    """Return why a confirmed bug is private; empty if none of its inputs says so.
 
-    A harmless death on bad memory is looked at again: on the input as it was found, and on both inputs with their empty
-    tensors filled. The worst decides.
+    A harmless death on bad memory is executed again: on the input as it was found, and on both inputs with their empty
+    tensors filled. The worst outcome decides.
 
     Args:
         attempt: the minimal test case, with the finding as it was found.

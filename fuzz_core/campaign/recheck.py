@@ -32,30 +32,24 @@ _OF_BASELINE = {CLEAN: FIXED, UNRUNNABLE: REMOVED}
 
 @dataclass
 class RecheckOptions:
-    """Options of a recheck.
+    """Options of a recheck."""
 
-    bugs: their numbers; none: all open and fixed ones. runs: fresh processes for each. timeout: a test's, seconds.
-    deadline: clock time after which no new work begins.
-    """
-
-    bugs: Sequence[int] = ()
-    runs: int = 5
-    timeout: float = 3.0
-    deadline: float | None = None
+    bugs: Sequence[int] = ()  # numbers of bugs; empty for all open and fixed ones
+    runs: int = 5  # fresh processes for each bug
+    timeout: float = 3.0  # seconds of a test
+    deadline: float | None = None  # clock time after which no new work begins
 
 
 class Rechecked(NamedTuple):
-    """Result of a bug's recheck on the target.
-
-    turn: `fixed`, `regression`, `unverified` (it would be fixed, but no longer shows itself where it was found),
-    `reopened` (the first clean build shows it after all), or empty where its status stays. status: of the bug, from now
-    on.
-    """
+    """Result of a bug's recheck on the target."""
 
     bug: BugRow
     check: Check
+    # Change of status: `fixed`, `regression`, `unverified`, `reopened`, or empty if the status stays. `unverified`: the
+    # bug would be fixed, but its own build no longer shows it. `reopened`: the first clean build shows the bug after
+    # all.
     turn: str
-    status: str
+    status: str  # status of the bug from now on
 
 
 @dataclass
@@ -70,8 +64,10 @@ class RecheckReport:
 def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
     """Runs bugs of the target's library on the target; each is on record as soon as it is done.
 
-    Bugs that have waited longest come first, so that several short time-boxes get round all of them. Raises UserError
-    where the library does not import there: such a run would not test any bug.
+    Bugs that have waited longest come first, so that several short time-boxes reach all of them.
+
+    Raises:
+        UserError: the library does not import on the target: such a run would not test any bug.
     """
     review_standings(session.store)
     cases = _cases(session, options.bugs)
@@ -94,7 +90,7 @@ def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
 
 
 def newest_targets(store: Store, numbers: Sequence[int] = ()) -> list[TargetRecord]:
-    """The newest build (see `ordered`) of each library that has bugs, or of those of the bugs with these numbers."""
+    """Returns the newest build (see `ordered`) of each library with bugs, all bugs or these numbers."""
     targets = store.targets()
     library = libraries(store)
     bugs = [store.bug(number) for number in numbers] if numbers else store.bugs()
@@ -102,7 +98,11 @@ def newest_targets(store: Store, numbers: Sequence[int] = ()) -> list[TargetReco
 
 
 class _Work:
-    """Checks cases, in any thread. closing: bugs that a clean target would close, if their own still shows them."""
+    """Checks cases, in any thread.
+
+    Attributes:
+        closing: bugs that a clean target would close, if their own build still shows them.
+    """
 
     def __init__(
         self, session: Session, options: RecheckOptions, cases: Sequence[Case], lives: Lives, folder: Path
@@ -146,9 +146,9 @@ class _Work:
 
 
 def _plan(session: Session, folder: Path, cases: Sequence[Case]) -> Path | None:
-    """Writes the plan that a worker needs to replay cases; None where no case is replayed.
+    """Writes the plan that a worker needs to replay cases; None if no case is replayed.
 
-    The documentation is that of the target, or else of the build where the first bug was found.
+    The documentation is that of the target, or else of the build of the first bug.
     """
     replayed = [case for case in cases if is_replayed(case.verdict, session.dialect)]
     if not replayed:

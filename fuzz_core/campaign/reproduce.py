@@ -47,23 +47,20 @@ class Case(NamedTuple):
 
 
 def case_of(store: Store, bug: BugRow) -> Case:
-    """The bug with the verdict that decided; an imported bug without findings has what the bug itself says."""
+    """Returns the bug with the verdict that decided; an imported bug without findings has a verdict of its own."""
     found = store.findings(bug.target, "confirmed", bug.id)
     return Case(bug, found[0].verdict if found else Verdict(bug.oracle, bug.kind))
 
 
 class Attempt(NamedTuple):
-    """One script for a finding: of this test case, in the mode of the finding's verdict.
-
-    seeded: whether the script seeds the library's random streams.
-    """
+    """One script for a finding: of this test case, in the mode of the finding's verdict."""
 
     finding: FindingRow
     test: TestCase
-    seeded: bool = False
+    seeded: bool = False  # whether the script seeds the library's random streams
 
     def script(self, dialect: Dialect) -> str:
-        """The standalone script. Raises as `triage.script.render` does."""
+        """Returns the standalone script. Raises as `triage.script.render` does."""
         verdict, outcome = self.finding.verdict, self.finding.outcome
         kind, mode = verdict.kind, verdict.mode
         compared = mode in (dialect.programs if self.test.program else dialect.ways)
@@ -83,7 +80,7 @@ class Attempt(NamedTuple):
 def symptom(
     finding: FindingRow, api: str = "", verdict: Verdict | None = None, outcome: Outcome | None = None
 ) -> Symptom:
-    """The failure of a finding; of another api, verdict or outcome where a look at it showed another."""
+    """Returns the failure of a finding, or of another api, verdict or outcome that an execution showed."""
     api, verdict, outcome = api or finding.api, verdict or finding.verdict, outcome or finding.outcome
     return Symptom(finding.target, signature(api, verdict, outcome).text, api, verdict.kind, outcome)
 
@@ -91,7 +88,8 @@ def symptom(
 class Reproduction:
     """Strategy that decides whether a bug shows itself: here by a script.
 
-    known: places of bugs on record that fresh interpreters have shown.
+    Args:
+        known: places of bugs on record that fresh interpreters have shown.
     """
 
     def __init__(self, bench: Bench, known: Places | None = None) -> None:
@@ -114,8 +112,10 @@ class Reproduction:
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
         """Returns the number of fresh processes that show the finding, and the verdict.
 
-        alone: whether all of them are fresh interpreters, see `Bench.confirm`. A first run that does not show the
-        bug is the only one.
+        A first run that does not show the bug is the only run.
+
+        Args:
+            alone: whether all processes are fresh interpreters, see `Bench.confirm`.
         """
         raise NotImplementedError
 
@@ -145,7 +145,7 @@ class _Failure(Reproduction):
     """The script fails by itself: a death, a hang, or an exception that is a bug."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The call as it is comes before the mode in which a worker died: that may have been its second execution."""
+        """Yields the plain call before the mode in which a worker died: that mode may be the second execution."""
         yield from super().attempts(_in(PLAIN, finding), small)
         # The mode in which it failed, or else those that were executed for the test case.
         own = finding.verdict.mode
@@ -159,10 +159,10 @@ class _Failure(Reproduction):
                 yield Attempt(_in(mode, finding), test, True)
 
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
-        """How often the script fails as it does the first time.
+        """Returns how often the script fails as it does the first time.
 
         The same fault may have had another outcome under a worker's limits (an exception before the abort). A hang
-        is one only where it was found as one: a script's limit is far longer than a test's.
+        counts only if it was found as a hang: a script's limit is far longer than a test's.
         """
         script, found = attempt.script(self.dialect), attempt.finding.verdict
         first = self.bench.look(script, found.kind, alone)
@@ -177,7 +177,7 @@ class _Failure(Reproduction):
         return self.bench.confirm(script, verdict.kind, again, runs, first, alone, known), verdict
 
     def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[Sighting]) -> Sighting:
-        """The place of a death is asked for if the signature contains it, and once for deaths that look alike."""
+        """Returns what an outcome shows of a bug. Native frames are looked up once for equal deaths, if needed."""
         seen = by_failure(bug, outcome, self.dialect)
         if seen.status != CHANGED or not (bug.outcome.frames and bug.outcome.name == outcome.name):
             return seen
@@ -190,7 +190,7 @@ class _Words(_Failure):
     """An internal error: the program ends with the same words."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest program, then the one that was found."""
+        """Yields the smallest program, then the one that was found."""
         yield from (Attempt(finding, test) for test in dict.fromkeys((small, finding.test)))
 
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
@@ -208,7 +208,7 @@ class _Comparison(Reproduction):
     """The script calls in two modes and asserts that they agree."""
 
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
-        """How often the script ends with its assertion."""
+        """Returns how often the script ends with its assertion."""
 
         def asserts(outcome: Outcome) -> bool:
             return (outcome.kind, outcome.name) == ("exception", "AssertionError")
@@ -232,7 +232,7 @@ class _Growth(_Comparison):
     """The script repeats the call and ends with an assertion on its own memory, or on the seconds of both calls."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest one alone."""
+        """Yields the smallest test case alone."""
         yield Attempt(finding, small)
 
 
@@ -267,7 +267,11 @@ _STRATEGIES: dict[str, type[Reproduction]] = {
 
 
 def strategy(bench: Bench, verdict: Verdict, known: Places | None = None) -> Reproduction:
-    """How a bug with this verdict is reproduced on a build. known: see `Reproduction`."""
+    """Returns the strategy that reproduces a bug with this verdict on a build.
+
+    Args:
+        known: see `Reproduction`.
+    """
     return _STRATEGIES[_way(verdict, bench.dialect)](bench, known)
 
 
@@ -279,12 +283,12 @@ def sightings(bench: Bench, case: Case, runs: int) -> list[Sighting]:
 
 
 def is_replayed(verdict: Verdict, dialect: Dialect) -> bool:
-    """Whether no script shows it, so that a worker has to, which needs a plan."""
+    """Returns whether no script shows it, so that a worker has to replay it, which needs a plan."""
     return _way(verdict, dialect) == "replay"
 
 
 def _way(verdict: Verdict, dialect: Dialect) -> str:
-    """The way of the kind; a mode that a script cannot show is replayed."""
+    """Returns how bugs of the kind are reproduced; a mode that a script cannot show is replayed."""
     way, mode = kind_of(verdict.kind).reproduction, verdict.mode
     if verdict.kind == "slow" and cost_pair(verdict.detail, dialect):
         return "growth"
@@ -294,6 +298,6 @@ def _way(verdict: Verdict, dialect: Dialect) -> str:
 
 
 def _in(mode: str, finding: FindingRow) -> FindingRow:
-    """The finding with a verdict about this mode."""
+    """Returns the finding with a verdict about this mode."""
     said = finding.verdict.detail.partition(": ")[2]
     return finding._replace(verdict=finding.verdict._replace(detail=f"{mode}: {said}"))

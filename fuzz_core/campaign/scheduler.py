@@ -47,7 +47,7 @@ class Ranking:
         self.free = np.ones(len(apis), dtype=bool)
 
     def take(self) -> str | None:
-        """The api whose turn it is; None where all are out."""
+        """Returns the api whose turn it is; None if all are out."""
         place = int(np.argmin(np.where(self.free, self._keys(), np.inf)))
         if not self.free[place]:
             return None
@@ -55,29 +55,35 @@ class Ranking:
         return self.apis[place]
 
     def _keys(self) -> NDArray[np.float64]:
-        """A number for each api: of the free ones, that with the least is next."""
+        """Returns a number for each api: of the free apis, the one with the least number is next."""
         return self.cost
 
     def give(self, api: str, slices: float, tests: int, reward: float) -> None:
-        """An api comes back: what its turn cost, in slices of time, how many tests it ran, and what they brought."""
+        """Returns an api to the ranking, with the cost of its turn.
+
+        Args:
+            slices: the time of the turn, in slices.
+            tests: how many tests ran.
+            reward: how much new behaviour they showed.
+        """
         self.cost[self.place[api]] += tests if self.by_tests else slices
         self.free[self.place[api]] = True
 
     def encourage(self, api: str, reward: float) -> None:
-        """A test has found new behaviour near an api; this ranking counts cost alone."""
+        """Notes that a test has found new behaviour near an api; this ranking counts cost alone."""
 
 
 class Uniform(Ranking):
-    """The api that has had fewest tests so far, whatever they cost: FreeFuzz gives every api as many mutants."""
+    """Ranking by the number of tests so far, without their cost: FreeFuzz gives every api as many mutants."""
 
     by_tests = True
 
 
 class Bandit(Ranking):
-    """The api with the highest rate of news lately, and every fourth turn the one that has cost least.
+    """Ranking by the rate of new behaviour lately; every fourth turn goes to the api that has cost least.
 
     A discounted bandit: the rate is new outcome classes, operators and findings per slice. Every api has a first turn
-    before any has two; none takes more than a twentieth of all slices by its news.
+    before any has two; no api takes more than a twentieth of all slices by its rate.
     """
 
     def __init__(self, apis: Sequence[str]) -> None:
@@ -134,7 +140,7 @@ class Timeouts:
     FACTOR = 20.0
     LEAST_SECONDS = 0.5
     KNOWN_AFTER = 100
-    # Most apis that hang do so before much is known of them: with the full timeout they took a sixth of a run.
+    # Most apis that hang do so early: with the full timeout they took a sixth of a run.
     UNKNOWN_SHARE = 1 / 3
 
     def __init__(self, most: float) -> None:
@@ -148,7 +154,7 @@ class Timeouts:
         self.longest[api] = max(self.longest.get(api, 0.0), longest)
 
     def of(self, api: str) -> float:
-        """Seconds that each of the next tests of the api may take."""
+        """Returns the seconds that each of the next tests of the api may take."""
         known = self.tests.get(api, 0) >= self.KNOWN_AFTER
         least = self.LEAST_SECONDS if known else max(self.LEAST_SECONDS, self.most * self.UNKNOWN_SHARE)
         return min(self.most, max(least, self.FACTOR * self.longest.get(api, 0.0)))
@@ -157,8 +163,8 @@ class Timeouts:
 class ExaminationBacklog:
     """Seconds that the examination of all pending findings would take.
 
-    A finding that waits for the next night is worth less than a confirmed one, and most findings come in the first
-    minutes of a run: a fuzz ends early where the backlog fills the rest of its time.
+    A finding that waits for the next night is worth less than a confirmed one. Most findings come in the first minutes
+    of a run. So a fuzz ends early if the backlog fills its remaining time.
 
     Args:
         start_up: seconds until a script of the library is at its call.
@@ -176,15 +182,15 @@ class ExaminationBacklog:
         self.seconds += sum(self.unit * kind_of(kind).expense for kind in kinds)
 
     def fills(self, now: float) -> bool:
-        """Whether no time would be left for further findings."""
+        """Returns whether no time would be left for further findings."""
         return now + self.seconds >= self.end
 
 
 class Scheduler:
     """Makes leases in the order of a ranking; ties have an order drawn from the seed.
 
-    With `slice_seconds`, a lease ends when its slice does (a nightly time-box). Without, no decision depends on the
-    clock: `budget` tests are handed out in all, and a slice is COUNTED_TESTS tests.
+    If `slice_seconds` is a number, a lease ends when its slice does (a nightly time-box). If it is None, no decision
+    depends on the clock: `budget` tests are handed out in all, and a slice is COUNTED_TESTS tests.
 
     Args:
         counts: traced invocations of each api.
@@ -220,7 +226,7 @@ class Scheduler:
         self.rest: list[Lease] = []
 
     def next(self) -> Lease | None:
-        """The next lease, or None when the budget is handed out (or all apis are under way)."""
+        """Returns the next lease, or None when the budget is handed out (or all apis are under way)."""
         if self.rest:
             return self._numbered(self.rest.pop(0))
         if self.budget is not None and self.budget <= 0:
@@ -241,15 +247,15 @@ class Scheduler:
         return lease
 
     def credit(self, api: str, reward: float) -> None:
-        """A test of the api, whose lease is under way, has shown new behaviour."""
+        """Notes that a test of the api, whose lease is under way, has shown new behaviour."""
         self.rewards[api] += reward
 
     def done(self, lease: Lease, following: int, seconds: float, executed: int = 0, longest: float = 0.0) -> None:
-        """A lease came back. One that comes back before its slice is over is exhausted, and pays for all of the slice.
+        """Takes a lease back. If its slice is not over, the lease is exhausted, and pays for all of the slice.
 
         Args:
             following: the first test that was not run.
-            seconds: what the lease took.
+            seconds: seconds that the lease took.
             executed: tests that were run, duplicates left out.
             longest: seconds that the longest of them took.
         """
@@ -260,9 +266,10 @@ class Scheduler:
         self._ended(lease, following, following - lease.first, seconds)
 
     def died(self, lease: Lease, index: int, seconds: float) -> None:
-        """A worker died in test `index` of the lease: the remaining tests are leased again, in a counted run at once.
+        """Takes back a lease whose worker died in test `index`: the remaining tests are leased again.
 
-        There a death counts as a whole slice of tests, since it may have been a hang.
+        A counted run leases them immediately. A death counts there as a whole slice of tests, since it may have been a
+        hang.
         """
         self._ended(lease, index + 1, index + 1 - lease.first + COUNTED_TESTS, seconds)
 
@@ -279,5 +286,5 @@ class Scheduler:
 
 
 def slice_for(seconds: float, workers: int, apis: int) -> float:
-    """A slice such that every api gets several leases in the time-box, between 20 and 250 ms."""
+    """Returns a slice such that every api gets several leases in the time-box, between 20 and 250 ms."""
     return min(MAX_SLICE, max(MIN_SLICE, seconds * workers / max(apis, 1) / 4))

@@ -27,13 +27,13 @@ class Watch(Protocol):
     """Shows progress to a person; every call is cheap."""
 
     def phase(self, name: str, total: float = 0.0) -> None:
-        """A new phase begins; `total` in the unit of `advance` (items, or seconds of a time-box), 0 if unknown."""
+        """Begins a new phase; `total` in the unit of `advance` (items, or seconds of a time-box), 0 if unknown."""
 
     def advance(self, done: float, **figures: object) -> None:
-        """How far the phase is, and figures to show beside it."""
+        """Shows how far the phase is, and figures beside it."""
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Shows a line that stays."""
 
 
 class Silent(Watch):
@@ -42,10 +42,7 @@ class Silent(Watch):
 
 @dataclass
 class Session:
-    """One target under work. `stopped` turns true when the user interrupts; `clock` is monotonic seconds.
-
-    began: the wall clock at its start, by which the report tells its bugs from older ones.
-    """
+    """A target under work. `stopped` turns true when the user interrupts; `clock` is monotonic seconds."""
 
     store: Store
     target: TargetRecord
@@ -54,13 +51,14 @@ class Session:
     watch: Watch = field(default_factory=Silent)
     stopped: Callable[[], bool] = lambda: False
     clock: Callable[[], float] = time.monotonic
+    # The wall clock at its start, which separates the bugs of this session from older ones in the report.
     began: datetime = field(default_factory=now)
 
     def __post_init__(self) -> None:
         self.clock = steady(self.clock)
 
     def is_over(self, deadline: float | None, reserve: float = 0.0) -> bool:
-        """Whether the user has stopped the session, or fewer than `reserve` seconds are left until the deadline."""
+        """Returns whether the user has stopped the session, or under `reserve` seconds are left until the deadline."""
         return self.stopped() or (deadline is not None and self.clock() >= deadline - reserve)
 
     @property
@@ -70,7 +68,7 @@ class Session:
 
 
 def steady(clock: Callable[[], float]) -> Callable[[], float]:
-    """The same clock, which goes on from where it was when it is set back: else a time-box would last that longer."""
+    """Returns the same clock; if it is set back, it goes on from its last time, so that no time-box lasts longer."""
     last, lost = clock(), 0.0
 
     def reading() -> float:
@@ -84,9 +82,9 @@ def steady(clock: Callable[[], float]) -> Callable[[], float]:
 
 
 class Figures(Protocol):
-    """Figures that each engine has of its run. seconds: wall time spent fuzzing."""
+    """Figures that each engine has of its run."""
 
-    seconds: float
+    seconds: float  # wall time spent fuzzing
 
     @property
     def tests(self) -> int:

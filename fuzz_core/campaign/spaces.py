@@ -13,22 +13,22 @@ from fuzz_core.store.intake import look_over, take_in
 from fuzz_core.store.spacefile import REMEDY, take, unpack
 from fuzz_core.store.statefile import open_store
 
-# Calls that are run again of those that were taken over. All are, where more than this share of them do not hold.
+# The number of taken-over calls that are run again. If more than this share of them fail, all calls are run again.
 SAMPLE, LOST_SHARE = 200, 0.05
 
 
 class SpaceFile(NamedTuple):
-    """A space file. vouched: its hash is one that this installation names, so its rows need not be checked."""
+    """A space file."""
 
     path: Path
-    vouched: bool = False
+    vouched: bool = False  # its hash is one that this installation names, so its rows need not be checked
 
 
 def take_space(session: Session, file: SpaceFile, report: TraceReport) -> str:
-    """Put the value space of a file on record, and return the key of its build; empty where that is the target.
+    """Put the value space of a file on record, and return the key of its build; empty if that is the target.
 
-    Raises UserError, and leaves the state as it was, for a file that is damaged, holds foreign rows, or is of
-    another library.
+    Raises UserError, and leaves the state as it was, for a file that is damaged, holds foreign rows, or is of another
+    library.
     """
     session.watch.phase(f"taking over {file.path.name}")
     with scratch() as folder, explained(folder):
@@ -49,7 +49,7 @@ def take_space(session: Session, file: SpaceFile, report: TraceReport) -> str:
 
 
 def _build_of(session: Session, path: Path, clean: Path) -> str:
-    """The key of the only build in an unpacked file."""
+    """Returns the key of the only build in an unpacked file."""
     own = session.target
     # An older file is brought to the newest schema here.
     with open_store(clean) as store:
@@ -63,7 +63,7 @@ def _build_of(session: Session, path: Path, clean: Path) -> str:
 
 
 def check_sample(session: Session, report: TraceReport, deadline: float | None) -> None:
-    """Run some of the calls that were taken over again; where too many fail, run all valid calls on record again."""
+    """Run some of the calls that were taken over again; if too many fail, run all valid calls on record again."""
     if report.space is None:
         return
     store, target = session.store, session.target.key

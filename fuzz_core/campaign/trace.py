@@ -32,7 +32,7 @@ from fuzz_core.store.spacefile import forget_foreign
 
 # Share of the time for tracing; the remaining time is for running the traced calls again.
 SEEDS_SHARE = 2 / 3
-# Recorded calls are run again after so many seconds of seeds: a trace that is interrupted leaves few unchecked.
+# Recorded calls are run again after so many seconds of seeds: an interrupted trace leaves few unchecked.
 CHECK_SECONDS = 120.0
 
 INVENTORY_SECONDS = 120.0
@@ -41,27 +41,23 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 @dataclass
 class TraceOptions:
-    """sources: names of seed sources. seconds: time limit per seed. deadline: clock time by which all is done;
-    no seed runs in its last third, which is for running what was traced. least: seconds that seeds and their calls
-    have after seeds are collected, even beyond the deadline.
+    """Options of a trace."""
 
-    own: without what comes with the library. patterns: of apis. The user's own seeds are traced first, then those of
-    the library; with patterns, only the library's seeds that name one of these apis are, and the others wait for a
-    trace that asks for them. since: key of the target to take over from; None for the newest earlier one of the
-    library, if there is one. space: a space file to take over first.
-    """
-
-    sources: Sequence[str] = tuple(SOURCES)
-    docs_dirs: Sequence[Path] = ()
+    sources: Sequence[str] = tuple(SOURCES)  # names of seed sources
+    docs_dirs: Sequence[Path] = ()  # directories of the user
     tests_dirs: Sequence[Path] = ()
     models_dirs: Sequence[Path] = ()
-    seconds: float = 60.0
+    seconds: float = 60.0  # time limit of each seed
+    # Clock time by which the trace ends. No seed runs in its last third, which is for running traced calls again.
     deadline: float | None = None
-    least: float = 0.0
-    own: bool = False
+    least: float = 0.0  # seconds that seeds and their calls have after collection, even beyond the deadline
+    own: bool = False  # whether to leave out the seeds that come with the library
+    # Patterns of apis. The user's own seeds run first. If there are patterns, only those seeds of the library run that
+    # name one of these apis. All further seeds wait for a trace that asks for them.
     patterns: Sequence[str] = ()
+    # Key of the target to take over from; None for the newest earlier one of the library, if there is one.
     since: str | None = None
-    space: SpaceFile | None = None
+    space: SpaceFile | None = None  # a space file to take over first
 
 
 class SeedEnd(NamedTuple):
@@ -109,9 +105,12 @@ def _skip_tracing(session: Session, options: TraceOptions, report: TraceReport) 
 
 
 def _trace(session: Session, options: TraceOptions, report: TraceReport, since: str) -> float | None:
-    """Collect seeds and trace those that are new. since: key of the build that a space file is of, if another.
+    """Collect seeds and trace those that are new.
 
     Returns the deadline, which the least time for tracing may have moved.
+
+    Args:
+        since: the key of the build that a space file is of, if that is another build.
     """
     with tracer(session) as zygote:
         request = list_apis(session, zygote, options, report)
@@ -182,7 +181,11 @@ def shipped_seeds(session: Session) -> set[str]:
 
 
 def _request(session: Session, told: Mapping[str, list[Any]], options: TraceOptions, report: TraceReport) -> Request:
-    """Return the request for the seed sources. told: the target's inventory."""
+    """Return the request for the seed sources.
+
+    Args:
+        told: the target's inventory.
+    """
     packages = {} if options.own else dict(told["package"])
     programs = [] if options.own else told["program"]
     return Request(
@@ -200,7 +203,8 @@ def _request(session: Session, told: Mapping[str, list[Any]], options: TraceOpti
 def inventory(zygote: Zygote) -> Mapping[str, list[Any]]:
     """Return the inventory of a target, by `api`, `constraint`, `package` and `program`.
 
-    Raises NightfuzzError where it cannot.
+    Raises:
+        NightfuzzError: the target cannot list it.
     """
     result = next(run_jobs(zygote, [Job("inventory", {}, INVENTORY_SECONDS)]), None)
     if result is None or not result.complete:
@@ -288,10 +292,10 @@ def _status(result: JobResult, end: SeedEnd) -> tuple[str, str, str]:
 
 
 def naming(seeds: Sequence[Seed], apis: Sequence[Api], patterns: Sequence[str]) -> list[Seed]:
-    """The seeds whose code has the last part of a name of an api that is asked for, however it is spelled.
+    """Returns the seeds whose code has the last part of a name of an api that is asked for, however it is spelled.
 
     `AlphaDropout` and `alpha_dropout` are one spelling: a layer calls the function of its name. An operator's method is
-    called without its name, so that all seeds may have it, and what a helper file calls is not known. Raises as
+    called without its name, so that all seeds may have it. The calls of a helper file are not known. Raises as
     `asked_apis` does.
     """
     asked = asked_apis(apis, patterns)

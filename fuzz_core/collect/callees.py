@@ -21,8 +21,9 @@ _VERSION = re.compile(r"V\d+$")
 def update_names(code: str, names: Names, api: Api | None = None) -> str:
     """Replaces each call of an unknown library function by a call of the function that it means.
 
-    The api of the page is meant where its name is the same but for case and underscores; else the public function of
-    the same short name. Functions that take keywords only get their positional arguments named.
+    The meant function is the api of the page, if its name is the same but for case and underscores. If there is none,
+    it is the public function of the same short name. Functions that take keywords only get their positional arguments
+    named.
     """
     tree = ast.parse(code)
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

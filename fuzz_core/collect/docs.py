@@ -51,7 +51,7 @@ class DocsSource:
                     yield Seed("docs", provenance(root, relative), code, "snippet", str(path), relative)
 
     def examples(self) -> Sequence[Request]:
-        """A docstring in each form."""
+        """Returns a docstring in each form."""
         session = "Example::\n\n    >>> m = ReLU()\n    >>> m(torch.randn(2))\n    tensor([0., 1.])"
         fenced = "Usage:\n\n```python\nlayer = keras.layers.Dense(2)\n```"
         return (

@@ -16,10 +16,10 @@ _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 def walk(root: Path, wanted: Callable[[str], bool], what: str) -> Iterator[tuple[Path, str]]:
-    """Files below a directory (or the one file) whose name is wanted, with their path relative to the root, in order.
+    """Yields files below a directory (or the one file) whose name is wanted, with their relative path, in order.
 
-    Hidden directories, virtual environments and caches are passed over; links to directories are not followed.
-    Raises UserError where there is no such directory.
+    Hidden directories, virtual environments and caches are passed over; links to directories are not followed. Raises
+    UserError if there is no such directory.
     """
     if not root.exists():
         raise UserError(f"the {what} directory {root} does not exist", "check the path, or leave the option out")
@@ -53,7 +53,7 @@ def read_text(path: Path, problems: Problems) -> str | None:
 
 
 def read_python(path: Path, problems: Problems) -> tuple[str, ast.Module] | None:
-    """A Python file's content, decoded as it declares, and its syntax tree; None, and a counted problem, otherwise."""
+    """Returns a Python file's content, decoded as it declares, and its tree; else None, and counts a problem."""
     try:
         with tokenize.open(path) as stream:
             code = stream.read()

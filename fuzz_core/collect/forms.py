@@ -22,20 +22,18 @@ _USAGE = re.compile(r"^\s*(?:\w+ )?(?:usage|examples?|for (?:example|instance)|s
 
 
 class Chunk(NamedTuple):
-    """Code as it stood in a text. declared: the text says that it is Python, by a prompt or a language."""
+    """Code as it stood in a text."""
 
     code: str
-    declared: bool
+    declared: bool  # the text says that it is Python, by a prompt or a language
 
 
 class Form(NamedTuple):
-    """A form: the line after it, its text (empty if there is none), and the mark that says that it is code.
-
-    mark: `declared` as Python by a prompt or a language, `shown` in a fence without a language, `bare` indented text.
-    """
+    """A form: the line after it, its text (empty if there is none), and the mark that says that it is code."""
 
     end: int
     text: str = ""
+    # `declared` as Python by a prompt or a language, `shown` in a fence without a language, `bare` indented text.
     mark: str = "bare"
 
 
@@ -151,7 +149,7 @@ def _holds_forms(lines: list[str]) -> bool:
 
 
 def is_program(code: str) -> bool:
-    """Tells whether undeclared text is code and no formula or drawing: it compiles and contains a call."""
+    """Returns whether undeclared text is code and no formula or drawing: it compiles and contains a call."""
     return (
         syntax_error(code) is None and "(" in code and any(isinstance(n, ast.Call) for n in ast.walk(ast.parse(code)))
     )

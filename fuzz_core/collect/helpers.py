@@ -18,8 +18,11 @@ class Helpers:
     """Helper files of the seeds below a root. A seed has changed if one of its helper files has.
 
     An absolute import is looked up beside the seed and in the directories above it (and their `src`), the nearest
-    first: there lies the project that it belongs to. foreign: packages that are no part of a project even where their
-    sources lie in one, as those of the library under test may.
+    first. The nearest match is in the seed's own project.
+
+    Args:
+        foreign: packages that are no part of a project even if their sources are in it, as those of the library under
+            test.
     """
 
     def __init__(self, root: Path, foreign: Collection[str] = ()) -> None:
@@ -30,9 +33,10 @@ class Helpers:
         self._digests: dict[Path, bytes] = {}
 
     def digest(self, path: Path, tree: ast.Module, conftest: bool = False) -> str:
-        """128 bits in hex over the helpers of a file, found through each other; empty where it has none.
+        """Returns 128 bits in hex over the helpers of a file, found through each other; empty if it has none.
 
-        conftest: whether the file is run by pytest, which reads `conftest.py` of all its directories.
+        Args:
+            conftest: whether the file is run by pytest, which reads `conftest.py` of all its directories.
         """
         path = path.absolute()
         home = path.parent
@@ -51,7 +55,7 @@ class Helpers:
     def _over(self, helpers: Sequence[Path]) -> str:
         state = blake2b(digest_size=16)
         for helper in helpers:
-            # From the root on: where that lies on this machine does not count.
+            # The path is relative to the root, so that the root's place on this machine does not count.
             place = os.path.relpath(helper, self.root)
             state.update(blake2b(place.encode("utf-8", "surrogateescape"), digest_size=16).digest())
             state.update(self._content(helper))
@@ -107,7 +111,7 @@ class Helpers:
 
 
 def _upwards(home: Path) -> Iterator[Path]:
-    """A directory and those above it, as far as they may be a project's: what is installed is not one project."""
+    """Yields a directory and those above it that may be in one project; installed packages are not one project."""
     for folder in (home, *home.parents):
         if folder.name in _INSTALLED:
             return
@@ -125,7 +129,7 @@ def _holds(folder: Path, name: str) -> bool:
 
 
 def _modules(start: Path, name: str) -> Iterator[Path]:
-    """The files of a dotted name and of the packages it lies in, as far as they are there."""
+    """Yields the existing files of a dotted name and of the packages it lies in."""
     place = start
     for part in name.split("."):
         place = place / part

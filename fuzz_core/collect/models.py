@@ -38,7 +38,7 @@ class ModelsSource:
             yield from _programs(root, request)
 
     def examples(self) -> Sequence[Request]:
-        """The shipped sets."""
+        """Returns the shipped sets."""
         return tuple(map(Request, KNOWN_LIBRARIES))
 
 
@@ -71,7 +71,7 @@ def _may_be_program(name: str) -> bool:
 
 
 def does_something(module: ast.Module) -> bool:
-    """Tells whether a module acts as a program: it has a `__main__` part, or a call or loop at top level."""
+    """Returns whether a module acts as a program: it has a `__main__` part, or a call or loop at top level."""
     return any(_acts(statement) for statement in module.body)
 
 

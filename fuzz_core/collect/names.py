@@ -33,11 +33,11 @@ class Names:
                 self._owners[short].append(module)
 
     def has(self, name: str) -> bool:
-        """Tells whether this is the full name of a public api."""
+        """Returns whether this is the full name of a public api."""
         return _rooted(name) in self._params
 
     def has_module(self, name: str) -> bool:
-        """Tells whether a module of this name has public apis."""
+        """Returns whether a module of this name has public apis."""
         return _rooted(name) in self._modules
 
     def find(self, short: str) -> str:
@@ -45,14 +45,17 @@ class Names:
         return f"{self._owners[short][0]}.{short}" if short in self._owners else ""
 
     def params(self, name: str) -> tuple[str, ...]:
-        """Names of the positional parameters of an api, as far as known."""
+        """Returns names of the positional parameters of an api, as far as known."""
         return self._params.get(name, ())
 
     def statement(self, name: str, api: Api | None = None, called: bool = False) -> str:
         """Returns the statement that binds a free name of an example of `api`; empty if none is known.
 
-        The api's own module goes before conventions (its example means its own `Dropout`), other modules come last.
-        called: the name is called, so that no module is meant.
+        The api's own module goes before conventions (its example means its own `Dropout`), and all further modules come
+        last.
+
+        Args:
+            called: whether the example calls the name, so that no module is meant.
         """
         homes = _homes(api)
         for module in homes:
@@ -74,7 +77,7 @@ class Names:
 
 
 def _rooted(name: str) -> str:
-    """The name below the library's own root: Keras is public as `tf.keras` too."""
+    """Returns the name below the library's own root: Keras is public as `tf.keras` too."""
     return f"tf.{name}" if name.startswith("keras.") or name == "keras" else name
 
 
@@ -88,7 +91,7 @@ def _ancestors(module: str) -> list[str]:
 
 
 def _homes(api: Api | None) -> Sequence[str]:
-    """Modules that an api is public in; the class's module for a method."""
+    """Returns modules that an api is public in; the class's module for a method."""
     if api is None:
         return ()
     cut = 2 if api.kind == "method" else 1
@@ -96,7 +99,7 @@ def _homes(api: Api | None) -> Sequence[str]:
 
 
 def _bind(module: str, name: str) -> str:
-    """The statement for a public name. Lazy modules know their members as attributes alone: those are assigned."""
+    """Returns the statement for a public name. Members of lazy modules exist as attributes alone, and are assigned."""
     root = module.partition(".")[0]
     plain = f"import {root}"
     if (bound := _ROOTS.get(root, plain)) != plain:

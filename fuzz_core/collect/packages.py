@@ -156,14 +156,14 @@ _SMALL_WORDS = ("nano", "tiny", "small", "mobile")
 
 
 def package_programs(library: str, packages: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
-    """Name and code of a program for every family of models in the packages that a target has."""
+    """Yields name and code of a program for every family of models in the packages that a target has."""
     for package in library_of(library).model_packages:
         if package in packages:
             yield from _PROGRAMS[package](packages[package])
 
 
 def keras_applications(package: Path) -> list[str]:
-    """The smallest model of every family that `keras.applications` lists; none where there is no such listing.
+    """Returns the smallest model of every family that `keras.applications` lists; none if there is no such listing.
 
     Models of one family call the same apis: the larger ones cost minutes and add no api.
     """
@@ -191,7 +191,7 @@ def jittor_models(package: Path) -> list[tuple[str, str]]:
 
 
 def _builds(function: ast.FunctionDef) -> bool:
-    """Whether it is public and makes a model, by what all of them are asked: whether it is to be trained already."""
+    """Returns whether a function is public and makes a model: all such functions have the argument `pretrained`."""
     return not function.name.startswith("_") and any(each.arg == "pretrained" for each in function.args.args)
 
 

@@ -20,7 +20,12 @@ class Place(NamedTuple):
 
 
 class Places:
-    """Finds seeds by name. roots: the directories that the user names; base: paths are relative to it."""
+    """Finds seeds by name.
+
+    Args:
+        roots: the directories that the user names.
+        base: the directory that places are relative to.
+    """
 
     def __init__(self, roots: Sequence[Path], base: Path) -> None:
         self.roots = [root.resolve() for root in roots]

@@ -15,7 +15,7 @@ _DIRECTIVE = re.compile(r"\s*#\s*x?doctest:.*$", re.IGNORECASE)
 
 
 def has_prompts(text: str) -> bool:
-    """Whether any line starts with a primary prompt, Python's or IPython's."""
+    """Returns whether any line starts with a primary prompt, Python's or IPython's."""
     marks = (_IPYTHON.match(line) or _PROMPT.match(line) for line in text.splitlines())
     return any(mark is not None and not mark["mark"].startswith("..") for mark in marks)
 
@@ -23,7 +23,7 @@ def has_prompts(text: str) -> bool:
 def remove_prompts(text: str) -> str:
     """Returns the code of a session without prompts, directives and output.
 
-    Every statement is kept, those marked `+SKIP` too. Lines that lack a continuation prompt are recovered where the
+    Every statement is kept, those marked `+SKIP` too. Lines that lack a continuation prompt are recovered if the
     statement before them is incomplete.
     """
     session = "\n".join(_aligned(text))

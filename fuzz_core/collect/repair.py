@@ -1,7 +1,7 @@
-"""The repair of section 4.1 of the FreeFuzz paper: missing imports and values are put in front of an example.
+"""Repair as in section 4.1 of the FreeFuzz paper: missing imports and values are put in front of an example.
 
-Imports come first, then values for names that the example does not bind. Beyond the paper, calls by names that the
-library no longer has become calls of the functions that they mean.
+Imports come first, then values for names that the example does not bind. The paper stops here. A further step replaces
+names that the library no longer has by the functions that they mean.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def fill_elisions(code: str, values: dict[str, str]) -> str:
 
 
 def _is_elided(value: ast.expr) -> bool:
-    """Tells whether a value is `...`, or a call on one line whose only argument is `...`, as in `Image.open(...)`."""
+    """Returns whether a value is `...`, or a call on one line whose only argument is `...`, as in `Image.open(...)`."""
     match value:
         case ast.Constant(value=constant):
             return constant is Ellipsis

@@ -33,7 +33,7 @@ def syntax_error(code: str) -> SyntaxError | None:
 
 
 def salvage(text: str) -> Salvaged:
-    """Drops one broken statement after the other, and puts `pass` into empty blocks."""
+    """Drops broken statements one by one, and puts `pass` into empty blocks."""
     lines = textwrap.dedent(text.expandtabs(4)).splitlines()
     dropped = 0
     for _ in range(3 * len(lines) + 3):
@@ -52,7 +52,11 @@ def salvage(text: str) -> Salvaged:
 
 
 def _fill(lines: list[str], header: int, at: int) -> None:
-    """Puts `pass` into the block of a header. at: the line of the compiler's error."""
+    """Puts `pass` into the block of a header.
+
+    Args:
+        at: the line of the compiler's error.
+    """
     indent = lines[header][: len(lines[header]) - len(lines[header].lstrip())]
     lines.insert(at if at > header else len(lines), f"{indent}    pass")
 

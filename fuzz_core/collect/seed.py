@@ -16,22 +16,18 @@ Kind = Literal["snippet", "script", "tests", "database"]
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A piece of code that exercises the library.
-
-    name: provenance, for a person. kind: how a runner executes it: `snippet` statement by statement in one namespace (a
-    failing statement is counted and the next one runs), `script` as `__main__`, `tests` as a pytest or unittest file at
-    `path`, `database` as code generated for a test database inside the wheel. path: the file, where there is one.
-    relative: the file's path below the root it was found under, part of its identity. needs: a digest of the helper
-    files that it needs, part of its identity too; empty where there are none.
-    """
+    """A piece of code that exercises the library."""
 
     source: SourceName
-    name: str
+    name: str  # provenance, for a person
     code: str
+    # How a runner executes it. `snippet`: statement by statement in one namespace; a failing statement is counted and
+    # the next one runs. `script`: as `__main__`. `tests`: as a pytest or unittest file at `path`. `database`: as code
+    # generated for a test database inside the wheel.
     kind: Kind
-    path: str = ""
-    relative: str = ""
-    needs: str = ""
+    path: str = ""  # the file, if there is one
+    relative: str = ""  # the file's path below the root it was found under, part of its identity
+    needs: str = ""  # digest of the helper files that it needs, part of its identity too; empty if there are none
 
     @property
     def digest(self) -> str:
@@ -45,21 +41,18 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The order for seeds of a target.
-
-    apis: the target's public apis with their docstrings. packages: by import name, the folder of each installed package
-    (`.../site-packages/keras`). docs_dirs, tests_dirs, models_dirs: directories that the user names. database: name and
-    code of entries generated for the test databases inside the wheel. problems: collecting adds
-    (path or name, reason) of each unusable file or text.
-    """
+    """The order for seeds of a target."""
 
     library: str
-    apis: Sequence[Api] = ()
+    apis: Sequence[Api] = ()  # the target's public apis with their docstrings
+    # The folder of each installed package (`.../site-packages/keras`), by import name.
     packages: Mapping[str, Path] = field(default_factory=dict)
-    docs_dirs: Sequence[Path] = ()
-    tests_dirs: Sequence[Path] = ()
-    models_dirs: Sequence[Path] = ()
+    docs_dirs: Sequence[Path] = ()  # directories of documentation that the user names
+    tests_dirs: Sequence[Path] = ()  # directories of tests that the user names
+    models_dirs: Sequence[Path] = ()  # directories of model programs that the user names
+    # Name and code of entries generated for the test databases inside the wheel.
     database: Sequence[tuple[str, str]] = ()
+    # Collecting adds (path or name, reason) for each unusable file or text.
     problems: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -76,4 +69,4 @@ class SeedSource(Protocol):
         """Yield the seeds that come with the library, its packages or nightfuzz."""
 
     def examples(self) -> Sequence[Request]:
-        """Requests that each give at least one seed, for the generic tests that every source passes."""
+        """Returns requests that each give at least one seed, for the generic tests that every source passes."""

@@ -15,7 +15,7 @@ SOURCES: dict[str, str] = {
 
 
 def source_of(name: str) -> SeedSource:
-    """The seed source of this name. Raises UserError for an unknown one, naming what there is."""
+    """Returns the seed source of this name. Raises UserError for an unknown one, with all names."""
     made: SeedSource = load_plugin(SOURCES, name, "seed source")()
     return made
 

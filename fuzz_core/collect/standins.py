@@ -1,8 +1,8 @@
 """Values for names that examples use and do not bind: a `model`, an `optimizer`, a square matrix `A`.
 
-An example of an optimiser says `SGD(model.parameters(), lr=0.1)` and never what `model` is. Any small model makes it a
-valid call, so such names are given one, by convention of their use across a library and not for single apis. An
-expression may use other names of its table.
+An example of an optimiser says `SGD(model.parameters(), lr=0.1)` and never what `model` is. Any small model makes the
+call valid. So such names get a value by convention of their use across a library, and not for single apis. An
+expression may use further names of its table.
 """
 
 from __future__ import annotations

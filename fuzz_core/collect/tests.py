@@ -15,7 +15,7 @@ _PATTERNS = ("test_*.py", "*_test.py")
 
 
 def is_test_file(name: str) -> bool:
-    """Tells whether pytest collects a file of this name."""
+    """Returns whether pytest collects a file of this name."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in _PATTERNS)
 
 
@@ -46,7 +46,7 @@ class TestsSource:
                 request.problems.append((str(root), f"holds no usable test files ({', '.join(_PATTERNS)})"))
 
     def examples(self) -> Sequence[Request]:
-        """A database entry."""
+        """Returns a database entry."""
         return (Request("torch", database=(("OpInfo add", "import torch\ntorch.add(torch.ones(2), 1)\n"),)),)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# What is written otherwise in every program, in order.
+# Replacements in every program, in order.
 SPELLINGS = (
     ("import torch\nimport torch.nn.functional as F\nfrom torch import nn\n", "import jittor as jt\nfrom jittor import nn\n"),
     ("import torch\nfrom torch import nn\n", "import jittor as jt\nfrom jittor import nn\n"),
@@ -16,7 +16,7 @@ SPELLINGS = (
     ("nn.ReLU(inplace=True)", "nn.ReLU()"),
     ("nn.AvgPool2d(2, stride=2)", 'nn.Pool(2, stride=2, op="mean")'),
 )
-# What else is written otherwise in the programs of one model. Jittor compiles what it computes: its models are narrower.
+# Further replacements in the programs of one model. The models of Jittor are narrower, because it compiles its code.
 MODELS = {
     "alexnet": (("\nWIDTH = 8\n", "\nWIDTH = 2\n"),),
     # Jittor's pooling wants images that are larger than its window.
@@ -42,7 +42,7 @@ MODELS = {
 
 
 def translated(name: str, source: str) -> str:
-    """The program of PyTorch, given by name and text, as one of Jittor."""
+    """Returns the program of PyTorch, given by name and text, as a program of Jittor."""
     for torch, jittor in (*SPELLINGS, *MODELS.get(name.partition("_")[0], ())):
         source = source.replace(torch, jittor)
     return source

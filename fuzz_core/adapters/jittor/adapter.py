@@ -22,7 +22,7 @@ from fuzz_core.adapters.models import Models, replaced
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value, prim
 
-# In what Jittor tells of a Var for debugging.
+# The mark of a Var without elements in Jittor's text for debugging.
 PENDING = ":s0:"
 # Flags that Jittor itself writes while it works, and flags that only set how much it logs.
 _NO_SETTINGS = ("_", "stat_", "log_", "exec_called", "trace_", "profile")
@@ -43,14 +43,14 @@ NO_COMPUTATION = (
 """Modules left out: they compile, lock, read and write files, download or drive devices, so that a call of theirs is no
 test of a computation."""
 
-# They run source code that the caller writes: what that does is no fault of the library's.
+# Apis that run the caller's source code: their behaviour is no fault of the library's.
 _SOURCE = ("code", "numpy_code")
 _LEFT_OUT = tuple(f"{module}." for module in NO_COMPUTATION)
 _OPERATORS = "jittor_core.ops"
 
 
 def _end_compilers() -> None:
-    """Ends the processes that have compiled its core: they would idle, and a fork would wait for them for ever."""
+    """Ends the processes that have compiled the core of Jittor: a fork would wait for these idle processes for ever."""
     tools: Any = importlib.import_module("jittor_utils")
     if tools.pool_size:
         atexit.unregister(tools.pool_cleanup)
@@ -59,10 +59,10 @@ def _end_compilers() -> None:
 
 
 class JittorAdapter(Adapter):
-    """Jittor on the CPU and, where it was made with CUDA, on a device.
+    """Jittor on the CPU and, if it was made with CUDA, on a device.
 
-    It compiles an operator when that is first executed, and executes when a result is looked at: `finish` does so, and
-    errors and costs belong to their call. There are no Vars without dimensions: of shape () becomes (1,).
+    Jittor compiles an operator at its first execution, and executes it when a result is read. `finish` reads the
+    result, so that errors and costs belong to their call. There are no Vars without dimensions: shape () becomes (1,).
     """
 
     library = "jittor"
@@ -72,11 +72,12 @@ class JittorAdapter(Adapter):
     dtypes: Mapping[str, Any] = {name: name for name, dtype in NUMPY_DTYPES.items() if dtype.kind not in "cO"}
 
     def load(self) -> ModuleType:
-        """Imports jittor, which compiles its core where no cache holds it."""
+        """Imports jittor, which compiles its core if no cache holds it."""
         self.root = importlib.import_module("jittor")
         self.core = self.root.jittor_core
         _end_compilers()
-        # One at a time: the other cores have workers on them. Not in `prepare`: seeds are executed as well.
+        # One compiler at a time: all further cores run workers. The setting is not in `prepare`, because seeds are
+        # executed too.
         self.root.flags.use_parallel_op_compiler = 0
         hasten(self.root)
         flags = [name for name in dir(self.root.flags) if not name.startswith(_NO_SETTINGS)]
@@ -84,17 +85,17 @@ class JittorAdapter(Adapter):
         return self.root
 
     def array(self, value: Any) -> Any:
-        """The elements of a Var, computed for it. Raises RuntimeError where they cannot be."""
+        """Returns the elements of a Var, computed for it. Raises RuntimeError if they cannot be computed."""
         if not isinstance(value, self.root.Var):
             return super().array(value)
         return value.numpy()
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
-        """A Var of a copy of the elements."""
+        """Returns a Var of a copy of the elements."""
         return self.root.array(array, tensor.dtype)
 
     def listed(self) -> list[Listed]:
-        """Every public api of the modules that compute."""
+        """Returns every public api of the modules that compute."""
         jittor: Any = self.root
         free = folded(members(within("jittor", jittor, _is_reached), _computes))
         found = free + methods(jittor.Var, "jittor.Var")
@@ -116,9 +117,9 @@ class JittorAdapter(Adapter):
             raise Undescribable("Var that cannot be computed") from error
 
     def _pending(self, var: Any) -> Value | None:
-        """A Var that nobody has looked at yet, without its elements: to look would compile what the seed never needs.
+        """Returns a Var that no code has read yet, without its elements: reading compiles code that no seed needs.
 
-        None for integers, which may be indices, and where even the shape is yet to be computed.
+        Returns None for integers, which may be indices, and if even the shape is yet to be computed.
         """
         name, shape = str(var.dtype), tuple(map(int, var.shape))
         if PENDING not in var.debug_msg().partition(",")[0] or "int" in name or min(shape, default=0) < 0:
@@ -126,7 +127,7 @@ class JittorAdapter(Adapter):
         return Tensor(name, shape) if name in self.dtypes else None
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Every public function can be wrapped; data that a seed gives is there as soon as it is given."""
+        """Wraps every public function; data that a seed gives is computed as soon as it is given."""
         root: Any = self.root
         given = root.array
 
@@ -139,7 +140,7 @@ class JittorAdapter(Adapter):
         root.array = array
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
-        """A module is called, an optimiser steps, other objects have public methods."""
+        """Returns methods: a module is called, an optimiser steps, objects of further classes have public methods."""
         root = self.root
         if issubclass(cls, root.Var):
             return ()
@@ -160,11 +161,11 @@ class JittorAdapter(Adapter):
         self.root.set_seed(seed & 0x7FFFFFFF)
 
     def state(self) -> object:
-        """Every flag that is a setting."""
+        """Returns every flag that is a setting."""
         return self.settings(self.root.flags)
 
     def modes(self) -> tuple[str, ...]:
-        """`cpu`, and `cuda` where it finds a device."""
+        """Returns `cpu`, and `cuda` if Jittor finds a device."""
         return ("cpu", "cuda") if self.root.has_cuda and self.root.get_device_count() else ("cpu",)
 
     def enter(self, mode: str) -> str:
@@ -181,7 +182,7 @@ class JittorAdapter(Adapter):
         return JittorModels(self.root)
 
     def examples(self) -> Examples:
-        """A function and a module, of a matrix."""
+        """Returns a function and a module, of a matrix."""
         matrix = Tensor("float32", (2, 3))
         module = Invocation("jittor.nn.ReLU", then=Then("__call__", (matrix,)))
         calls = (Invocation("jittor.exp", (matrix,)), module)
@@ -197,19 +198,16 @@ def _kept(home: str) -> bool:
 
 
 def _computes(found: Any) -> bool:
-    """Return whether a found object is an api. Among native functions only operators are: the others are the runtime's
-    switches.
-    """
+    """Return whether a found object is an api. A native function is one only if it is an operator."""
     if isinstance(found, BuiltinFunctionType):
         return found.__module__ == _OPERATORS
     return is_api(found, ("jittor",)) and _kept(found.__module__)
 
 
 class JittorModels(Models):
-    """Hooks for model programs of Jittor, which compiles all code: operators together where allowed, or each by itself.
+    """Hooks for model programs of Jittor, which compiles all code: operators together if allowed, or each by itself.
 
-    `untrained` cannot be determined: where there is no gradient, `jittor.grad` returns zeros, just as for a zero
-    gradient.
+    `untrained` cannot be determined: if there is no gradient, `jittor.grad` returns zeros, just as for a zero gradient.
     """
 
     computes = "execute"
@@ -219,11 +217,11 @@ class JittorModels(Models):
         self.layer = root.Module
 
     def streams(self) -> Callable[[], None] | None:
-        """Its generator is not to be read: numbers may have been drawn from it since it was seeded."""
+        """Returns None: the state of the generator is not readable, and it may have changed since it was seeded."""
         return None
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Operator by operator."""
+        """Returns a call that is compiled operator by operator."""
 
         def once(*args: Any, **kwargs: Any) -> Any:
             with self.root.flag_scope(lazy_execution=0):

@@ -1,4 +1,4 @@
-"""Operators compiled for tests: in a third of the time, and apart from those that scripts are answered with."""
+"""Operators compiled for tests, in a third of the time, and apart from the operators that scripts use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ HEADER, STEP = "common.h", "compile.sh"
 # Jittor's folder of operators, inside any folder of its cache. The cache of all processes holds operators that one
 # process has made.
 OPERATORS = "jit"
-# In a folder of one process: held by it as long as it lives, and locked by Jittor while it compiles.
+# Files in a folder of one process: a lock that it holds as long as it lives, and a lock for Jittor's compilations.
 CLAIM, LOCK = "claim", "lock"
-# Headers that every operator includes. With the headers of all operators, each would have their templates instantiated.
+# Headers that every operator includes. If the headers of all operators were included, each operator would instantiate
+# all their templates.
 _BASE = ("<algorithm>", "<cassert>", "<cmath>", "<cstring>", "<iostream>", "<vector>", '"var.h"', '"fused_op.h"')
 # Script in place of the Python that Jittor calls for its tuner of machine code. The tuner has stores pass the
 # processor's cache and takes as long as the compiler. Arguments: the compiler, the operator's code, options, and at
@@ -79,7 +80,7 @@ def settle(jittor: Any) -> None:
 
 
 def _claimed(folder: Path) -> bool:
-    """Whether the folder is this process's from now on. It stays open: what a process holds ends with it."""
+    """Returns whether the folder is this process's from now on. The open file keeps the lock until the process ends."""
     folder.mkdir(exist_ok=True)
     claim = os.open(folder / CLAIM, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -91,7 +92,7 @@ def _claimed(folder: Path) -> bool:
 
 
 def _step(script: Path, python: str) -> str:
-    """The command for it."""
+    """Returns the command for the script of `_STEP`."""
     options = "-pipe -fuse-ld=gold" if shutil.which("ld.gold") else "-pipe"
     part = script.with_suffix(f".{os.getpid()}")
     kept = shlex.quote(str(script.parent / OPERATORS))
@@ -101,7 +102,7 @@ def _step(script: Path, python: str) -> str:
 
 
 def _precompiled(header: Path, flags: Any) -> bool:
-    """Whether it is there; made where it is not, for the flags that operators are compiled with."""
+    """Returns whether the header is compiled for the flags of operators, after compiling it if it was not."""
     made = header.with_suffix(".h.gch")
     if made.exists():
         return True

@@ -64,7 +64,7 @@ WIDENED = "getattr({m}, 'float64' if {x}.dtype == 'float64' else 'float32')()"
 
 
 def identity(shape: tuple[int, ...], seed: int) -> tuple[Reindex, Reindex]:
-    """Two operators in a row that leave a Var as it is: it is turned around, or transposed, and turned back."""
+    """Returns two operators that together leave a Var as it is: they reverse or transpose it, and then undo that."""
     if seed & 1 or len(shape) < 2:
         turned = tuple(f"xshape{i}-1-i{i}" for i in range(len(shape)))
         return (shape, turned), (shape, turned)
@@ -84,7 +84,7 @@ def _wide(source: str, tensor: Tensor, seed: int) -> str:
 _MODES = "fuzz_core.adapters.jittor.modes:"
 MODES: dict[str, ModeSpec] = {
     **doubles(f"{_MODES}Precise", Way(FINITE, _wide, instance=WIDENED, owner=MODULES), dear=True),
-    # One object for all calls: what is drawn for its parameters is drawn when it is looked at, whatever seed was set.
+    # Both calls use one object, because its parameters are drawn when they are read, after any seed was set.
     "fused": ModeSpec(
         f"{_MODES}Fused",
         Way(CLOSE, _pending, shared=True),
@@ -120,7 +120,7 @@ class JittorDialect(Dialect):
     imports = ("import jittor",)
     lacking = ("float8_e4m3fn", "float8_e5m2", "bfloat16", "complex32", "complex64", "complex128", "string")
     lazy = True
-    # Both are looked for on the machine, or downloaded, at import.
+    # Jittor looks for these programs on the machine, or downloads them, at import.
     environment: Mapping[str, str] = {"use_mkl": "0", "nvcc_path": "", "gdb_path": "", "log_silent": "1"}
     # Not `trace_py_var`, which it asks for too: every operator fails of that on Python 3.11.
     verbose: Mapping[str, str] = {"JT_SYNC": "1", "log_silent": "0"}
@@ -128,14 +128,14 @@ class JittorDialect(Dialect):
     modes = MODES
     programs = PROGRAMS
     profile = PROFILE
-    # Between the two lines a debugger tells of the handler.
+    # A debugger writes about the handler between the two lines.
     caught = re.compile(
         r"^(?:Caught segfault at [^\n]*\n(?s:.*?)^)?(?:Segfault|Get signal (?P<number>\d+)), exit$", re.MULTILINE
     )
     miscompiled = re.compile(r"Run cmd failed")
     chatter = re.compile(r"Compiling Operators\(\d+/\d+\)[^\r\n]*\r?\n?")
     out_of_memory = re.compile(rf"{OUT_OF_MEMORY}|{_MEMORY}")
-    # A refused argument is told by `Check failed`, too, and by the assertions that ask for a report.
+    # The text of a refused argument has `Check failed` too, and so have the assertions that ask for a report.
     internal_error = re.compile(
         rf"(?s)^(?!.*(?:{OUT_OF_MEMORY}|{_MEMORY}))(?:.*(?:{_INTERNAL})"
         rf"|(?:(?!.*Wrong inputs arguments)|(?=.*(?:{_COMPILING}))).*{_ASSERTED})"
@@ -162,9 +162,9 @@ class JittorDialect(Dialect):
         return f"jittor.array({drawn}{'' if tensor.dtype in ('bool', 'int32') else f', {tensor.dtype!r}'})"
 
     def ref(self, ref: Ref) -> str:
-        """`'float32'`, or the name as it is."""
+        """Returns `'float32'`, or the name as it is."""
         return ref.name if ref.kind == "name" else repr(ref.name)
 
     def seed(self, seed: int) -> str:
-        """`jittor.set_global_seed(0)`."""
+        """Returns `jittor.set_global_seed(0)`."""
         return f"jittor.set_global_seed({seed & 0x7FFFFFFF})"

@@ -18,7 +18,7 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import numbers_of
 from fuzz_core.ir.values import Tensor, TestCase
 
-# A documented gradient may differ from the function's own derivative, as where it passes a clip.
+# A documented gradient may differ from the function's own derivative, as when it passes a clip.
 _GRADIENT = re.compile(r"\bgradients?\b", re.IGNORECASE)
 
 
@@ -28,8 +28,8 @@ class Fused(Mode):
     The arguments are not computed yet when the call begins. Jittor compiles their operators into the operator that
     takes them.
 
-    Jittor compiles all operators with `-Ofast`, by which no result is promised where NaN or infinity is among the
-    arguments or results: such results are not compared.
+    Jittor compiles all operators with `-Ofast`, which promises no result for NaN or infinity. Calls with such arguments
+    or results are not compared.
     """
 
     seed = 0
@@ -37,7 +37,7 @@ class Fused(Mode):
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`: every Var as the identity that the test case's seed chooses, of the Var itself.
 
-        Raises BuildError where an element is not finite.
+        Raises BuildError if an element is not finite.
         """
         if not isinstance(live, jittor.Var):
             return live
@@ -48,11 +48,11 @@ class Fused(Mode):
         return live
 
     def applies(self, test: TestCase) -> bool:
-        """See `Mode`; and where every number is finite."""
+        """See `Mode`; every number must be finite, too."""
         return super().applies(test) and all(isfinite(abs(n)) for n in numbers_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Raises BuildError where neither this result nor the plain one is finite."""
+        """See `Mode`. Raises BuildError if neither this result nor the plain one is finite."""
         self.seed = test.seed
         result = super().run(test)
         if not self._finite(result):
@@ -101,8 +101,6 @@ class Gradient(Doubled, doubles.Gradient):
         return [leaf for leaf in super().parts(result) if not isinstance(leaf, jittor.Var) or leaf.numel()]
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `doubles.Gradient`. Zeros everywhere count as None: Jittor returns zeros also where there is no
-        gradient.
-        """
+        """See `doubles.Gradient`. All-zero derivatives count as None, because Jittor gives zeros without a gradient."""
         slopes = [slope.numpy() for slope in jittor.grad(scalar(*points), list(points))]
         return [(self.along(slope.shape) * slope).sum() if slope.any() else None for slope in slopes]

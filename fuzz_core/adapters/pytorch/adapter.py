@@ -27,7 +27,7 @@ _LATE = (
 
 
 class TorchAdapter(Adapter):
-    """PyTorch on the CPU and, where there is one, on a CUDA device with and without cuDNN."""
+    """PyTorch on the CPU and, if there is one, on a CUDA device with and without cuDNN."""
 
     library = "torch"
     prefixes = ("torch",)
@@ -45,7 +45,7 @@ class TorchAdapter(Adapter):
         return self.root
 
     def listed(self) -> list[Listed]:
-        """Every public api of the documented modules."""
+        """Returns every public api of the documented modules."""
         listed: list[Listed] = self.apis.listed()
         return listed
 
@@ -73,11 +73,11 @@ class TorchAdapter(Adapter):
         return None
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
-        """A tensor of an array on the CPU."""
+        """Returns a tensor of an array on the CPU."""
         return self.root.from_numpy(array)
 
     def build(self, tensor: Tensor, device: str) -> Any:
-        """A live torch.Tensor, nn.Parameter or numpy array."""
+        """Returns a live torch.Tensor, nn.Parameter or numpy array."""
         return self.tensors.build_tensor(tensor, device)
 
     def refusal(self, value: Any) -> str:
@@ -91,7 +91,7 @@ class TorchAdapter(Adapter):
         return self.root.device(found) if ref.kind == "device" else found
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
-        """A module is called, an optimiser or scheduler steps, a distribution or transform has public methods."""
+        """Returns methods: modules are called, optimisers and schedulers step, distributions have public methods."""
         torch = self.root
         if issubclass(cls, torch.Tensor):
             return ()
@@ -134,7 +134,7 @@ class TorchAdapter(Adapter):
         )
 
     def modes(self) -> tuple[str, ...]:
-        """`cpu`, and `cuda` and `cuda-nocudnn` where a device answers."""
+        """Returns `cpu`, and `cuda` and `cuda-nocudnn` if a device answers."""
         return ("cpu", "cuda", "cuda-nocudnn") if self.root.cuda.is_available() else ("cpu",)
 
     def enter(self, mode: str) -> str:
@@ -150,7 +150,7 @@ class TorchAdapter(Adapter):
             self.root.cuda.synchronize()
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
-        """ATen overloads, by a dispatch mode."""
+        """Returns a context in which `seen` gets ATen overloads, by a dispatch mode."""
         made: AbstractContextManager[object] = self.apis.Operators(seen)
         return made
 
@@ -167,9 +167,7 @@ class TorchAdapter(Adapter):
         return models.TorchModels()
 
     def examples(self) -> Examples:
-        """Returns a function of a matrix, one of a matrix that threads share, and a module: at least one call for every
-        mode.
-        """
+        """Returns at least one call for every mode: two functions of matrices, one with threads, and a module."""
         small, large = Tensor("float32", (2, 3)), Tensor("float32", (64, 64))
         module = Invocation("torch.nn.ReLU", then=Then("__call__", (small,)))
         calls = (Invocation("torch.exp", (small,)), Invocation("torch.exp", (large,)), module)
@@ -177,7 +175,7 @@ class TorchAdapter(Adapter):
 
 
 def _autocast(torch: Any) -> bool:
-    """Whether types are narrowed on the CPU; PyTorch before 2.4 has a function of its own for each device."""
+    """Returns whether types are narrowed on the CPU; PyTorch before 2.4 has a function of its own for each device."""
     try:
         return bool(torch.is_autocast_enabled("cpu"))
     except TypeError:

@@ -47,7 +47,7 @@ def listed() -> list[Listed]:
 
 
 def _public_names(module: ModuleType) -> list[str]:
-    """`__all__` and, since that is incomplete in older modules, every name whose home is the module or native code."""
+    """Returns `__all__` and, since that may be incomplete, every name whose home is the module or native code."""
     native = ("", "torch._C", "torch._jit_internal", "torch.functional")
     declared = set(getattr(module, "__all__", ()))
     for name, value in vars(module).items():
@@ -71,7 +71,7 @@ Lengths = dict[str, dict[str, tuple[tuple[int, ...], str]]]
 
 
 def definitions(listed: Iterable[Listed]) -> Iterator[Constraint]:
-    """The constraints of every listed api: of native ones by their schemas, of others by their annotations."""
+    """Yields the constraints of every listed api: of native ones by their schemas, of others by their annotations."""
     lengths = _lengths()
     for entry in listed:
         if isinstance(entry.found, type) or hasattr(entry.found, "__code__"):
@@ -82,7 +82,7 @@ def definitions(listed: Iterable[Listed]) -> Iterator[Constraint]:
 
 
 def _lengths() -> Lengths:
-    """Lengths of lists, by operator and argument, where all overloads agree: a single number stands for all."""
+    """Returns lengths of lists, by operator and argument, if all overloads agree: a single number stands for all."""
     seen: defaultdict[str, defaultdict[str, dict[tuple[int, ...], str]]] = defaultdict(lambda: defaultdict(dict))
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, name = schema.name.partition("::")
@@ -95,7 +95,7 @@ def _lengths() -> Lengths:
 
 
 def _allowed(argument: Any) -> tuple[int, ...]:
-    """The lengths that a declared list may have, a default's own among them; () where any will do."""
+    """Returns the lengths that a declared list may have, with that of a default; () if any length is allowed."""
     if not isinstance(argument.N, int) or argument.N < 2 or "Optional" in str(argument.type):
         return ()
     default = argument.default_value if argument.has_default_value() else None

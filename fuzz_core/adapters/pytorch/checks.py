@@ -10,7 +10,7 @@ THREADS = 4
 
 
 def close(more: str = "") -> str:
-    """Statements that fail where `actual` and `expected` differ beyond the default tolerances."""
+    """Returns statements that fail if `actual` and `expected` differ beyond the default tolerances."""
     checked = f'torch.testing.assert_close(actual, expected{more}, msg=lambda m: m + "\\n" + told)'
     return TOLD + checked
 
@@ -46,8 +46,8 @@ SUMMED = (
 )
 UNDONE = f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{EXPECTED}{close(NAN)}"
 THREADED = f"torch.set_num_threads({THREADS})\n{ACTUAL}torch.set_num_threads(1)\n{EXPECTED}{close(NAN)}"
-# A function for workers and scripts alike. The size of the storage stays: views and functions of storages find the same
-# in it. Both rooms are made each time: what a result that nobody writes to finds in freed memory is the same.
+# A function for workers and scripts alike. The size of the storage stays, so that views and functions of storages find
+# the same size in it. Both rooms are made each time, so that unwritten results find the same numbers in freed memory.
 BETWEEN = """\
 def between(x, large):
     # The same tensor in memory, with 4096 zeros or large numbers in front of it, and as many behind it.

@@ -23,7 +23,7 @@ class Contents:
         self._parts: dict[int, tuple[bytes, list[Any], Any]] = {}
 
     def digest(self, roots: Iterable[Any]) -> str:
-        """128 bits in hex over these objects and all that their code reaches in the test package."""
+        """Returns 128 bits in hex over these objects and all that their code reaches in the test package."""
         found: dict[int, bytes] = {}
         waiting = list(roots)
         while waiting:
@@ -68,7 +68,7 @@ def _taken_apart(thing: Any, texts: list[str]) -> Iterator[Any]:
 def _function(function: FunctionType, texts: list[str]) -> Iterator[Any]:
     texts.append(function.__qualname__)
     names = set(_code(function.__code__, texts))
-    # Not texts: a module's are paths of this machine as often as not.
+    # Texts are left out: a module's texts are often paths of this machine.
     looked_up = (function.__globals__.get(name) for name in sorted(names))
     yield from (found for found in looked_up if not isinstance(found, str))
     yield from function.__defaults__ or ()
@@ -131,14 +131,14 @@ for info in [m for m in module_db if m.name == {name!r}]:
             except Exception:
                 pass
 """
-# A program is a seed, and a seed is told by its text: so this says what the entry that it runs is made of.
+# The digest of the entry that a program runs. A seed is identified by its text, so the text has to name the content.
 _CONTENT = "# made from {content}\n"
 # Samples per dtype: further ones of another dtype repeat shapes that mutation reaches by itself.
 _DTYPES = "{torch.float32: 64, torch.complex64: 16, torch.int64: 16, torch.bool: 16, torch.bfloat16: 16}"
 
 
 def programs() -> list[tuple[str, str]]:
-    """(name, code) per database entry; empty where the wheel's test package or its needs are missing."""
+    """Returns (name, code) per database entry; empty if the wheel's test package or its needs are missing."""
     try:
         from torch.testing._internal.common_methods_invocations import op_db
         from torch.testing._internal.common_modules import module_db

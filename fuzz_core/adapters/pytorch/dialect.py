@@ -56,7 +56,7 @@ CHANNELS = {4: "channels_last", 5: "channels_last_3d"}
 
 
 def other_layout(tensor: Tensor, seed: int) -> str:
-    """The expression that scatters a tensor, by the test case's seed; empty where it has no other layout."""
+    """Return the expression that scatters a tensor, by the test case's seed; empty if it has no other layout."""
     rank = len(tensor.shape)
     if tensor.container == "ndarray" or tensor.strides is not None or tensor.size < 2:
         return ""
@@ -84,7 +84,7 @@ def batch(tensor: Tensor) -> str:
 
 
 def inplace(invocation: Invocation) -> Invocation | None:
-    """The call that writes its result into its first tensor, by PyTorch's conventions, whether or not there is one."""
+    """Returns the call that writes its result into its first tensor, by convention, whether or not it exists."""
     name = invocation.api.rpartition(".")[2]
     if invocation.api.startswith("torch.nn."):
         kept = tuple(pair for pair in invocation.kwargs if pair[0] != "inplace")
@@ -129,8 +129,10 @@ def _gradcheck(text: str) -> Way:
 
 
 def _same(text: str, floats: str = "") -> Callable[[str, Tensor, int], str]:
-    """Return a spelling that appends `text` for any tensor. floats: appended too for tensors that can have
-    gradients.
+    """Return a spelling that appends `text` for any tensor.
+
+    Args:
+        floats: a text that is appended too for tensors that can have gradients.
     """
     return lambda source, tensor, seed: source + text + floats * (DTYPES[tensor.dtype].kind == "float")
 
@@ -258,7 +260,7 @@ DEVICES = {
 
 
 _INFERRED = ("bool", "int64", "float32", "complex64")
-# A view that reaches further would make a script of numbers that nobody sees.
+# A view that reaches further would fill a script with numbers that no view shows.
 _MOST_TOLD = 1024
 
 _OUT_OF_MEMORY = (
@@ -305,13 +307,13 @@ class TorchDialect(Dialect):
         return f"{_atom(made)}.requires_grad_()" if differentiable else made
 
     def ref(self, ref: Ref) -> str:
-        """`torch.float32`, `torch.device('cpu')`, or the name as it is."""
+        """Returns `torch.float32`, `torch.device('cpu')`, or the name as it is."""
         if ref.kind == "dtype":
             return f"torch.{ref.name}"
         return f"torch.device({ref.name!r})" if ref.kind == "device" else ref.name
 
     def seed(self, seed: int) -> str:
-        """`torch.manual_seed(0)`."""
+        """Returns `torch.manual_seed(0)`."""
         return f"torch.manual_seed({seed & 0xFFFFFFFF})"
 
 
@@ -328,7 +330,7 @@ def _layout(tensor: Tensor) -> str:
         return _dense(tensor)
     base = view.base
     small = spelling.inlined(tensor) and base.size <= _MOST_TOLD
-    # The elements of a small view are told one by one, whatever lies between them, where they are drawn and differ.
+    # The elements of a small view are written one by one, if they are drawn and differ.
     if small and not spelling.inlined(base) and spelling.common(base) is None:
         base = base._replace(fill=Fill("values", data=pack(elements(base))))
     return f"{_atom(_dense(base))}{view.suffix}"
@@ -351,7 +353,7 @@ def _dense(tensor: Tensor) -> str:
 
 
 def _overflows(tensor: Tensor) -> bool:
-    """8-bit floats refuse a literal that is too large; a cast gives infinity or NaN."""
+    """Returns whether a literal is too large for an 8-bit float, which refuses it; a cast gives infinity or NaN."""
     from fuzz_core.ir.elements import elements
 
     flat = abs(elements(tensor))

@@ -1,4 +1,4 @@
-"""What PyTorch's documentation says of a function: its text, and which other function means the same."""
+"""Documentation of PyTorch about a function: its text, and the function that means the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 _SEE = re.compile(r":(?:meth|func|class):`~?(?:torch\.)?([\w.]+)(?:\(\))?`")
 # A text that is no longer than this only refers to another one.
 _SHORT = 400
-# How the text of one of two functions says that the other is the same but for the place of the result.
+# The words by which a text says that its function is the same as another one but for the place of the result.
 _TWIN = re.compile(
     r"(?:(?:[Ii]n|[Oo]ut(?:[- ]of)?)[- ]place version of|[Ss]ee)\s+:\w+:`~?(?:torch\.)?(?:Tensor\.)?(\w+)(?:\(\))?`"
 )
@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"otherwise,?\s+(?:they|it)\s+(?:should|must)\s+be\s+(?:an\s
 
 @cache
 def documentation(function: Any) -> str:
-    """The text about a function, with the texts that a short one refers to; empty where there is none."""
+    """Return the text about a function, with the texts that a short one refers to; empty if there is none."""
     return "\n".join(_texts(function, 2))
 
 
@@ -42,7 +42,7 @@ def _named(name: str) -> Any:
 
 @cache
 def hides_from_gradients(function: Any) -> bool:
-    """Whether a function switches gradients off by itself, as initialisers do."""
+    """Return whether a function switches gradients off by itself, as initialisers do."""
     try:
         return "no_grad" in inspect.getsource(function)
     except (TypeError, OSError):
@@ -60,7 +60,7 @@ def is_inplace_twin(function: Any) -> bool:
     """Return whether a method `name_` of tensors writes in place what the function `name` returns.
 
     A name is no proof: `bernoulli_` takes its probabilities from another argument than `bernoulli`. One text must call
-    its function a version of the other, or both functions must be aliases of one. Where a function has no text, their
+    its function a version of its twin, or both functions must be aliases of one. If a function has no text, the
     operators must have the same arguments.
     """
     writing = getattr(function, "__name__", "")
@@ -75,6 +75,6 @@ def is_inplace_twin(function: Any) -> bool:
 
 
 def _arguments(operator: str) -> set[tuple[str, ...]]:
-    """Names and types of the arguments of each of an operator's overloads."""
+    """Return names and types of the arguments of each of an operator's overloads."""
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{operator}")
     return {tuple(f"{each.name}: {each.type}" for each in schema.arguments) for schema in schemas}

@@ -75,9 +75,7 @@ class TorchModels(Models):
         return [*layer.parameters(), *layer.buffers()]
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns weights without a gradient after a backward pass from the sum of the result: see
-        `Models.untrained`.
-        """
+        """Returns weights without a gradient after a backward pass from the result's sum, see `Models.untrained`."""
         if not isinstance(model, torch.nn.Module) or not any(each.requires_grad for each in model.parameters()):
             return ()
         model.zero_grad()
@@ -100,7 +98,7 @@ class TorchModels(Models):
 
 
 def _forget() -> None:
-    """Has the compiler forget all that it knows, and which module has which name: each program is `__main__`."""
+    """Clears the compiler's caches, and its table of module names: each program is `__main__`."""
     torch._dynamo.reset()
     imported: Any = getattr(torch._dynamo.symbolic_convert, "_import_module", None)
     if hasattr(imported, "cache_clear"):
@@ -108,20 +106,20 @@ def _forget() -> None:
 
 
 def _noted(given: list[tuple[Any, Any]], layer: Any, result: Any) -> None:
-    """Notes what a layer gives, where that gets a gradient: not under `no_grad`, and one tensor alone."""
+    """Notes the result of a layer if it gets a gradient: a single tensor, and not under `no_grad`."""
     if torch.is_grad_enabled() and isinstance(result, torch.Tensor) and result.requires_grad:
         result.retain_grad()
         given.append((layer, result))
 
 
 def _missing(model: Any, given: list[tuple[Any, Any]], result: Any, again: Callable[[], Any]) -> Iterator[str]:
-    """The parameters without a gradient of layers whose result got one; a change of such a one changes the result."""
+    """Yields parameters without a gradient, of layers whose result has one, if a change of them changes the result."""
     reached = {id(layer) for layer, each in given if each.grad is not None}
     owned = {id(p) for layer in model.modules() if id(layer) in reached for p in layer.parameters(recurse=False)}
     for name, parameter in model.named_parameters():
         if id(parameter) not in owned or not parameter.requires_grad or parameter.grad is not None:
             continue
-        # Not the same for all elements: what is normalised again would not show that.
+        # The change differs between elements, because normalisation would hide an equal change.
         change = torch.linspace(0.5, 1.5, parameter.numel(), dtype=parameter.dtype).reshape(parameter.shape)
         with torch.no_grad():
             parameter += change

@@ -34,8 +34,9 @@ from fuzz_core.ir.tree import numbers_of, tensors_of, walk
 from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase
 
 STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
-# Derivatives hold for some matrices, places or sums alone, for a line, or never: what is only defined for such a matrix
-# or must be a softmax's result is differentiated as if every change kept it so, and steps as if they were none.
+# Words of documentation by which derivatives hold only for certain matrices, places, sums or lines, or never. Autograd
+# differentiates a function of such a matrix, or of a softmax's result, as if every change kept that property. It
+# differentiates steps as if there were none.
 _NO_DERIVATIVE = re.compile(
     r"[Hh]ermitian|symmetric|duplicate|not unique|repeat values|gradients? will be incorrect|respect to autograd"
     r"|obtained (?:with|by|from)\s+:\w+:`[\w.~]*softmax`|quantiz"
@@ -50,7 +51,7 @@ class Promised(Mode):
     unless = NEVER
 
     def applies(self, test: TestCase) -> bool:
-        """See `Mode`: where there are tensors."""
+        """See `Mode`: there must be tensors."""
         if not super().applies(test):
             return False
         function = self.builder.found(test.invocation.api)
@@ -62,13 +63,13 @@ class Promised(Mode):
 
 
 def made_inside(test: TestCase) -> Iterator[Invocation]:
-    """The calls that make arguments."""
+    """Yields the calls that make arguments."""
     _, *inside = walk(test.invocation)
     return (value for value in inside if isinstance(value, Invocation))
 
 
 def has_fraction_beside_integers(test: TestCase) -> bool:
-    """Whether a number is not whole, although all tensors are of integers."""
+    """Returns whether there is a fraction among the numbers, although all tensors are of integers."""
     if any(DTYPES[tensor.dtype].floating for tensor in tensors_of(test.invocation)):
         return False
     return any(number != int(number.real) for number in numbers_of(test.invocation) if isfinite(abs(number)))
@@ -82,14 +83,14 @@ def scattering(expression: str) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def alike(made: torch.Tensor, live: torch.Tensor) -> torch.Tensor:
-    """A changed tensor as what the live one is: a parameter, or one that gradients are asked for."""
+    """Returns a changed tensor of the kind of the live one: a parameter, or a tensor that gradients are asked for."""
     if isinstance(live, torch.nn.Parameter):
         return torch.nn.Parameter(made, requires_grad=live.requires_grad)
     return made.requires_grad_(live.requires_grad)
 
 
 class Strided(Promised):
-    """A result must not depend on where in memory its arguments' elements stand.
+    """A result must not depend on the places of its arguments' elements in memory.
 
     Every row-major tensor is in the layout that the test case's seed chooses; `scattered` are those of the call.
     """
@@ -152,7 +153,7 @@ def _places(result: Any) -> Any:
 
 @cache
 def parameters(function: Any) -> Collection[str] | None:
-    """The names of a function's parameters; None where it has no signature."""
+    """Returns the names of a function's parameters; None if it has no signature."""
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -160,7 +161,7 @@ def parameters(function: Any) -> Collection[str] | None:
 
 
 def takes_out(function: Any) -> bool:
-    """Whether a function has a parameter `out`, by its signature or by the operator's schemas."""
+    """Returns whether a function has a parameter `out`, by its signature or by the operator's schemas."""
     if (names := parameters(function)) is not None:
         return "out" in names
     name = getattr(function, "__name__", "")
@@ -214,9 +215,7 @@ class Meta(Promised):
 
 
 class Fake(Promised):
-    """Mode with fake tensors: the compiler's view of a result's strides must be true. The meta device checks shape and
-    dtype.
-    """
+    """Mode with fake tensors, whose strides must be those of the result. The meta device checks shape and dtype."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`: it pretends to be on the CPU."""
@@ -247,11 +246,11 @@ class Compiled(Promised):
     """Traced and compiled without code generation; it must also be accepted and refused alike."""
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Raises BuildError where no part of the call can be compiled."""
+        """See `Mode`. Raises BuildError if no part of the call can be compiled."""
         function, args, keywords = self.builder.parts(test.invocation)
         torch._dynamo.reset()
         try:
-            # A function of its own to compile: the compiler remembers by code.
+            # A separate function for each compilation, because the compiler caches by code.
             own = lambda *args, **keywords: function(*args, **keywords)  # noqa: E731
             call = torch.compile(own, backend="aot_eager", dynamic=False)
             return self.builder.timed(call, args, keywords)
@@ -297,7 +296,7 @@ class Backward(Trained):
         return live.detach().requires_grad_().clone()
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Returns None. Raises BuildError where no part of the result is differentiable."""
+        """See `Mode`. Returns None. Raises BuildError if no part of the result is differentiable."""
         leaves = (leaf for leaf in self.adapter.comparer.leaves(super().run(test)) if isinstance(leaf, torch.Tensor))
         results = [leaf for leaf in leaves if leaf.requires_grad and leaf.layout is torch.strided]
         if not results:
@@ -353,7 +352,7 @@ class Gradient(Promised, Doubled, doubles.Gradient):
         return direction(shape, 0.9)
 
     def slopes(self, scalar: Scalar, points: Points, again: bool = False) -> list[Any]:
-        """See `doubles.Gradient`; of what has none it is 0. Raises BuildError where there are none."""
+        """See `doubles.Gradient`; a missing derivative is 0. Raises BuildError if all are missing."""
         leaves = [point if point.requires_grad else point.clone().requires_grad_() for point in points]
         value = scalar(*leaves)
         if not value.requires_grad:
@@ -362,7 +361,7 @@ class Gradient(Promised, Doubled, doubles.Gradient):
         return [_NONE if grad is None else (self.live(self.along(grad.shape)) * grad).sum() for grad in found]
 
     def slope(self, scalar: Scalar) -> Scalar:
-        """The sum of a function's derivatives along the directions, itself a function of the points."""
+        """Returns the sum of a function's derivatives along the directions, itself a function of the points."""
 
         def slope(*points: torch.Tensor) -> torch.Tensor:
             again = any(point.requires_grad for point in points)

@@ -25,10 +25,10 @@ def between() -> Callable[[torch.Tensor, bool], torch.Tensor]:
 
 
 class Redzone(Promised):
-    """A result must not depend on what lies in memory around its arguments.
+    """A result must not depend on the memory around its arguments.
 
-    Strides, alignment, and the size of the storage are those of the plain call. An index that is too large may reach
-    another element of the same tensor, which `Gaps` shows. The weights of a module stay where it has them.
+    Strides, alignment, and the size of the storage are those of the plain call. An index that is too large may reach an
+    element of the same tensor, which `Gaps` shows. The weights of a module stay in their place.
     """
 
     large = True

@@ -23,7 +23,7 @@ _STORAGE = {name: getattr(torch, DTYPES[name].storage, None) for name in TORCH_D
 
 
 def describe_tensor(tensor: torch.Tensor, describe: Describe) -> Value:
-    """A Tensor, or the construction of a sparse, quantised or nested one. Raises Undescribable."""
+    """Returns a Tensor, or the construction of a sparse, quantised or nested one. Raises Undescribable."""
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         raise Undescribable(f"{type(tensor).__module__}.{type(tensor).__qualname__}")
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or torch._is_functional_tensor(tensor):
@@ -105,7 +105,7 @@ def refusal(value: Any) -> str:
 
 
 def build_tensor(tensor: Tensor, device: str) -> Any:
-    """A live tensor (numpy array for container `ndarray`) with exactly the elements of `fuzz_core.ir.elements`."""
+    """Returns a live tensor (numpy array for container `ndarray`) with the elements of `fuzz_core.ir.elements`."""
     if tensor.container == "ndarray":
         check_size(tensor.size)
         return elements(tensor).reshape(tensor.shape)
@@ -121,18 +121,18 @@ def build_tensor(tensor: Tensor, device: str) -> Any:
 
 
 def _reach(tensor: Tensor) -> int:
-    """How many elements of a storage a tensor needs."""
+    """Returns how many elements of a storage a tensor needs."""
     return tensor.size if tensor.strides is None else span(tensor.shape, tensor.strides)
 
 
 def _drawn(tensor: Tensor) -> torch.Tensor:
-    """The tensor itself, or the flat storage that its strides reach over. Raises BuildError."""
+    """Returns the tensor itself, or the flat storage that its strides reach over. Raises BuildError."""
     if tensor.dtype not in TORCH_DTYPES:
         raise BuildError(f"no dtype {tensor.dtype} in this target")
     strided, reach = tensor.strides is not None and tensor.size > 0, _reach(tensor)
     told = strided and tensor.fill.kind == "values"
     check_size(max(tensor.size, reach) if told else reach)
-    # In numpy: torch cannot write single elements of its rarer dtypes.
+    # The elements are written in numpy: torch cannot write single elements of its rarer dtypes.
     flat = buffer(tensor, reach) if told else elements(tensor, reach)
     made = torch.from_numpy(np.ascontiguousarray(flat)).to(TORCH_DTYPES[tensor.dtype])
     return made if strided else made.view(tensor.shape)
@@ -211,7 +211,7 @@ def _worded(text: str, place: tuple[Any, ...]) -> str:
 
 
 def _read(tensor: torch.Tensor) -> Array | None:
-    """The elements; None where PyTorch does not hand them over: on the meta device, of a result of impossible size."""
+    """Returns the elements; None if PyTorch does not give them: on the meta device, or for an impossible size."""
     try:
         return numbers(tensor)
     except (RuntimeError, ValueError):

@@ -50,7 +50,7 @@ class Stream:
 
 
 class TensorFlowAdapter(Adapter):
-    """TensorFlow on the CPU and, where there is one, on a CUDA device."""
+    """TensorFlow on the CPU and, if there is one, on a CUDA device."""
 
     library = "tensorflow"
     prefixes = ("tensorflow", "keras")
@@ -87,7 +87,7 @@ class TensorFlowAdapter(Adapter):
         return self.root
 
     def listed(self) -> list[Listed]:
-        """Every exported function and class that computes."""
+        """Returns every exported function and class that computes."""
         listed: list[Listed] = self.apis.listed()
         return listed
 
@@ -97,7 +97,7 @@ class TensorFlowAdapter(Adapter):
         return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
-        """Tensors of every make, dtypes, shapes, specifications, enums and dtype policies."""
+        """Describes tensors of every make, dtypes, shapes, specifications, enums and dtype policies."""
         tf = self.root
         if (tensor := self.tensors.describe_tensor(value, describe)) is not None:
             return tensor
@@ -116,7 +116,7 @@ class TensorFlowAdapter(Adapter):
         return None
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
-        """A live tf.Tensor or tf.Variable."""
+        """Returns a live tf.Tensor or tf.Variable."""
         return self.tensors.live_tensor(array, tensor, device)
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ class TensorFlowAdapter(Adapter):
         return () if issubclass(cls, core) else names
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Every operation executed eagerly, as a call of its raw_ops function."""
+        """Observes every operation executed eagerly, as a call of its raw_ops function."""
         self.apis.observe(seen)
 
     def prepare(self) -> None:
@@ -151,8 +151,8 @@ class TensorFlowAdapter(Adapter):
     def reset(self, seed: int) -> None:
         """Undoes what an earlier test may have switched globally and reseeds all random streams.
 
-        `tf.random.set_seed` drops all cached kernels, which makes the next operations 50 times slower: as kernels are
-        cached by their seeds, that is only needed when a seed comes back, and now and then to bound the cache.
+        `tf.random.set_seed` drops all cached kernels, which makes the next operations 50 times slower. Kernels are
+        cached by their seeds. So the call is needed only when a seed comes back, and now and then to bound the cache.
         """
         seed &= 0x7FFFFFFF
         again = seed in self.seeds and not self.watched
@@ -170,8 +170,11 @@ class TensorFlowAdapter(Adapter):
             self.keras.set_floatx("float32")
 
     def state(self) -> object:
-        """Keras's defaults, dtype policy, eager execution, the context's settings, what is done with every graph and
-        operation, whether they are determined, and how dtypes are promoted."""
+        """Returns all global settings of the library.
+
+        They are Keras's defaults and dtype policy, eager execution, and the settings of the context. The last ones are
+        hooks for every graph and operation, determinism, and the promotion of dtypes.
+        """
         return (
             *self.keras.settings(),
             self.root.config.functions_run_eagerly(),
@@ -186,7 +189,7 @@ class TensorFlowAdapter(Adapter):
         )
 
     def modes(self) -> tuple[str, ...]:
-        """`cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
+        """Returns `cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0") not in ("", "-1")
         built = self.root.test.is_built_with_cuda()
         return ("cpu", "cuda") if built and visible and _DRIVER.is_dir() and any(_DRIVER.iterdir()) else ("cpu",)
@@ -197,7 +200,7 @@ class TensorFlowAdapter(Adapter):
         return len(self.modes()) > 1
 
     def enter(self, mode: str) -> str:
-        """Places operations: where there is a GPU, TensorFlow would otherwise choose it by itself."""
+        """Places operations on a device: with a GPU, TensorFlow would otherwise choose by itself."""
         if not self.several:
             return "cpu"
         device = "/CPU:0" if mode == "cpu" else "/GPU:0"
@@ -229,7 +232,7 @@ class TensorFlowAdapter(Adapter):
         return models.TensorFlowModels()
 
     def examples(self) -> Examples:
-        """A function and a layer."""
+        """Returns a function and a layer."""
         matrix = Tensor("float32", (2, 3))
         layer = Invocation("tf.keras.layers.ReLU", then=Then("__call__", (matrix,)))
         call = Invocation("tf.math.exp", (matrix,))

@@ -77,7 +77,7 @@ def _is_api(found: Any) -> bool:
 
 
 def _canonical_first(found: Any, names: list[str]) -> list[str]:
-    """The name that the library itself calls canonical, else the shortest; `tf.losses.X` is Keras's own `X` too."""
+    """Returns names with the library's canonical one in front, else the shortest; `tf.losses.X` is Keras's `X` too."""
     ordered = shortest(names)
     keras = [name for name in ordered if name.startswith("tf.keras.")]
     exported = f"tf.{tf_export.get_canonical_name_for_symbol(found)}"
@@ -90,7 +90,7 @@ SOURCE = "op definition"
 
 
 def definitions(listed: Iterable[Listed]) -> Iterator[Constraint]:
-    """The constraints of every raw op that is listed."""
+    """Yield the constraints of every raw op that is listed."""
     for entry in listed:
         name = entry.api.name.removeprefix(RAW)
         spelled = raw_op(name) if entry.api.name.startswith(RAW) else None
@@ -146,19 +146,15 @@ _UNIQUE_NAMES = ("container", "shared_name", "debug_name")
 
 
 class RawOp(NamedTuple):
-    """How an operation's inputs and attributes are spelled as keyword arguments of its raw_ops function.
+    """How an operation's inputs and attributes are spelled as keyword arguments of its raw_ops function."""
 
-    inputs: (keyword, attribute that counts its tensors or empty); attributes: name to kind, for those that the function
-    takes (it infers the remaining ones).
-    """
-
-    inputs: tuple[tuple[str, str], ...]
-    attributes: dict[str, str]
+    inputs: tuple[tuple[str, str], ...]  # (keyword, attribute that counts its tensors or empty)
+    attributes: dict[str, str]  # name to kind, for those that the function takes (it infers the remaining ones)
 
 
 @cache
 def raw_op(name: str) -> RawOp | None:
-    """The spelling of an operation; None where raw_ops has none of that name or it takes functions."""
+    """Return the spelling of an operation; None if raw_ops has none of that name or it takes functions."""
     function, definition = getattr(tf.raw_ops, name, None), op_def_registry.get(name)
     if function is None or definition is None or any(attr.type == "func" for attr in definition.attr):
         return None
@@ -185,7 +181,7 @@ class Observer:
     def __call__(
         self, op_type: str | bytes, inputs: Sequence[Any], attrs: Sequence[Any], *_: Any, graph: Any = None, **__: Any
     ) -> None:
-        """TensorFlow's callback after an operation ran (`graph` is None) or was added to a graph."""
+        """Runs after an operation ran (`graph` is None) or was added to a graph: TensorFlow's callback."""
         if graph is not None:
             return
         name = _name(op_type)
@@ -202,12 +198,12 @@ class Observer:
 
 
 def _name(op_type: str | bytes) -> str:
-    """An operation's name: bytes where it ran, text where it was added to a graph."""
+    """Returns an operation's name: it is bytes if the operation ran, and text if it was added to a graph."""
     return op_type.decode() if isinstance(op_type, bytes) else op_type
 
 
 def keywords(spelled: RawOp, inputs: Sequence[Any], attrs: dict[str, Any]) -> dict[str, Any] | None:
-    """Return arguments of a raw_ops function from a callback's flat ones; None where lists of inputs are ambiguous."""
+    """Return arguments of a raw_ops function from a callback's flat ones; None if lists of inputs are ambiguous."""
     counts = _counts(spelled, len(inputs), attrs)
     if counts is None:
         return None

@@ -177,18 +177,18 @@ class TensorFlowDialect(Dialect):
         return f"tf.Variable({bare.group(1) if bare else made})"
 
     def ref(self, ref: Ref) -> str:
-        """`tf.float32`, `'cpu'` (TensorFlow names devices by strings), or the name as it is."""
+        """Returns `tf.float32`, `'cpu'` (TensorFlow names devices by strings), or the name as it is."""
         if ref.kind == "dtype":
             return dtype_name(ref.name)
         return repr(ref.name) if ref.kind == "device" else ref.name
 
     def seed(self, seed: int) -> str:
-        """`tf.keras.utils.set_random_seed(0)`: Keras draws its initialisers' seeds from Python's own stream."""
+        """Returns `tf.keras.utils.set_random_seed(0)`: Keras draws seeds of initialisers from Python's own stream."""
         return f"tf.keras.utils.set_random_seed({seed & 0x7FFFFFFF})"
 
 
 def dtype_name(name: str) -> str:
-    """`tf.float32`; 8-bit floats are experimental."""
+    """Returns `tf.float32`; 8-bit floats are experimental."""
     return f"tf.dtypes.experimental.{name}" if name.startswith("float8") else f"tf.{name}"
 
 
@@ -221,7 +221,7 @@ def _constant(tensor: Tensor) -> str:
 
 
 def _vanishes(flat: NDArray[Any]) -> bool:
-    """Whether TensorFlow takes an element for zero: conversions flush what is too small for a full mantissa."""
+    """Returns whether TensorFlow takes an element for zero: conversions flush numbers without a full mantissa."""
     return bool(((flat != 0) & (abs(flat) < DTYPES["float32"].normal)).any())
 
 
@@ -248,7 +248,7 @@ def _draw(tensor: Tensor) -> str:
 
 
 def _uniform(tensor: Tensor) -> str:
-    """The operation's own seed makes the draw the same in every process."""
+    """Returns a uniform draw by an operation with a seed of its own, which is the same in every process."""
     shape, dtype = list(tensor.shape), dtype_name(tensor.dtype)
     if DTYPES[tensor.dtype].kind == "int":
         low, high = spelling.whole_range(tensor)

@@ -20,7 +20,7 @@ from tensorflow.python.ops import gen_array_ops
 from fuzz_core.adapters.models import Models, replaced, telling
 from fuzz_core.adapters.tensorflow import keras_versions
 
-# Kernels are kept from one program to the next: without them operations take fifty times as long.
+# Kernels are kept from one program to the next: cold operations take fifty times as long.
 CLEAR_EVERY = 256
 _FILTERS = (keras_versions.TRACEBACKS, "tensorflow.python.util.traceback_utils")
 # Calls that receive a loss, and how to get the loss from their arguments. A loss that a tape gets from a graph has no
@@ -59,7 +59,7 @@ class TensorFlowModels(Models):
         self.drawn = False
 
     def streams(self) -> Callable[[], None] | None:
-        """The stream that seeds operations, and Keras's."""
+        """Returns a function that restores the stream that seeds operations, and Keras's stream."""
         seed, stream = self.context._seed, random.Random()
         place, others = self.context._rng.getstate(), keras_versions.streams()
 
@@ -85,8 +85,11 @@ class TensorFlowModels(Models):
 
     @contextmanager
     def program(self) -> Iterator[None]:
-        """Filters let all frames pass (to switch them off would change what Keras says of a call), and a seed that is
-        set clears kernels only where there are any with a stream."""
+        """Returns a context for a program, in which tracebacks keep all frames and a seed rarely clears kernels.
+
+        Filters let all frames pass; if they were switched off, Keras would describe a call differently. A seed that is
+        set clears kernels only if there are any with a stream.
+        """
         with ExitStack() as stack:
             for module in self.filters:
                 stack.enter_context(replaced(module, "_process_traceback_frames", lambda _: lambda trace: trace))
@@ -128,7 +131,7 @@ class TensorFlowModels(Models):
             yield
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns weights that a tape finds no gradient for, see `gradients`; empty where the model fails on a tape."""
+        """Returns weights that a tape finds no gradient for, see `gradients`; empty if the model fails on a tape."""
         try:
             return untrained(model, args, kwargs)
         except Exception:  # noqa: BLE001 - a model that cannot be used on a tape tells nothing
@@ -143,11 +146,11 @@ def untrained(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> t
     """See `Models.untrained`. Raises the model's exceptions, and LookupError for an operation that has no slope.
 
     Considers only gradients that the library alone can have cut off: between the weights of a layer of its own and the
-    layer's result. Steps (indices, comparisons, rounding) do not count, whose slope is 0 wherever there is one. Tensors
-    that `stop_gradient` stops do not count, as that is its purpose.
+    layer's result. Steps (indices, comparisons, rounding) do not count, because their slope is 0. Tensors that
+    `stop_gradient` stops do not count, as that is its purpose.
     """
-    # By layer, its result at one call, if all of that result could have a gradient; and the tensors that were kept from
-    # gradients.
+    # `given` has each layer with its result at one call, if all of that result could have a gradient. `stopped` has the
+    # tensors that were kept from gradients.
     given, stopped = list[tuple[Any, list[Any]]](), list[Any]()
 
     def calling(called: Callable[..., Any]) -> Callable[..., Any]:
@@ -184,13 +187,13 @@ def untrained(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> t
 
 
 def _without(weights: list[Any], tape: Any, result: Any) -> list[Any]:
-    """The weights that get no gradient from a result."""
+    """Returns the weights that get no gradient from a result."""
     slopes = tape.gradient(result, [_plain(each) for each in weights])
     return [weight for weight, slope in zip(weights, slopes, strict=True) if slope is None]
 
 
 def _plain(value: Any) -> Any:
-    """TensorFlow's own variable, where Keras has one around it."""
+    """Returns TensorFlow's own variable, if Keras has wrapped one."""
     return value if isinstance(value, tf.Tensor | tf.Variable) else getattr(value, "value", None)
 
 
@@ -199,7 +202,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _is_programs(layer: Any) -> bool:
-    """Whether what a layer computes is written in the program: its class, or what it was given to compute with."""
+    """Returns whether the program defines the computation of a layer: its class, or a function that it was given."""
     return "__main__" in {getattr(each, "__module__", "") for each in (layer, *vars(layer).values())}
 
 
@@ -210,9 +213,9 @@ def _own(layer: Any) -> list[Any]:
 
 
 def _moves(weight: Any, result: Any, again: Any) -> bool:
-    """Whether the result moves with a weight, half as far with half of it: what takes steps does not."""
+    """Returns whether the result moves with a weight, half as far with half of the step: a step function does not."""
     before, value = _numbers(result), np.asarray(weight.numpy())
-    # Not the same for all elements: what is normalised again would not show that.
+    # The step differs between elements, because normalisation would hide an equal step.
     step = STEP * (np.abs(value).mean() or 1.0) * np.linspace(0.5, 1.5, value.size).reshape(value.shape)
     moved = []
     for part in (1.0, 0.5):

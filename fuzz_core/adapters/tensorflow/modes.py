@@ -56,7 +56,7 @@ class Traced(Mode):
         return self.executed(graph, tensors)
 
     def traced(self, function: Call, tensors: list[Any]) -> Any:
-        """The graph of a function of these tensors."""
+        """Returns the graph of a function of these tensors."""
         call = tf.function(function, autograph=False, jit_compile=self.compiled)
         try:
             return self.builder.timed(call.get_concrete_function, tensors, {})
@@ -69,7 +69,7 @@ class Traced(Mode):
             raise
 
     def _is_made_when_told(self, function: Call, tensors: list[Any]) -> bool:
-        """Whether elements are all that a graph lacks: it may ask for a number, such as an axis, beforehand."""
+        """Returns whether a graph lacks only elements: it may need a number, such as an axis, before it is made."""
         try:
             tf.function(lambda: function(*tensors), autograph=False).get_concrete_function()
         except Exception:  # noqa: BLE001 - what is refused anyway is refused for another reason
@@ -82,7 +82,7 @@ class Traced(Mode):
 
 
 def _check_arguments(tensors: list[Any]) -> None:
-    """Raises BuildError for what no graph takes: eager code looks at the parts of a composite when they are used."""
+    """Raises BuildError for arguments that no graph takes: eager code reads parts of a composite when it uses them."""
     try:
         tf.function(lambda *_: None, autograph=False).get_concrete_function(*tensors)
     except (TypeError, ValueError) as error:
@@ -118,7 +118,7 @@ class Compiled(Traced):
 
 
 def _unnamed(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any], dict[str, Any]]:
-    """A call without the name of its operations, which graphs alone read."""
+    """Returns a call without the name of its operations, which graphs alone read."""
     try:
         place = list(inspect.signature(function).parameters).index("name")
     except (TypeError, ValueError):
@@ -128,13 +128,13 @@ def _unnamed(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple
 
 
 def of_tensors(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any]]:
-    """A call as a function of its tensors alone, and the tensors, as TensorFlow orders them."""
+    """Returns a call as a function of its tensors alone, and the tensors, as TensorFlow orders them."""
     tensors = tf.Tensor | tf.Variable | tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices
     return of_leaves(function, args, dict(sorted(keywords.items())), lambda leaf: isinstance(leaf, tensors))
 
 
 def _operations(graph: Any) -> Iterable[str]:
-    """The operators in a graph and in the functions that it calls."""
+    """Returns the operators in a graph and in the functions that it calls."""
     for operation in graph.get_operations():
         yield operation.type
     for function in graph._functions.values():
@@ -144,7 +144,7 @@ def _operations(graph: Any) -> Iterable[str]:
 
 @cache
 def draws(operator: str, names: tuple[str, ...]) -> bool:
-    """Whether an operator has an input or an attribute of one of these names, by its definition."""
+    """Returns whether an operator has an input or an attribute of one of these names, by its definition."""
     definition = op_def_registry.get(operator)
     if definition is None:
         return False
@@ -166,7 +166,7 @@ class Backward(Trained):
         return live
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Returns None. Raises BuildError where no part of the result is differentiable."""
+        """See `Mode`. Returns None. Raises BuildError if no part of the result is differentiable."""
         self.tensors = []
         with tf.GradientTape() as self.tape:
             parts = tf.nest.flatten(super().run(test), expand_composites=True)
@@ -180,12 +180,12 @@ class Backward(Trained):
 # So many elements of a tensor are moved alone.
 ALONE = 4
 FAR = (0.25, -0.25, 16.0, -16.0)
-# Inputs of operators that must be what another operator returned: drawn beside its arguments they are not.
+# Inputs of operators that must be results of an earlier operator, so that drawn numbers do not fit.
 RETURNED = ("orig_output", "output_image", "reserve_space", "reserve_space_1", "reserve_space_2", "reserve_space_3")
 
 
 class Doubled(doubles.Doubled):
-    """A call whose arguments are doubles: also lists of numbers and results of inner calls.
+    """Mode whose arguments are doubles, including lists of numbers and results of inner calls.
 
     Objects that Keras makes follow its default precision, see `keras_versions.in_doubles`.
     """
@@ -214,14 +214,14 @@ class Doubled(doubles.Doubled):
 
 
 def _are_numbers(value: Value) -> bool:
-    """Whether a sequence is what TensorFlow takes for a tensor of floating-point numbers."""
+    """Returns whether TensorFlow takes a sequence for a tensor of floating-point numbers."""
     if isinstance(value, Seq):
         return value.kind != "set" and len(value.items) > 0 and all(map(_are_numbers, value.items))
     return isinstance(value, Prim) and value.type == "float"
 
 
 def _doubles(numbers: Any) -> Any:
-    """The numbers that they are in single precision."""
+    """Returns the numbers as they are in single precision."""
     try:
         return tf.constant(np.asarray(numbers, dtype="float32").astype(np.float64))
     except ValueError:
@@ -247,7 +247,7 @@ class Gradient(Doubled, doubles.Gradient):
         return isinstance(leaf, tf.Tensor) and leaf.dtype == tf.float64
 
     def copied(self, point: Any) -> Any:
-        """The point: tensors are not written into."""
+        """Returns the point itself, because no code writes into tensors."""
         return point
 
     def total(self, tensor: Any) -> Any:
@@ -255,7 +255,7 @@ class Gradient(Doubled, doubles.Gradient):
         return tf.reduce_sum(tensor)
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `doubles.Gradient`. Raises BuildError where there are none."""
+        """See `doubles.Gradient`. Raises BuildError if there are none."""
         found = _slopes(scalar, points)
         if all(each is None for each in found):
             raise BuildError("no derivative")
@@ -265,11 +265,13 @@ class Gradient(Doubled, doubles.Gradient):
         ]
 
     def check(self, scalar: Scalar, points: Points) -> None:
-        """Raises BuildError for what is drawn, for what other operators return, which does not move by itself, and for
-        slopes that are no derivatives by design: those of what takes steps, as quantisers do.
+        """Raises BuildError if the result is no function whose slopes are derivatives.
 
-        Some elements are moved alone: by little the function stays exactly as it is, by much it does not, yet backward
-        mode has a slope there.
+        There are three cases. The result is drawn. An argument must be the result of an earlier operator. Slopes are no
+        derivatives by design, as those of quantisers, which take steps.
+
+        Some elements are moved alone, to find steps. A function takes steps if a small move changes no result and a
+        large move does, although backward mode has a slope there.
         """
         seen: set[str] = set()
         with self.adapter.operators(seen.add):

@@ -27,7 +27,7 @@ NAMES = {dtype: name for name, dtype in TF_DTYPES.items()}
 
 
 def describe_tensor(value: Any, describe: Describe) -> Value | None:
-    """A tensor or variable of any make; None for other values. Raises Undescribable for symbolic and opaque ones."""
+    """Returns a tensor or variable of any make; else None. Raises Undescribable for symbolic and opaque ones."""
     if isinstance(value, EagerTensor):
         return _dense(value, "tensor", describe)
     if isinstance(value, tf.Variable):
@@ -76,7 +76,7 @@ def _dense(value: Any, container: str, describe: Describe) -> Value:
 
 
 def _is_text(array: Any) -> bool:
-    """Whether the elements survive as text: encoded images and serialised messages do not."""
+    """Returns whether the elements survive as text: encoded images and serialised messages do not."""
     try:
         return all(b"\0" not in item and item.decode() is not None for item in array.ravel()[:KEPT_INTEGERS])
     except UnicodeDecodeError:
@@ -86,8 +86,8 @@ def _is_text(array: Any) -> bool:
 def live_tensor(array: Any, tensor: Tensor, device: str) -> Any:
     """Return a tensor or variable, row-major for any described strides; it may keep the array as its memory."""
     context.ensure_initialized()
-    # An operation with a device, as in tf.constant, would copy the array there: four times as slow, and 3 ms to compile
-    # it for each dtype.
+    # An operation with a device, as in tf.constant, would copy the array there. That is four times as slow, and takes 3
+    # ms of compilation for each dtype.
     plain = device == "cpu"
     with nullcontext() if plain else tf.device(device):
         held = None if plain else context.context().device_name
@@ -96,7 +96,7 @@ def live_tensor(array: Any, tensor: Tensor, device: str) -> Any:
 
 
 def shape_value(shape: Any) -> Value:
-    """A TensorShape as a list of sizes, None for unknown ones; one of unknown rank by construction."""
+    """Returns a TensorShape as a list of sizes, None for unknown ones; one of unknown rank by construction."""
     if shape.rank is None:
         return Invocation("tf.TensorShape", (prim(None),))
     return Seq("list", tuple(prim(size) for size in shape.as_list()))
@@ -125,9 +125,7 @@ class TensorFlowComparer(Comparer):
         return None if len(flat) == 1 and flat[0] is value else Parts("composite", dict(enumerate(flat)))
 
     def missing(self, first: Any, second: Any) -> bool:
-        """Returns whether one of two leaves is None, for tensors alone: a traced function may not know an array's
-        contents.
-        """
+        """Returns whether exactly one of two leaves is None, for tensors alone: a traced function may lack an array."""
         tensor = any(isinstance(value, tf.Tensor | tf.Variable | VARIABLE) for value in (first, second))
         return tensor and super().missing(first, second)
 

@@ -1,1 +1,1 @@
-"""Gandalf at work: graphs executed by several libraries side by side, and what they disagree about."""
+"""Gandalf at work: graphs executed by several libraries side by side, and the disagreements of these libraries."""

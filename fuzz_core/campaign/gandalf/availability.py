@@ -1,4 +1,4 @@
-"""Operators that a build does not have, never takes, or fails with again and again: they are left out, and told."""
+"""Operators that the fuzz leaves out and reports: a build lacks them, never takes them, or fails with them often."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fuzz_core.modelgen.gandalf.table import Library
 
 # As often a library may refuse an operator that it has never taken.
 PATIENCE = 2
-# As often it may fail with one that it takes, if that is so large a share of all: more would show nothing new, and each
-# death costs a process that has imported the library.
+# An operator that a library takes is left out after so many failures, if they are so large a share of its executions.
+# More failures would show no new bug, and each death costs a process that has imported the library.
 ENOUGH, SHARE = 8, 0.1
 _PROGRAM = """{start}
 
@@ -41,9 +41,11 @@ class Takings:
     def note(
         self, graph: Graph, libraries: Set[Library], failing: Mapping[Library, int], crashed: bool = False
     ) -> None:
-        """What became of a graph. failing: the nodes with which some of the libraries failed.
+        """Counts the operators that libraries took in a graph, and those that they refused or failed with.
 
-        crashed: whether that was more than a refusal in one of them.
+        Args:
+            failing: the nodes with which some of the libraries failed.
+            crashed: whether any of them failed by more than a refusal.
         """
         for library in libraries:
             most = failing.get(library, len(graph.nodes))
@@ -59,7 +61,7 @@ class Takings:
 
     @property
     def left_out(self) -> set[str]:
-        """The operators that some library never takes, or fails with so often that more of it would show nothing."""
+        """The operators that some library never takes, or fails with so often that more tries would show no new bug."""
         return {operator for _, operator in filter(self._is_hopeless, self.refused + self.failed)}
 
     def _is_hopeless(self, each: tuple[Library, str]) -> bool:
@@ -68,7 +70,7 @@ class Takings:
 
 
 def absent(sides: Sides) -> dict[Library, set[str]]:
-    """The operators of which a build does not have every name in the spelling; none where it does not say."""
+    """Returns the operators of which a build lacks a name in the spelling; none if the build does not answer."""
     found = {}
     for library in sides.sides:
         needed = {

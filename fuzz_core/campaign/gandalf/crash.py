@@ -17,7 +17,7 @@ from fuzz_core.triage.signature import signature
 
 
 def first_failing(sides: Sides, graph: Graph, library: Library) -> int:
-    """Return the node with which a library fails: of a graph's beginnings, which are graphs, the first that fails."""
+    """Return the node with which a library fails: the last node of the graph's shortest beginning that fails."""
     low, high = 0, len(graph.nodes) - 1
     while low < high:
         middle = (low + high) // 2
@@ -34,7 +34,8 @@ def crashes(
 ) -> Iterator[tuple[Library, Finding]]:
     """Yield what died or failed internally; count what was only refused, by library and operator.
 
-    places: the nodes with which libraries fail, see `first_failing`.
+    Args:
+        places: the nodes with which libraries fail, see `first_failing`.
     """
     for library, outcome in ended.items():
         place = places[library]
@@ -57,9 +58,12 @@ def beginning(graph: Graph, nodes: int) -> Graph:
 
 
 def _smallest(sides: Sides, graph: Graph, place: int, library: Library, outcome: Outcome) -> tuple[Graph, Precision]:
-    """Return the smallest graph that ends with this node and fails in the same way, and a precision in which it does.
+    """Return the smallest graph that ends with this node and fails in the same way, and a precision in which it fails.
 
-    outcome: how the whole failed. If only the graph's beginning fails, in whatever way, it is that.
+    If no smaller graph fails in the same way, return the graph's beginning.
+
+    Args:
+        outcome: how the whole graph failed.
     """
     whole = beginning(graph, place + 1)
     wanted = _fault(sides, library, outcome)

@@ -28,13 +28,13 @@ from fuzz_core.modelgen.gandalf.table import Library
 
 # Double precision keeps fifteen digits. A result that is off by more has lost some to single precision.
 LOSS = 1e-9
-# A nudge of the data by a rounding of single precision may move a result by this much: a rounding of double precision
-# then moves the result by far less than LOSS.
+# The largest effect on a result that a perturbation of single precision may have. A rounding of double precision then
+# moves the result by far less than LOSS.
 STEADY = 1e-2
 
 
 class Disagreement(NamedTuple):
-    """One node that a library computes wrongly, and the element that shows it."""
+    """A node that a library computes wrongly, and the element that shows it."""
 
     wrong: Library
     precision: Precision
@@ -49,7 +49,7 @@ class Disagreement(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is wrong, in words."""
+        """A description of the fault in words."""
         if self.shape is not None:
             return f"another shape, not {list(self.shape)}"
         return f"{self.seen:g} in {self.precision} at {list(self.at)}, not {self.value:g}"
@@ -67,7 +67,7 @@ def data_of(each: Input) -> Array:
 
 
 def nudged_graph(graph: Graph) -> Graph:
-    """Return the graph on data that is nudged."""
+    """Return the graph on perturbed data."""
     inputs = []
     for place, each in enumerate(graph.inputs):
         data = data_of(each)
@@ -79,7 +79,7 @@ def nudged_graph(graph: Graph) -> Graph:
 def suspicious(runs: Runs, best: Mapping[int, Precision]) -> bool:
     """Return whether any results are further apart than rounding brings one operator; many operators may be, too."""
     first, *others = runs.double.values()
-    # What follows an operator of single precision is no better.
+    # The result of an operator of single precision limits the precision of all later nodes.
     most = max((BOUNDS[each] for each in best.values()), default=0.0)
     for place in best:
         if any(error(first[place], other[place]) > most for other in others):
@@ -90,11 +90,11 @@ def suspicious(runs: Runs, best: Mapping[int, Precision]) -> bool:
 
 
 def disagreements(runs: Runs, moved: Runs, best: Mapping[int, Precision]) -> dict[int, Disagreement]:
-    """Return by node what is further apart than a nudge of the data explains.
+    """Return by node the results that are further apart than a perturbation of the data explains.
 
     Args:
         runs: the results.
-        moved: the results after a nudge of the data.
+        moved: the results after a perturbation of the data.
         best: see `Sides.precisions`.
     """
     found: dict[int, Disagreement] = {}
@@ -111,9 +111,9 @@ def disagreements(runs: Runs, moved: Runs, best: Mapping[int, Precision]) -> dic
 def _apart(
     double: Mapping[Library, Array], nudge: Mapping[Library, Array], precision: Precision
 ) -> Disagreement | None:
-    """Return a difference that is no rounding: libraries mean other things.
+    """Return a difference that is too large for rounding: the libraries disagree on what the operator means.
 
-    Of two parties of one size, the one with numbers of a size to compute with is taken for right.
+    If two parties have the same size, the party with numbers of moderate size is taken for right.
     """
     most = max(bound(precision, double[each], nudge[each]) for each in double)
     sorted_ = sorted(parties(double, most), key=lambda each: (-len(each), not moderate([double[each[0]]])))
@@ -132,7 +132,9 @@ def _rounded(
 ) -> Disagreement | None:
     """Return a library's single precision that is far from its double, if that of other libraries is not.
 
-    noise: how far a nudge moves the result in single precision: what cancels to zero is all rounding there.
+    Args:
+        noise: how far a perturbation moves the result in single precision: a result that cancels to zero is all
+            rounding.
     """
     if not moderate(list(double.values())):
         return None
@@ -150,7 +152,8 @@ def loss(
 ) -> Disagreement | None:
     """Return a library whose double precision is off by more than its roundings, but within single precision.
 
-    known: libraries that the table says this about: of two libraries, one of these is wrong.
+    Args:
+        known: libraries that the table says this about: if two libraries disagree, one of these is wrong.
     """
     if not moderate(list(double.values())) or any(each.dtype != np.float64 for each in double.values()):
         return None
@@ -173,7 +176,11 @@ def between(
     right: Array,
     most: float,
 ) -> Disagreement:
-    """Return the disagreement of two results, with their worst element. most: the bound, relative to the largest."""
+    """Return the disagreement of two results, with their worst element.
+
+    Args:
+        most: the bound, relative to the largest element.
+    """
     if seen.shape != right.shape:
         return Disagreement(wrong, precision, witnesses, decided, (), 0.0, 0.0, right.shape)
     at = worst(seen, right)

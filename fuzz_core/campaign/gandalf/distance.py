@@ -9,23 +9,24 @@ import numpy as np
 
 from fuzz_core.execution.replay import Array
 
-# Beyond these a library may do what it likes: nobody computes there, and everything overflows.
+# Results with larger elements are not compared: no model computes with such numbers, and they overflow soon.
 MOST_MAGNITUDE = 1e4
-# Below this, results are compared by what they differ by alone: sums cancel to anything near zero.
+# Smaller results are compared by their absolute difference: a sum that cancels may be any number near zero.
 LEAST_MAGNITUDE = 1e-3
 # A change of the data by so much of itself is a few roundings of single precision, which data is given in.
 NUDGE = 1e-6
-# What is apart by less, relative to the largest element, is rounding: of constants, sums, and approximations.
+# A smaller difference, relative to the largest element, is rounding of constants, sums and approximations.
 BOUNDS = {"float32": 1e-3, "float64": 1e-6}
-# So many times as far as the nudge moves it, a result may be off: every operation inside rounds once.
+# A result may be off by so many times as much as the perturbation moves it: every operation inside rounds once.
 TIMES = 64.0
 T = TypeVar("T")
 
 
 def error(one: Array, other: Array) -> float:
-    """The largest difference of two results, relative to the largest of their elements, or to a thousandth.
+    """Return the largest difference of two results, relative to the largest of their elements, or to a thousandth.
 
-    Equal infinities and NaN at equal places are no difference; other shapes, or one that is not finite alone, are inf.
+    Equal infinities and NaN at equal places are no difference. Results of different shapes differ by infinity, and so
+    do elements of which only one is finite.
     """
     if one.shape != other.shape:
         return float("inf")
@@ -33,7 +34,7 @@ def error(one: Array, other: Array) -> float:
 
 
 def worst(one: Array, other: Array) -> tuple[int, ...]:
-    """The place of the largest difference of two results of one shape."""
+    """Return the place of the largest difference of two results of one shape."""
     return tuple(int(each) for each in np.unravel_index(int(np.argmax(_errors(one, other))), one.shape))
 
 
@@ -47,12 +48,15 @@ def _errors(one: Array, other: Array) -> Array:
 
 
 def moderate(arrays: Sequence[Array]) -> bool:
-    """Whether all elements are finite and of a size that somebody may compute with."""
+    """Return whether all elements are finite and of a magnitude that models compute with."""
     return all(bool(np.all(np.abs(each.astype(np.float64)) <= MOST_MAGNITUDE)) for each in arrays)
 
 
 def nudged(array: Array, seed: int) -> Array:
-    """The same, each element a little more or less; what that moves far is ill-conditioned, or there was a tie."""
+    """Return the array with each element a little more or less.
+
+    A result that moves far by this is ill-conditioned, or there was a tie.
+    """
     if array.dtype.kind != "f":
         return array
     scale = float(np.max(np.abs(array), initial=0.0)) or 1.0
@@ -61,12 +65,12 @@ def nudged(array: Array, seed: int) -> Array:
 
 
 def bound(precision: str, plain: Array, moved: Array) -> float:
-    """How far a result of this precision may be from another one of the same data."""
+    """Return how far a result of this precision may be from another one of the same data."""
     return max(BOUNDS[precision], TIMES * error(plain, moved))
 
 
 def parties(results: Mapping[T, Array], most: float) -> list[list[T]]:
-    """Those whose results agree, the largest party first; each agrees with the first of its party."""
+    """Return the parties of results that agree, the largest first; each member agrees with the first of its party."""
     found: list[list[T]] = []
     for name, result in results.items():
         for party in found:

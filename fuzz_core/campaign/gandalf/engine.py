@@ -27,7 +27,7 @@ from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 from fuzz_core.modelgen.gandalf.order import Order
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
-# The worth of a graph whose structure has been there already, and that finds nothing new (trick 2).
+# The worth of a graph that has no new structure and no new finding (trick 2).
 TRAP = -1.0
 
 
@@ -39,9 +39,11 @@ def fuzz_graphs(
 ) -> GandalfReport:
     """Generates graphs and compares what the libraries make of them; findings are pending in the store, by target.
 
-    experience: of earlier rounds of the session, which this round adds to; without it, the round begins anew.
+    Args:
+        experience: experience of earlier rounds of the session, which this round adds to; None: the round begins anew.
 
-    Raises UserError for fewer than two libraries, and domains without operators that all of them have.
+    Raises:
+        UserError: there are fewer than two libraries, or a domain has no operator that all of them have.
     """
     if len(sessions) < 2:
         raise UserError("one library alone has nothing to be compared with", "name two or three with --libraries")
@@ -105,7 +107,11 @@ def _worth(judged: Judged, options: GandalfOptions) -> float:
 
 
 def _teach(guidance: Guidance, judged: Judged, options: GandalfOptions, known: bool) -> None:
-    """Tells guidance what a graph was worth. known: whether it has found nothing new."""
+    """Rewards the guidance for a graph.
+
+    Args:
+        known: whether the graph has found no new fault.
+    """
     drawn = judged.drawn
     if drawn.trap and known:
         guidance.told(drawn.chosen, TRAP)
@@ -117,7 +123,7 @@ def _teach(guidance: Guidance, judged: Judged, options: GandalfOptions, known: b
 
 
 def _left_out(sides: Sides, report: GandalfReport) -> set[str]:
-    """What these builds do not have; the report counts it, by library."""
+    """Return the operators that these builds do not have; the report counts them by library."""
     missing = absent(sides)
     report.absent.update({library: len(each) for library, each in missing.items() if each})
     return set[str]().union(*missing.values())
@@ -151,7 +157,7 @@ def _graphs(
     experience: Experience,
     schedule: Schedule,
 ) -> Iterator[Drawn]:
-    """A stream of graphs, the domains in turn; none twice. A graph is a trap if one of its structure was there."""
+    """Yield a stream of graphs, the domains in turn, none twice. A graph is a trap if its structure is not new."""
     for number in count():
         domain = options.domains[number % len(options.domains)]
         graph = generate(grammars[domain], derive(options.seed, domain, number), guide, options.growth)
@@ -189,7 +195,7 @@ def _workshop(
 
 @contextmanager
 def sides_of(sessions: Mapping[Library, Session], table: Mapping[str, Operator], seed: int) -> Iterator[Sides]:
-    """Processes of all libraries, for as long as the context lasts."""
+    """Yield processes of all libraries, for as long as the context lasts."""
     sweep()
     with scratch() as folder:
         plans = {library: folder / f"{library}.jsonl" for library in sessions}

@@ -1,4 +1,4 @@
-"""What a guidance has learnt: kept in the session for the next round, in the state directory for the next night."""
+"""Experience of a guidance: kept in the session for the next round, and in the state directory for the next night."""
 
 from __future__ import annotations
 
@@ -19,25 +19,22 @@ Kept = Dqn | Novelty
 
 @dataclass
 class Experience:
-    """What a session knows of its graphs, from round to round.
+    """Knowledge of a session about its graphs, from round to round."""
 
-    guidance: made by the first round. signatures: of findings, by library. graphs, structures: of those made, see
-    `graph.canonical` and `graph.structure`.
-    """
-
-    guidance: Guidance | None = None
-    signatures: set[tuple[Library, str]] = field(default_factory=set)
+    guidance: Guidance | None = None  # made by the first round
+    signatures: set[tuple[Library, str]] = field(default_factory=set)  # signatures of findings, by library
+    # The graphs that were made, see `graph.canonical`.
     graphs: set[int] = field(default_factory=set)
-    structures: set[int] = field(default_factory=set)
+    structures: set[int] = field(default_factory=set)  # structures of the graphs that were made, see `graph.structure`
 
 
 def path_of(session: Session, name: str) -> Path:
-    """Where a guidance of this name is kept."""
+    """Return the file in which a guidance of this name is kept."""
     return session.state_dir / "guidance" / f"{name}.npz"
 
 
 def recall(session: Session, name: str, guidance: Guidance) -> bool:
-    """Goes on with what was learnt before, where there is anything, and about the same operators."""
+    """Goes on with the saved experience if there is any, and if it is about the same operators."""
     path = path_of(session, name)
     if not isinstance(guidance, Kept) or not path.exists():
         return False
@@ -50,7 +47,7 @@ def recall(session: Session, name: str, guidance: Guidance) -> bool:
 
 
 def keep(session: Session, name: str, guidance: Guidance) -> None:
-    """Keeps what was learnt: all of it, or what was there before."""
+    """Saves what the guidance has learnt; if writing fails, the earlier file stays."""
     if not isinstance(guidance, Kept):
         return
     path = path_of(session, name)

@@ -14,83 +14,72 @@ from fuzz_core.modelgen.gandalf.diversity import diversity
 from fuzz_core.modelgen.gandalf.generation import Options
 from fuzz_core.modelgen.gandalf.table import Domain, Library
 
-# Of so many effective inputs the mean edit distance is told: the pairs grow with the square.
+# The mean edit distance is computed of so many effective inputs: the number of pairs grows with the square.
 COMPARED = 300
 # So many known faults are named, and other apis.
 SHOWN = 20
-# What a graph is worth that is apart by no operator's doing, as a share of an inconsistency.
+# The worth of a graph whose results differ although no single operator is wrong, as a share of an inconsistency.
 APART = 0.1
 
 
 @dataclass
 class GandalfOptions:
-    """seconds or graphs bound the run. seed: of the stream of graphs. domains: in turn. growth: how graphs are made.
+    """Options of a comparison of libraries."""
 
-    models: directories of programs that tell of the order of operators, besides those that are shipped. guidance: who
-    chooses operators, a name of `guides.GUIDANCE`. beta, gamma, delta: what an inconsistency, a crash and a result that
-    is not finite are worth to it (equation 3; the data are all alike here, and with them the means that it weighs by).
-    kept_guidance, rewarded_selections, between_libraries, added_operators, further_checks: see
-    `campaign.papers.GandalfSettings`.
-    """
-
-    seconds: float | None = 60.0
-    graphs: int | None = None
-    seed: int = 0
-    domains: Sequence[Domain] = ("cv", "nlp", "asr")
+    seconds: float | None = 60.0  # seconds of the run; None: no limit
+    graphs: int | None = None  # number of graphs of the run; None: no limit
+    seed: int = 0  # seed of the stream of graphs
+    domains: Sequence[Domain] = ("cv", "nlp", "asr")  # domains of models, in turn
+    # How graphs are made.
     growth: Options = Options()  # noqa: RUF009 - immutable
+    # Directories of programs that show the order of operators, besides those that are shipped.
     models: Sequence[Path] = ()
-    guidance: str = "random"
-    kept_guidance: bool = True
+    guidance: str = "random"  # chooses operators: a name of `guides.GUIDANCE`
+    kept_guidance: bool = True  # this option and the next four: see `campaign.papers.GandalfSettings`
     rewarded_selections: bool = False
     between_libraries: bool = False
     added_operators: bool = True
     further_checks: bool = True
+    # Worth to guidance of an inconsistency (equation 3). All data have the same distribution, so that the means by
+    # which the paper weighs are equal.
     beta: float = 1.0
-    gamma: float = 1.0
-    delta: float = 1.0
+    gamma: float = 1.0  # worth of a crash
+    delta: float = 1.0  # worth of a result that is not finite
 
     def worth(self, symptom: Symptom) -> float:
-        """What a finding of this symptom is worth to guidance."""
+        """Return the worth to guidance of a finding with this symptom."""
         return {"inconsistency": self.beta, "crash": self.gamma, "nan or inf": self.delta}[symptom]
 
     def as_json(self) -> dict[str, Any]:
-        """What the runs' records keep of them."""
+        """Return the options for the runs' records."""
         plain = {"domains": list(self.domains), "growth": self.growth._asdict(), "models": list(map(str, self.models))}
         return {"engine": "gandalf", **vars(self), **plain}
 
 
 @dataclass
 class GandalfReport:
-    """Figures of one run.
+    """Figures of one run."""
 
-    graphs: executed, by domain. effective: those that triggered a finding (section 5.4), by domain. symptoms: of
-    findings, by domain and symptom (table 5). models: effective ones, with their domains. repeated: generated anew and
-    left out. trapped: executed although a graph of the same operators, in the same order of computation, had been
-    there. refused: by library and operator, what it did not take. relations: how often each was asked, training and
-    other ways among them. hits: how often each did not hold. known, new: findings by library and api, of faults that
-    the table knows and asks each build again for, and all others. skipped: how often a library has no such way.
-    absent: how many operators each build does not have. rounded: graphs that were apart by no operator's doing.
-    signatures: the different ones of findings, by library. worth: of a graph's nodes by equation 3, where asked for.
-    """
-
-    graphs: Counter[str] = field(default_factory=Counter)
-    effective: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
-    symptoms: Counter[tuple[str, str]] = field(default_factory=Counter)
+    graphs: Counter[str] = field(default_factory=Counter)  # executed graphs, by domain
+    effective: Counter[str] = field(default_factory=Counter)  # graphs that triggered a finding (section 5.4), by domain
+    refused: Counter[str] = field(default_factory=Counter)  # refusals by library and operator
+    symptoms: Counter[tuple[str, str]] = field(default_factory=Counter)  # findings by domain and symptom (table 5)
+    # How often each relation was asked, training and other probes included.
     relations: Counter[str] = field(default_factory=Counter)
-    hits: Counter[str] = field(default_factory=Counter)
+    hits: Counter[str] = field(default_factory=Counter)  # how often each relation did not hold
+    # Findings by library and api, of faults that the table knows and asks each build again for.
     known: Counter[str] = field(default_factory=Counter)
-    new: Counter[str] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
+    new: Counter[str] = field(default_factory=Counter)  # all other findings, by library and api
+    skipped: Counter[str] = field(default_factory=Counter)  # how often a library lacks a way to execute
     operators: set[str] = field(default_factory=set)
-    signatures: set[tuple[Library, str]] = field(default_factory=set)
+    signatures: set[tuple[Library, str]] = field(default_factory=set)  # different signatures of findings, by library
     takings: Takings = field(default_factory=Takings)
-    worth: list[float] = field(default_factory=list)
-    absent: dict[str, int] = field(default_factory=dict)
-    models: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    repeated: int = 0
-    trapped: int = 0
-    rounded: int = 0
+    worth: list[float] = field(default_factory=list)  # rewards of a graph's nodes by equation 3, if they are asked for
+    absent: dict[str, int] = field(default_factory=dict)  # how many operators each build does not have
+    models: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)  # effective graphs, with their domains
+    repeated: int = 0  # graphs that were generated again and left out
+    trapped: int = 0  # executed graphs whose operators, in the same order of computation, were there before
+    rounded: int = 0  # graphs whose results differ although no single operator is wrong
     findings: int = 0
     kept: int = 0
     seconds: float = 0.0
@@ -102,7 +91,7 @@ class GandalfReport:
 
     @property
     def told(self) -> str:
-        """All of it in a line."""
+        """A summary in one line."""
         rate = self.tests / self.seconds if self.seconds else 0.0
         made = f"{self.tests:,} graphs of {len(self.operators)} operators"
         found = f"{self.effective.total():,} effective, mean edit distance {self.diversity():.2f}"
@@ -127,11 +116,11 @@ class GandalfReport:
         ]
 
     def diversity(self, domain: str = "") -> float:
-        """The mean edit distance of effective models, of one domain where it is named (table 7)."""
+        """Return the mean edit distance of effective models, of one domain if it is named (table 7)."""
         return diversity([operators for of, operators in self.models if domain in ("", of)])
 
     def summary(self) -> dict[str, Any]:
-        """What the runs' records keep of it."""
+        """Return the figures for the runs' records."""
         plain = {name: dict(each) if isinstance(each, Counter) else each for name, each in vars(self).items()}
         return {
             **{name: each for name, each in plain.items() if name != "worth"},

@@ -49,7 +49,11 @@ def finding(sides: Sides, whole: Graph, fault: Fault) -> tuple[Library, Finding]
 def crash(
     sides: Sides, whole: Graph, place: int, library: Library, script: str, outcome: Outcome, where: str = ""
 ) -> tuple[Library, Finding]:
-    """Return a library that dies or fails internally, and the finding. where: what the origin says of it."""
+    """Return a library that dies or fails internally, and the finding.
+
+    Args:
+        where: what the origin says of the place.
+    """
     verdict = crash_verdict(sides, library, outcome)
     return library, _made(sides, whole, place, library, script, verdict, outcome, where, "crash")
 

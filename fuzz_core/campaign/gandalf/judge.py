@@ -1,4 +1,4 @@
-"""Judge a graph: execute it everywhere, and ask each probe about it."""
+"""Judging of graphs: each is executed in all libraries, and each probe is asked about it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ TRAINED, COMPILED = 0.5, 0.125
 def judge(sides: Sides, graph: Graph, domain: str, report: GandalfReport, asks: Asks) -> list[tuple[Library, Finding]]:
     """Execute a graph everywhere, and return what is wrong with it in which library.
 
-    asks: the relations that the graph is asked if all libraries agree.
+    Args:
+        asks: the relations that the graph is asked if all libraries agree.
     """
     report.graphs[domain] += 1
     report.operators.update(node.operator for node in graph.nodes)
@@ -50,19 +51,23 @@ def _findings(sides: Sides, graph: Graph, report: GandalfReport, asks: Asks) -> 
         return compare(Search(sides, graph, runs, report), asks)
     places = {library: first_failing(sides, graph, library) for library in runs}
     found = list(crashes(sides, graph, runs, places, report.refused))
-    # Those that did not fail may have been asked in one precision alone.
+    # Libraries that did not fail may have run the graph in one precision alone.
     report.takings.note(graph, set(places), places, crashed=bool(found))
     if found:
         report.worth = crash_rewards(graph, sorted(places.values()), asks.weights) if asks.weights else []
         return found
-    # What a library did wrong before may be what it does not take here.
+    # A fault in an earlier node may be the reason why a library refuses this one.
     begun = beginning(graph, min(places.values()))
     runs = sides.runs(begun) if begun.nodes else {}
     return compare(Search(sides, begun, runs, report), asks) if isinstance(runs, Runs) else []
 
 
 def compare(search: Search, asks: Asks) -> list[tuple[Library, Finding]]:
-    """Return what is wrong with a graph that all libraries gave results for. asks: see `judge`."""
+    """Return what is wrong with a graph that all libraries gave results for.
+
+    Args:
+        asks: see `judge`.
+    """
     sides, graph, report = search.sides, search.graph, search.report
     if suspicious(search.runs, sides.precisions(graph)):
         fault = search.results()
@@ -85,7 +90,7 @@ def compare(search: Search, asks: Asks) -> list[tuple[Library, Finding]]:
 
 
 def _trained(search: Search) -> list[tuple[Library, Finding]]:
-    """Train the graph without constant weights: if all are equal, the gradient of the largest is a matter of taste."""
+    """Train the graph without constant weights: if all elements are equal, the largest has no unique gradient."""
     sides, report, probe = search.sides, search.report, Gradients()
     nodes = tuple(each.model_copy(update={"constants": ()}) for each in search.graph.nodes)
     search = Search(sides, search.graph.model_copy(update={"nodes": nodes}), search.runs, report)

@@ -12,12 +12,16 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator
 
 
 def order_of(table: Mapping[str, Operator], libraries: Iterable[Library], models: Sequence[Path] = ()) -> Order:
-    """What programs of these libraries show, and what is reviewed. Raises UserError for a missing directory."""
+    """Return the order that programs of these libraries show, with the reviewed one.
+
+    Raises:
+        UserError: a directory of models does not exist.
+    """
     return Order(mined((*recorded(libraries), *_own(models)), table), reviewed())
 
 
 def _own(models: Sequence[Path]) -> Iterator[tuple[str, Pairs]]:
-    """Each of the user's programs with its pairs; files that cannot be read are left out."""
+    """Yield the user's programs with their pairs; files that cannot be read are left out."""
     problems: list[tuple[str, str]] = []
     for root in models:
         yield from ((provenance(root, each.relative), pairs_of(each.code)) for each in programs_in(root, problems))

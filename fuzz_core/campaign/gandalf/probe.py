@@ -32,7 +32,7 @@ from fuzz_core.modelgen.gandalf.shapes import Tensor
 from fuzz_core.modelgen.gandalf.surgery import above
 from fuzz_core.modelgen.gandalf.table import Library, Operator
 
-# By so much single precision rounds coarser than double.
+# Single precision rounds coarser than double precision by this factor.
 COARSER = 2.0**29
 # So many draws of data are tried on an operator alone.
 DRAWS = 3
@@ -47,7 +47,7 @@ class Snippet(NamedTuple):
 
 
 class Probe(ABC):
-    """One way to compute a graph, and the rule that says whether the result is right."""
+    """A way to compute a graph, and the rule that says whether the result is right."""
 
     name: str  # under which reports count it
     said: str  # first words of the script's assertion, one of `scripts.SAID`
@@ -73,11 +73,11 @@ class Probe(ABC):
 
 
 class Fault(NamedTuple):
-    """The last node of a graph, which a probe found to be wrong. place: which node of the whole graph that was."""
+    """The last node of a graph, which a probe found to be wrong."""
 
     graph: Graph
     wrong: Disagreement
-    place: int
+    place: int  # number of the node in the whole graph
     probe: Probe
 
 
@@ -101,7 +101,7 @@ def first_fault(
 
 
 def smaller(table: Mapping[str, Operator], graph: Graph, place: int) -> Iterator[Graph]:
-    """Graphs whose data is drawn, which makes short scripts: the operator alone, and all that it depends on."""
+    """Yield graphs whose data is drawn, which makes short scripts: the operator alone, and all that it depends on."""
     node, tensors = graph.nodes[place], tensors_of(graph, shaped(graph, table))
     alone = node.model_copy(update={"takes": tuple(f"x{role}" for role in range(len(node.takes)))})
     for seed in range(DRAWS):
@@ -119,7 +119,7 @@ class Results(Probe):
     name, said = "results", RESULT
 
     def every(self, sides: Sides, graph: Graph) -> dict[int, Disagreement]:
-        """Return by node what libraries disagree about; empty if one of them does not take the graph."""
+        """Return by node the disagreements of libraries; empty if one of them does not take the graph."""
         runs, moved = sides.runs(graph), sides.runs(nudged_graph(graph))
         if not isinstance(runs, Runs) or not isinstance(moved, Runs):
             return {}
@@ -162,7 +162,8 @@ class Gradients(Probe):
     def runs(self, sides: Sides, graph: Graph) -> Runs | dict[Library, Outcome]:
         """Return gradients by the place of their variable, or how those libraries ended that have none.
 
-        In double precision alone: what rounds too much does so in the results as well.
+        Gradients are computed in double precision alone: an operator that rounds too much does so in its results as
+        well.
         """
         names = self.variables(sides, graph)
         answers = sides.trained(graph, DOUBLE, names) if names else {}
@@ -208,7 +209,11 @@ class OwnProbe(Probe):
     reference: Precision  # the precision of the plain result
 
     def __init__(self, library: Library, precision: Precision, against: Library | None = None) -> None:
-        """against: the library whose plain result it is compared with; None for the same library."""
+        """Compare one way to compute a graph in a library with the plain way.
+
+        Args:
+            against: the library whose plain result is the reference; None for the same library.
+        """
         self.library, self.precision, self.reference = library, precision, precision
         self.against = against or library
 
@@ -255,7 +260,7 @@ class OwnProbe(Probe):
 
 
 class Rewritten(OwnProbe):
-    """By a relation of table 4."""
+    """Computation of a node by a relation of table 4."""
 
     said = REWRITTEN
 
@@ -275,7 +280,9 @@ class Rewritten(OwnProbe):
         return _result(sides.run(graph, precision, [self.library], through)[self.library], place)
 
     def snippet(self, graph: Graph, table: Mapping[str, Operator], wrong: Disagreement) -> Snippet:
-        """See `Probe`. The plain way goes first, as it did here: what a library keeps of that may be the fault."""
+        """See `Probe`. The plain way runs first, as it did in the search: a state that the library keeps may be the
+        fault.
+        """
         through = {len(graph.nodes) - 1: self.relation}
         plain = written(graph, table, self.library, self.precision)
         rewritten = written(graph, table, self.library, self.precision, through)
@@ -299,7 +306,7 @@ class Compiled(OwnProbe):
 
 
 class RowByRow(OwnProbe):
-    """Each row of a batch alone; of a graph of one operator that has rows, see `rows`."""
+    """Computation of each row of a batch alone, for a graph of one operator that has rows, see `rows`."""
 
     said, where, name = ALONE, "the row is one of a batch", "row by row"
 

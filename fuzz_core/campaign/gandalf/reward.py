@@ -15,7 +15,7 @@ from fuzz_core.execution.replay import Array
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.guidance import Pair
 
-# Nothing is further apart: shapes that differ, for instance.
+# The largest distance, which results of different shapes have, for instance.
 MOST_DISTANCE = 1.0
 
 
@@ -28,7 +28,7 @@ class Weights(NamedTuple):
 
 
 def rewards(graph: Graph, runs: Runs, weights: Weights) -> list[float]:
-    """The reward of each node of a graph that all libraries have computed."""
+    """Return the reward of each node of a graph that all libraries have computed."""
     mean = mean_of(graph)
     return [
         _metric({library: each[place] for library, each in runs.double.items()}, mean, weights)
@@ -37,19 +37,28 @@ def rewards(graph: Graph, runs: Runs, weights: Weights) -> list[float]:
 
 
 def crash_rewards(graph: Graph, places: Sequence[int], weights: Weights) -> list[float]:
-    """The same of a graph with which a library fails. places: the nodes with which it does."""
+    """Return the reward of each node of a graph with which a library fails.
+
+    Args:
+        places: the nodes with which libraries fail.
+    """
     return [weights.crash * mean_of(graph) if place in places else 0.0 for place in range(len(graph.nodes))]
 
 
 def mean_of(graph: Graph) -> float:
-    """m_d: the mean magnitude of the input data."""
+    """Return m_d: the mean magnitude of the input data."""
     sizes = [np.abs(data_of(each).astype(np.float64)).ravel() for each in graph.inputs]
     every = np.concatenate(sizes) if sizes else np.empty(0)
     return float(every.mean()) if every.size else 0.0
 
 
 def of_choices(chosen: Sequence[Pair], operators: Sequence[str], worth: Sequence[float]) -> list[float]:
-    """The reward of each choice. operators, worth: of the nodes, in order; a choice that became no node has 0."""
+    """Return the reward of each choice; a choice that became no node has 0.
+
+    Args:
+        operators: the operators of the nodes, in order.
+        worth: the rewards of the nodes, in order.
+    """
     found, place = [0.0] * len(chosen), 0
     for number, (_, name) in enumerate(chosen):
         if place < min(len(operators), len(worth)) and operators[place] == name:

@@ -1,4 +1,4 @@
-"""Which relations of table 4 are asked of which nodes, so that each is asked about as often as the others."""
+"""Assignment of the relations of table 4 to nodes, so that each relation is asked equally often."""
 
 from __future__ import annotations
 
@@ -25,28 +25,25 @@ TIMES, AHEAD = 2, 4
 
 
 class Asks(NamedTuple):
-    """The relations that a graph is asked. through: by library, and by the number of the node.
-
-    between: whether a relation compares a library with the others, too. further: whether other checks follow. weights:
-    of equation 3, where each node of the graph is rewarded by it.
-    """
+    """The relations that a graph is asked."""
 
     precision: Precision
-    through: Mapping[Library, Mapping[int, Relation]]
-    between: bool = False
-    further: bool = True
-    weights: Weights | None = None
+    through: Mapping[Library, Mapping[int, Relation]]  # by library, and by the number of the node
+    between: bool = False  # whether a relation compares a library with other libraries too
+    further: bool = True  # whether other checks follow
+    weights: Weights | None = None  # weights of equation 3; None: nodes get no reward
 
     def within(self, nodes: int) -> Asks:
-        """Those of the first nodes of the graph."""
+        """Return the relations of the first nodes of the graph."""
         through = {library: {at: of for at, of in each.items() if at < nodes} for library, each in self.through.items()}
         return self._replace(through=through)
 
 
 class Schedule:
-    """Counts a relation when it is planned, so that one that a library refuses holds up no other.
+    """Counts a relation when it is planned, so that a relation that a library refuses delays no other relation.
 
-    asked: how often each relation was planned that applies to any operator in any of the libraries.
+    Attributes:
+        asked: how often each relation was planned that applies to any operator in any of the libraries.
     """
 
     def __init__(self, table: Mapping[str, Operator], libraries: Collection[Library], rng: Rng) -> None:
@@ -59,7 +56,7 @@ class Schedule:
         self.asked = Counter({number: 0 for number, names in self.applying.items() if names})
 
     def extended(self, graph: Graph, operators: Grammar, seed: int) -> Graph:
-        """The graph beside operators on data of their own, to which the relations apply that were asked least."""
+        """Return the graph with added operators on data of their own, for the relations that were asked least."""
         known = {each.name: each for each in (*operators.starts, *operators.inner, *operators.ends)}
         fitting = {
             name: each for name, each in known.items() if not set(self.libraries) & set(each.wrong) and not each.coarse
@@ -100,5 +97,5 @@ class Schedule:
         ]
 
     def _ranked(self, numbers: Collection[int]) -> list[int]:
-        """Those asked least go first; of equals, any."""
+        """Return relations by how often they were asked, the least first; equals are in random order."""
         return sorted(numbers, key=lambda number: (self.asked[number], self.rng.random()))

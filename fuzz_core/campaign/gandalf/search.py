@@ -1,4 +1,4 @@
-"""Search for the node of a graph that is wrong: each probe is asked, and its fault shown in a small graph."""
+"""Search for the wrong node of a graph: each probe is asked, and its fault shown in a small graph."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from fuzz_core.modelgen.gandalf.shapes import Tensor
 from fuzz_core.modelgen.gandalf.surgery import above, apart
 from fuzz_core.modelgen.gandalf.table import Library
 
-# So many nodes of a graph are asked for a loss of precision: what follows a loss is apart as well.
+# The number of nodes of a graph that are asked for a loss of precision: the nodes after a loss differ as well.
 ASKED = 2
 
 
@@ -58,7 +58,7 @@ class Search:
 
     @cached_property
     def places(self) -> list[int]:
-        """The nodes that take elements, all of a size that somebody may compute with."""
+        """The nodes that take elements, all of a magnitude that models compute with."""
         taken = [[self.tensors[name][1] for name in node.takes] for node in self.graph.nodes]
         return [place for place, each in enumerate(taken) if moderate(each) and all(array.size for array in each)]
 
@@ -90,7 +90,7 @@ class Search:
         if not probe.suspicious(self.sides, self.graph, gradients):
             return None
         for place in self.places:
-            # Alone, as one that has no gradient leaves the others theirs.
+            # Each node is trained alone, so that a node without a gradient does not hide the gradients of others.
             fault = first_fault(self.sides, probe, [self.apart(place)], place)
             if fault is not None:
                 return first_fault(self.sides, probe, self.smaller(place), place, fault.wrong) or fault
@@ -131,7 +131,7 @@ class Search:
                     break
 
     def _rewritten(self, library: Library, relation: Relation, asks: Asks) -> Iterator[Rewritten]:
-        """Yield the comparisons of a relation: with the same library and, if asked for, with the others."""
+        """Yield the comparisons of a relation: with the same library and, if asked for, with each other library."""
         others = [each for each in self.sides.sides if each != library] if asks.between else []
         for other in (library, *others):
             yield Rewritten(library, asks.precision, relation, other)
@@ -140,7 +140,7 @@ class Search:
         return error(self.runs.of(probe.reference)[probe.against][place], result) > BOUNDS[probe.reference]
 
     def compiled(self, precision: Precision) -> Iterator[Fault]:
-        """Yield the first node of each library that gives something else if the model is compiled as a function."""
+        """Yield the first node of each library whose result changes if the model is compiled as a function."""
         for library, results in self.sides.compiled(self.graph, precision).items():
             if not isinstance(results, Mapping):
                 self.report.skipped[f"{library} compiled"] += 1
@@ -152,9 +152,9 @@ class Search:
             yield from islice(filter(None, faults), 1)
 
     def row_by_row(self, rng: Rng) -> list[Fault]:
-        """Return where one node's rows, each alone, give something else in some libraries, but not in all.
+        """Return the faults of one node whose rows, each alone, give another result in some libraries, but not in all.
 
-        If they do in all, the operator has to do with the batch as a whole.
+        If they do in all libraries, the operator depends on the batch as a whole.
         """
         places = [place for place in self.places if self._rows(place) > 1]
         if not places:

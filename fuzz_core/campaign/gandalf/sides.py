@@ -52,7 +52,7 @@ class Side(NamedTuple):
 
 
 class Sides:
-    """All of them; programs run side by side. To be used as a context."""
+    """The libraries at work, whose programs run side by side. The object is a context manager."""
 
     def __init__(
         self, sessions: Mapping[Library, Session], table: Mapping[str, Operator], plans: Mapping[Library, Path]
@@ -74,7 +74,11 @@ class Sides:
         libraries: Sequence[Library] = (),
         through: Mapping[Library, Mapping[int, Relation]] = {},
     ) -> dict[Library, Answer]:
-        """What the graph comes to in each of these libraries, or in all. through: by library, see `render`."""
+        """Return the results of the graph in each of these libraries, or in all.
+
+        Args:
+            through: the relations that rewrite nodes, by library, see `render`.
+        """
         wanted = libraries or list(self.sides)
         return self.executed(
             {each: render(graph, self.table, each, precision, through.get(each, {})) for each in wanted}
@@ -96,7 +100,7 @@ class Sides:
     def trained(
         self, graph: Graph, precision: Precision, trained: Sequence[str], libraries: Sequence[Library] = ()
     ) -> dict[Library, Answer]:
-        """The gradients of a step of training in each library, by the place of the variable; see `again.training`."""
+        """Return the gradients of a step of training by library and place of the variable; see `again.training`."""
         return self.executed(
             {
                 each: "\n".join([*training(graph, self.table, each, precision, trained), results("gradients")])
@@ -105,7 +109,7 @@ class Sides:
         )
 
     def compiled(self, graph: Graph, precision: Precision, libraries: Sequence[Library] = ()) -> dict[Library, Answer]:
-        """What the graph comes to where its model is compiled as a function."""
+        """Return the results of the graph if its model is compiled as a function."""
         return self.executed(
             {
                 each: "\n".join([*compiling(graph, self.table, each, precision), results("made")])
@@ -114,7 +118,7 @@ class Sides:
         )
 
     def executed(self, programs: Mapping[Library, str]) -> dict[Library, Answer]:
-        """What programs come to that leave `results`."""
+        """Return the results of programs that leave `results`."""
         futures = {
             library: self.threads.submit(self.sides[library].replayer.results, program)
             for library, program in programs.items()

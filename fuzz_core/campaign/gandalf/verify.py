@@ -20,12 +20,12 @@ from fuzz_core.modelgen.gandalf.table import Operator
 
 
 class Draw(NamedTuple):
-    """An operator on one draw of data of a kind. complaints: what is wrong, by library; empty if all agree."""
+    """An operator on one draw of data of a kind."""
 
     operator: str
     kind: Kind
     seed: int
-    complaints: dict[str, str]
+    complaints: dict[str, str]  # what is wrong, by library; empty if all agree
 
 
 def comparable(sides: Sides, names: Sequence[str] = ()) -> list[Operator]:

@@ -18,28 +18,25 @@ from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.guidance import Pair
 from fuzz_core.modelgen.gandalf.table import Domain, Library
 
-# So many graphs for each set are made before the first of them is settled: one that takes long holds up no other.
+# So many graphs for each set are made before the first of them is settled: a slow graph delays no other graph.
 AHEAD = 4
 # More nodes than a graph has.
 MANY = 1 << 20
 
 
 class Drawn(NamedTuple):
-    """A graph to be executed. chosen: how a guidance made it. trap: whether one of its structure was there before.
-
-    asks: the relations that it is asked. own: how many nodes guidance chose, before those that stand beside them.
-    """
+    """A graph to be executed."""
 
     domain: Domain
     graph: Graph
-    chosen: list[Pair]
-    asks: Asks
-    trap: bool = False
-    own: int = MANY
+    chosen: list[Pair]  # the choices of the guidance that made it
+    asks: Asks  # the relations that it is asked
+    trap: bool = False  # whether an earlier graph had its structure
+    own: int = MANY  # number of nodes that guidance chose; further nodes stand beside them
 
 
 class Judged(NamedTuple):
-    """What became of a graph, as it was drawn."""
+    """A drawn graph with its findings and the figures of its execution."""
 
     found: list[tuple[Library, Finding]]
     report: GandalfReport
@@ -47,7 +44,11 @@ class Judged(NamedTuple):
 
 
 class Workshop:
-    """Sets of processes, each of all libraries. stopped: whether the user has asked to stop, which ends them all."""
+    """Sets of processes, each of all libraries.
+
+    Args:
+        stopped: whether the user has asked to stop, which ends all processes.
+    """
 
     def __init__(self, every: Sequence[Sides], stopped: Callable[[], bool]) -> None:
         self.stopped = stopped
@@ -58,11 +59,13 @@ class Workshop:
         self.threads = ThreadPoolExecutor(len(every), "graphs")
 
     def __call__(self, graphs: Iterator[Drawn], most: int | None, over: Callable[[], bool]) -> Iterator[Judged]:
-        """What becomes of the graphs, in order, of `most` at the most.
+        """Yield the results of graphs, in order, at most `most` of them.
 
-        over: whether it has to end now, asked before each one is made; those that have not begun then are left out.
+        A graph is made when a fixed number of graphs is not settled yet. So the stream does not depend on how long any
+        takes.
 
-        As each is made when a fixed number is not settled yet, the stream does not depend on how long any takes.
+        Args:
+            over: whether to end now, asked before each graph is made; graphs that have not begun then are left out.
         """
         waiting: deque[Future[Judged]] = deque()
         for _ in count() if most is None else range(most):
@@ -84,7 +87,7 @@ class Workshop:
         sides, report = self.free.get(), GandalfReport()
         try:
             found = judge(sides, drawn.graph, drawn.domain, report, drawn.asks)
-            # A process that has been ended tells nothing of its library.
+            # A process that has been ended says little about its library.
             return Judged([] if self.stopped() else found, report, drawn)
         finally:
             self.free.put(sides)

@@ -1,1 +1,1 @@
-"""MoCo on a target: what is known of its apis, programs and their mutants, what they come to."""
+"""MoCo on a target: knowledge of its apis, programs and their mutants, and the results of these programs."""

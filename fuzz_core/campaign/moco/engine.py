@@ -28,21 +28,17 @@ LONGEST_SHARE = 0.25
 
 @dataclass
 class MocoReport:
-    """Figures of one run. refused: programs that could not be taken apart or do not run, with the reason.
-
-    grown: the numbers of trees that have got nodes, by program. programs: how many assembled programs were executed.
-    nodes: by state. extremes: how many extreme values were executed, which are in no tree. apis: those that were
-    executed in a program that ran.
-    """
+    """Figures of one run."""
 
     run: int = 0
-    grown: set[int] = field(default_factory=set)
-    programs: int = 0
-    extremes: int = 0
+    grown: set[int] = field(default_factory=set)  # numbers of trees that have got nodes
+    programs: int = 0  # number of executed programs
+    extremes: int = 0  # number of executed extreme values, which are in no tree
+    # Programs that could not be taken apart or do not run, with the reason.
     refused: dict[str, str] = field(default_factory=dict)
-    nodes: Counter[str] = field(default_factory=Counter)
+    nodes: Counter[str] = field(default_factory=Counter)  # number of nodes by state
     operators: Counter[str] = field(default_factory=Counter)
-    apis: set[str] = field(default_factory=set)
+    apis: set[str] = field(default_factory=set)  # apis of the programs that ran
     seconds: float = 0.0
     findings: int = 0
     kept: int = 0
@@ -65,7 +61,7 @@ class MocoReport:
 
     @property
     def told(self) -> str:
-        """All of it in a line."""
+        """A summary in one line."""
         states = ", ".join(f"{count} {state}" for state, count in sorted(self.nodes.items())) or "none"
         rate = 60 * self.programs / self.seconds if self.seconds else 0.0
         grown = f"{self.programs:,} programs of {self.trees} trees with {len(self.apis)} apis in {self.seconds:.0f} s"
@@ -87,7 +83,7 @@ class MocoReport:
         self.finished += later.finished
 
     def summary(self) -> dict[str, Any]:
-        """What the run's record keeps of it."""
+        """Returns the figures for the run's record."""
         counts = {"nodes": dict(self.nodes), "operators": dict(self.operators), "apis": sorted(self.apis)}
         return {**vars(self), **counts, "grown": sorted(self.grown), "trees": self.trees, "tests": self.tests}
 
@@ -95,8 +91,10 @@ class MocoReport:
 def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, options: MocoOptions) -> MocoReport:
     """Grows the trees of these programs; findings are pending in the store.
 
-    A tree on record of the same program and options is gone on with, and one that is full-grown followed by another.
-    Raises UserError where there is no program.
+    A tree on record of the same program and options is continued. A full-grown tree is followed by another one.
+
+    Raises:
+        UserError: there is no program.
     """
     if not seeds:
         raise UserError(f"no model program for {session.target.library}", "add --models DIR with programs of your own")
@@ -123,7 +121,7 @@ def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, o
 
 @contextmanager
 def _workshops(session: Session, options: MocoOptions) -> Iterator[Callable[[], Workshop]]:
-    """Gives each thread a workshop of its own; all end with it."""
+    """Gives each thread a workshop of its own; all workshops end with the context."""
     local, made = threading.local(), list[Workshop]()
     sweep()
     with scratch() as folder:
@@ -152,10 +150,10 @@ def _turns(
     options: MocoOptions,
     report: MocoReport,
 ) -> Iterator[tuple[Plot, Turn]]:
-    """The trees, `workers` at a time, with what came of each turn. The caller has it on record before the next.
+    """Yields the trees, `workers` at a time, with the result of each turn. The caller records it before the next turn.
 
-    A tree that has begun goes on until it is full-grown, or has had LONGEST_SHARE of the time-box: a program shows
-    something new only when many of its blocks are mutated. Next is the tree that has cost least.
+    A tree that has begun goes on until it is full-grown, or has had LONGEST_SHARE of the time-box. A program shows
+    new behaviour only when many of its blocks are mutated. The tree that has cost least is next.
     """
 
     def order(plot: Plot) -> tuple[bool, int]:
@@ -184,7 +182,7 @@ def _turns(
                     report.refused[plot.program.name] = error.problem
                     continue
                 except Interrupted:
-                    # Stopped while the library was being imported: the others' turns are to be kept.
+                    # The user stopped during the import of the library: the turns of other trees are to be kept.
                     continue
                 yield plot, turn
                 if plot.growth is not None and plot.growth.tree.finished:
@@ -194,7 +192,7 @@ def _turns(
 
 
 def _save(session: Session, plot: Plot, turn: Turn, report: MocoReport, keeping: FindingRecorder) -> None:
-    """Findings first: a node that is on record is not run again."""
+    """Saves findings first: a node that is on record is not run again."""
     store, target = session.store, session.target.key
     if plot.growth is None and not plot.runs:
         return

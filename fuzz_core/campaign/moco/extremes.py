@@ -39,7 +39,7 @@ class Mutations:
 
     def __init__(self, public: Public) -> None:
         self._public = public
-        # A nested element gets a value of the same type and layout: there are no recorded values to take others from.
+        # A nested element gets a value of the same type and layout: there are no recorded values to replace it with.
         self._book = RuleBook({}, ("database", "type", *STRIDED_ONLY))
         every = RuleBook({}).rules
         self._rules = [every[name] for name in RULES]

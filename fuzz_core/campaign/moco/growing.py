@@ -45,31 +45,31 @@ from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.modelgen.moco.writing import as_test
 from fuzz_core.worker.programs_ran import MAKE, OWN, Kind, Ran
 
-# How often a program is made to fit what arrives where before it counts as one that does not.
+# How often a program is made to fit its inputs before it counts as one that does not fit.
 MOST_FITS = 6
 # Said of a node that works.
 LOST = "the loss is not finite"
 
 
 class Found(NamedTuple):
-    """A finding, as the fuzz of single apis has them. origin: see `store.records.FindingRow`."""
+    """A finding, as the fuzz of single apis has them."""
 
     test: TestCase
     verdict: Verdict
     outcome: Outcome
-    origin: str = ""
+    origin: str = ""  # see `store.records.FindingRow`
 
 
 Alone = tuple[Outcome, Verdicts]
 
 
 class Grown(NamedTuple):
-    """What came of a node. apis: those of its program, if that works. programs: how many programs were executed."""
+    """The result of a node."""
 
     result: Result
     found: tuple[Found, ...] = ()
-    apis: tuple[str, ...] = ()
-    programs: int = 0
+    apis: tuple[str, ...] = ()  # apis of its program, if that works
+    programs: int = 0  # number of executed programs
 
 
 class Bench:
@@ -85,11 +85,11 @@ class Bench:
         self.outputs: Gave | None = None
 
     def heads(self) -> dict[int, Call]:
-        """The layers that stay."""
+        """Returns the layers that stay."""
         return {number: self.originals[number] for number in self.program.template.head}
 
     def run(self, workshop: Workshop, calls: Mapping[int, Call]) -> tuple[Ran, dict[int, Call]]:
-        """What a program comes to, and its calls as they were made to fit."""
+        """Returns the outcome of a program, and its calls as they were made to fit."""
         calls = dict(calls)
         for _ in range(MOST_FITS):
             ran = workshop.program(self.text(calls, watched=True), self.data, self.seed)
@@ -100,11 +100,11 @@ class Bench:
         return ran, calls
 
     def text(self, calls: Mapping[int, Call], watched: bool = False) -> str:
-        """A program with these calls in it."""
+        """Returns a program with these calls in it."""
         return assemble(self.program.template, calls, watched, self.names.imports(calls.values()))
 
     def _fitted(self, calls: dict[int, Call], ran: Ran) -> dict[int, Call] | None:
-        """The calls with that in which it ended fitted to what arrived there; None where that changes nothing."""
+        """Returns the calls, with the failing call fitted to the input that arrived there; None if it fits already."""
         number = ran.inside
         if ran.outcome.kind != "exception" or number is None or number not in calls or number not in ran.saw:
             return None
@@ -115,28 +115,28 @@ class Bench:
         return None if made == calls[number] else {**calls, number: made}
 
     def is_trained_alike(self, workshop: Workshop, ran: Ran) -> bool:
-        """Whether a program's output layers gave what those of the seed program give: its training is as it was."""
+        """Returns whether output layers gave the results of the seed program's, so that its training is as it was."""
         wanted = self._wanted(workshop)
         return bool(wanted) and gave(ran, self.program.template.head) == wanted
 
     def is_halfway(self, workshop: Workshop, ran: Ran) -> bool:
-        """Whether a library refused something between the first block that was used and the last of the output layers.
+        """Returns whether a library refused a call between the first block that was used and the last output layer.
 
-        What is no exception, or the program's own, would have been that anywhere.
+        An outcome that is no exception, or an exception of the program's own, could have happened in any place.
         """
         if ran.inside is not None or ran.outcome.kind != "exception" or ran.how == OWN or not ran.saw:
             return False
         return not self._wanted(workshop).keys() <= ran.saw.keys()
 
     def _wanted(self, workshop: Workshop) -> Gave:
-        """What the output layers of the seed program give."""
+        """Returns the results of the output layers of the seed program."""
         if self.outputs is None:
             self.outputs = gave(self.run(workshop, self.originals)[0], self.program.template.head)
         return self.outputs
 
 
 def _data(program: Program) -> int:
-    """How much of a program is before the statement in which its first block stands."""
+    """Returns the number of characters of a program before the statement with its first block."""
     text = assemble(program.template, {block.number: block.call for block in program.blocks})
     before = 0
     for piece in program.template.pieces:
@@ -160,14 +160,14 @@ class Growth:
         self.mutations = Mutations(bench.names.public)
         self.further_modes = further_modes
         self.assembled_negatives = assembled_negatives
-        # The calls of nodes that worked, as they were made to fit: their children begin with them.
+        # The calls of nodes that worked, as they were made to fit: their children begin with these calls.
         self.fits: dict[int, dict[int, Call]] = {}
         self.level = 0
-        # What blocks came to by themselves: many nodes have the same one in the same place.
+        # Results of blocks alone: many nodes have the same block in the same place.
         self.alone: dict[Invocation, Alone] = {}
 
     def grown(self, workshop: Workshop, node: Node) -> Grown:
-        """Executes a node: its block alone, and where that holds, its program."""
+        """Executes a node: its block alone, and if that works, its program."""
         calls = self._calls(node)
         if node.operator in (ROOT, ORIGINAL) or node.block is None:
             return self._whole(workshop, node, calls)
@@ -177,7 +177,7 @@ class Growth:
             return self._whole(workshop, node, calls) if node.positive else Grown(Result(SKIPPED, "nothing to test"))
         known = self.alone.get(test.invocation)
         outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test))
-        # What is known has been told.
+        # A known result has been reported before.
         found = () if known else tuple(Found(test, *each, self._origin(node, each[0])) for each in verdicts)
         state = state_alone(node, outcome, [verdict for verdict, _ in verdicts])
         if self.assembled_negatives and state in (OK, REFUSED):
@@ -202,7 +202,7 @@ class Growth:
         return tuple(Found(mutant, *each, said) for each, said in zip(verdicts, origins, strict=True))
 
     def _negative(self, workshop: Workshop, node: Node, calls: dict[int, Call], alone: Outcome) -> Grown:
-        """What comes of a negative node whose program is executed as well, whatever its block came to alone."""
+        """Returns the result of a negative node whose program is executed as well, however its block ended alone."""
         text = self.bench.text(calls)
         ran = workshop.program(text, self.bench.data, self.bench.seed)
         if ran.outcome.kind != "ok":
@@ -217,7 +217,7 @@ class Growth:
         return Grown(Result(FINDING, why(ran.outcome, verdicts)), found)
 
     def _calls(self, node: Node) -> dict[int, Call]:
-        """Those of its parent, as they fit there, and its own."""
+        """Returns the calls of the node's parent, as they were made to fit there, and the node's own."""
         calls = {**self.bench.heads(), **self.tree.calls(node.number)}
         parent = self.fits.get(-1 if node.parent is None else node.parent, {})
         own = set() if node.parent is None else {block.number for block in self.tree.steps[node.level - 1]}
@@ -225,7 +225,7 @@ class Growth:
         return calls
 
     def _test(self, node: Node, call: Call) -> TestCase | None:
-        """The node's block alone, on an input of the kind that arrives there."""
+        """Returns the node's block alone as a test case, on an input of the kind that arrives there."""
         parent = self.tree.nodes[node.parent or 0]
         test = self._alone(call, parent.arrives.get(-1 if node.block is None else node.block))
         return None if test is None else test._replace(rules=(node.operator,))
@@ -259,7 +259,7 @@ class Growth:
         return Grown(Result(OK, LOST if is_lost(ran) else "", arrives), apis=apis)
 
     def _modes(self, node: Node, ran: Ran) -> list[str]:
-        """What a program that works is looked at in; what is lost in its parent already is no news."""
+        """Returns the modes that a working program is examined in; a loss that is infinite in the parent is not new."""
         if not self.further_modes:
             return []
         doubled = is_lost(ran) and self.tree.nodes[node.parent or 0].why != LOST
@@ -268,7 +268,7 @@ class Growth:
     def _blamed(
         self, workshop: Workshop, node: Node, calls: dict[int, Call], mode: str
     ) -> tuple[Node, dict[int, Call]]:
-        """The first node on the way to this one whose program shows the same, and that program's calls."""
+        """Returns the first node on the path to this one whose program shows the same fault, and its calls."""
         for above in self.tree.chain(node.number)[1:-1]:
             ran, its = self.bench.run(workshop, self._calls(above))
             if ran.outcome.kind == "ok" and workshop.deeper(self._program(above, its, None), mode):
@@ -276,7 +276,7 @@ class Growth:
         return node, calls
 
     def _failed(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> Verdicts:
-        """Every verdict on a program that does not run although its block does."""
+        """Returns every verdict on a program that does not run although its block does."""
         verdict = workshop.judge(ran)
         if not verdict.clean:
             return [(verdict, ran.outcome)]
@@ -285,7 +285,7 @@ class Growth:
         return verdicts_on(ran, workshop.dialect) if ran.unexplained and self._holds(workshop, node, calls, ran) else ()
 
     def _holds(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> bool:
-        """Whether the block that it fails in holds by itself on what it got there; of none, whether training fits."""
+        """Returns whether the failing block works alone on its input; if no block fails, whether training fits."""
         if ran.inside is None:
             return self.bench.is_trained_alike(workshop, ran)
         call = calls.get(ran.inside)
@@ -309,14 +309,14 @@ class Growth:
     def _programs(
         self, node: Node, calls: Mapping[int, Call], inside: int | None, verdicts: Verdicts
     ) -> tuple[Found, ...]:
-        """What is said of a program, as findings about the block that it shows in."""
+        """Returns verdicts on a program as findings about the block that shows them."""
         if node.block is None and inside not in calls:
             return ()
         test = self._program(node, calls, inside)
         return tuple(Found(test, *each, self._origin(node, each[0], inside, calls)) for each in verdicts)
 
     def _program(self, node: Node, calls: Mapping[int, Call], inside: int | None) -> TestCase:
-        """The program as a test case of the api of the block that it fails in, or else of the node's own."""
+        """Returns the program as a test case of the api of the block that it fails in, or else of the node's own."""
         number = inside if inside is not None and inside in calls else node.block
         call = calls.get(-1 if number is None else number)
         own = self._test(node, call) if call is not None and number == node.block else None

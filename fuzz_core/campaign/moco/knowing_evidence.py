@@ -28,16 +28,17 @@ _APPLIED = '["__call__",['
 
 
 class Inventory(NamedTuple):
-    """What a target says of itself: apis with docstrings, and what is declared of their arguments."""
+    """The inventory of a target: its apis with docstrings, and the declared constraints of their arguments."""
 
     apis: Sequence[Api]
     declared: Sequence[Constraint]
 
 
 def gathered(session: Session) -> list[Evidence]:
-    """The evidence of every api that models are made of, by name.
+    """Returns the evidence of every api that models are made of, by name.
 
-    Raises NightfuzzError where the target cannot list its apis.
+    Raises:
+        NightfuzzError: the target cannot list its apis.
     """
     listed = inventory(session)
     applied = session.store.apis_with(session.target.key, _APPLIED)

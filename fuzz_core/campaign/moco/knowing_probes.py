@@ -1,4 +1,4 @@
-"""What an api does, learnt by experiment from a trial that works: its result, ranks, axes that numbers are bound to."""
+"""Probes that learn an api by experiment from a trial that works: its result, ranks, and axes that bind numbers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ GROWTHS: Sequence[Callable[[int], int]] = (lambda number: number + 1, lambda num
 
 
 class Bound(NamedTuple):
-    """A number that has to be the size of an axis: negative where it is counted from the last."""
+    """A number that has to be the size of an axis; a negative axis is counted from the last."""
 
     parameter: str
     axis: int
 
 
 def returned(value: Value | None) -> str:
-    """`tensor` or `tuple` (several, the first of which is a tensor), else empty."""
+    """Returns `tensor` or `tuple` (several, the first of which is a tensor), else an empty text."""
     if isinstance(value, Tensor):
         return "tensor"
     several = isinstance(value, Seq) and value.kind in ("tuple", "list") and bool(value.items)
@@ -31,7 +31,7 @@ def returned(value: Value | None) -> str:
 
 
 def simplified(bench: Bench, trial: Trial, required: Collection[str]) -> Trial:
-    """With as few tensors and as few arguments as work, and numbers in the place of sequences."""
+    """Returns the trial with as few tensors and arguments as work, and with numbers in the place of sequences."""
     for count in range(1, len(trial.inputs)):
         fewer = trial._replace(inputs=trial.inputs[:count])
         if bench.works(fewer):
@@ -44,7 +44,7 @@ def simplified(bench: Bench, trial: Trial, required: Collection[str]) -> Trial:
 
 
 def scalar(bench: Bench, trial: Trial) -> Trial:
-    """With a number in the place of each sequence, where that works: a number can be bound to an axis."""
+    """Returns the trial with a number in place of each sequence, if that works: a number can be bound to an axis."""
     for name, value in trial.arguments.items():
         if isinstance(value, Seq) and value.items and isinstance(value.items[-1], Prim):
             simple = trial.having(name, value.items[-1])
@@ -53,7 +53,7 @@ def scalar(bench: Bench, trial: Trial) -> Trial:
 
 
 def accepted(bench: Bench, trial: Trial) -> dict[int, tuple[int, ...]]:
-    """The ranks that its activation may have, each with a shape that works."""
+    """Returns the ranks that its activation may have, each with a shape that works."""
     found = {len(trial.shape): trial.shape}
     for rank in RANKS:
         for shape in _of_rank(trial.shape, rank):
@@ -76,7 +76,7 @@ def _of_rank(shape: tuple[int, ...], rank: int) -> Iterator[tuple[int, ...]]:
 def bounds_to_axes(
     bench: Bench, trial: Trial, parameters: Iterable[Parameter], shapes: Mapping[int, tuple[int, ...]]
 ) -> Iterator[Bound]:
-    """The numbers that are bound to an axis: where one grows alone it is refused, and both may grow together."""
+    """Yields numbers that are bound to an axis: the api refuses a larger number, but takes it with a larger axis."""
     for parameter in parameters:
         number = _whole(trial, parameter)
         axis = None if number is None else _axis(bench, trial, parameter.name, number)
@@ -109,7 +109,7 @@ def _axis(bench: Bench, trial: Trial, name: str, number: int) -> int | None:
 def _counted(
     bench: Bench, trial: Trial, name: str, number: int, axis: int, shapes: Mapping[int, tuple[int, ...]]
 ) -> int:
-    """The axis from the front, or from the end where that is what it is for other ranks."""
+    """Returns the axis from the front, or from the end if trials of different ranks show that."""
     rank = len(trial.shape)
     for shape in (shape for other, shape in shapes.items() if other != rank):
         for counted in (axis, axis - rank):

@@ -1,4 +1,4 @@
-"""One api under experiment: what evidence says of it, and step by step what experiments add."""
+"""Experiments on one api: the facts that evidence gives, and the facts that each step adds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz_core.modelgen.moco.knowledge.relations import kept
 from fuzz_core.modelgen.moco.knowledge.seen import Seen, several
 
 MAX_TRIALS = 80
-# What takes it is no whole number, though its default may be 0.
+# A parameter that takes this number is no integer, though its default may be 0.
 FRACTION = prim(0.5)
 
 
@@ -69,11 +69,11 @@ class Subject:
             yield
 
     def facts(self) -> Facts:
-        """All that is known in the end."""
+        """Returns all known facts of the api."""
         facts = facts_of(self.evidence._replace(refusals=[*self.evidence.refusals, *self.bench.messages]))
         if self.trial is None:
-            # What was recorded may be of another build, or need more than tensors.
-            # A structure of tensors cannot be tried out here.
+            # The recorded call may be of another build, or need more than tensors. A structure of tensors cannot be
+            # tried out here.
             hopeless = self.hopeless and (bool(facts.inputs) or not facts.takes)
             nothing: dict[str, Any] = {"example": {}, "inputs": (), "takes": (), "origin": None}
             return facts.model_copy(update=nothing) if hopeless else facts
@@ -94,7 +94,7 @@ class Subject:
         return facts.model_copy(update=learnt)
 
     def _learnt_of(self, parameter: Parameter) -> dict[str, Any]:
-        """Where no experiment was made, what is recorded stays."""
+        """Returns what experiments have learnt of a parameter; without an experiment the recorded facts stay."""
         found: dict[str, Any] = {}
         if self.trial is not None and self.bound:
             found["binds"] = self.trial.axes.get(parameter.name)

@@ -14,7 +14,7 @@ from fuzz_core.modelgen.moco.knowledge.extraction import simplest
 from fuzz_core.modelgen.moco.knowledge.seen import Seen
 
 FLOAT, INTEGER = "float32", "int64"
-# Every size is the same: whatever of its axes a number has to agree with, it does.
+# Every size is the same, so that a number agrees with any axis that it is bound to.
 SIZE = 4
 GENERIC = (
     *((FLOAT, (SIZE,) * rank) for rank in (4, 3, 2)),
@@ -32,20 +32,17 @@ Over = Callable[[], bool]
 
 
 class Trial(NamedTuple):
-    """A call of an api: arguments by name, and the tensors that it is applied to.
-
-    axes: of the activation, whose sizes arguments of these names have to be.
-    """
+    """A call of an api: arguments by name, and the tensors that it is applied to."""
 
     api: str
     kind: str
     arguments: Mapping[str, Value]
     inputs: tuple[Tensor, ...]
-    axes: Mapping[str, int] = {}
+    axes: Mapping[str, int] = {}  # axes of the activation that parameters are bound to, by name
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the activation."""
+        """The shape of the activation."""
         return self.inputs[0].shape
 
     @property
@@ -56,7 +53,7 @@ class Trial(NamedTuple):
         return Invocation(self.api, (), tuple(self.arguments.items()), Then("__call__", self.inputs))
 
     def having(self, name: str, value: Value) -> Trial:
-        """With another value of a parameter, and of the axis that it is bound to."""
+        """Returns the trial with another value of a parameter, and with that size of the axis that it is bound to."""
         made = self._replace(arguments={**self.arguments, name: value})
         size = value.value if isinstance(value, Prim) and value.type == "int" else None
         if name not in self.axes or not isinstance(size, int) or size < 1:
@@ -70,7 +67,7 @@ class Trial(NamedTuple):
 
 
 def resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    """A shape with another size of one axis."""
+    """Returns a shape with another size of one axis."""
     sizes = list(shape)
     sizes[axis] = size
     return tuple(sizes)
@@ -81,9 +78,10 @@ class Late(Exception):  # noqa: N818 - says what happened
 
 
 class Bench:
-    """Runs trials of one api and keeps those that worked, and what the library said of those that it refused.
+    """Runs trials of one api; keeps those that worked, and the error messages of those that the library refused.
 
-    over: whether the time is up.
+    Attributes:
+        over: whether the time is up.
     """
 
     def __init__(self, run: Run) -> None:
@@ -94,7 +92,7 @@ class Bench:
         self.messages: dict[str, None] = {}
 
     def tried(self, trial: Trial) -> ModeRun:
-        """What a trial comes to, executed once. Raises Late."""
+        """Returns the result of a trial, which is executed once. Raises Late."""
         call = trial.invocation
         if call not in self.done:
             if self.over():
@@ -107,19 +105,22 @@ class Bench:
         return self.done[call]
 
     def works(self, trial: Trial) -> bool:
-        """Whether it gives a result. Raises Late."""
+        """Returns whether the trial gives a result. Raises Late."""
         return self.tried(trial).outcome.kind == "ok"
 
 
 def plain(dtype: str, shape: tuple[int, ...]) -> Tensor:
-    """An activation: numbers in [0, 1), of integers 0 and 1."""
+    """Returns an activation: numbers in [0, 1); for integers, 0 and 1."""
     return Tensor(dtype, shape, Fill("uniform", 0.0, 1.0 if DTYPES[dtype].kind == "float" else 2.0))
 
 
 def trials(facts: Facts, seen: Sequence[Seen], pool: Mapping[str, Value]) -> Iterator[Trial]:
-    """What may work, the likeliest first: what was seen to, then what was only made, then what the signature allows.
+    """Yields trials that may work, the likeliest first.
 
-    pool: a value that parameters of that name had in calls of other apis.
+    The order is: calls that were seen to work, constructions without a call, calls that the signature allows.
+
+    Args:
+        pool: for each name of a parameter, a value that it had in calls of other apis.
     """
 
     def trial(arguments: Mapping[str, Value], inputs: Iterable[Tensor]) -> Trial:
@@ -134,14 +135,14 @@ def trials(facts: Facts, seen: Sequence[Seen], pool: Mapping[str, Value]) -> Ite
                 yield trial(each.arguments, inputs)
     made_only = [each.arguments for each in simplest(seen) if not each.inputs][:MAX_MADE]
     guessed = list(constructions(facts.parameters[1:] if facts.kind == "function" else facts.parameters, pool))
-    # All on the likeliest shape first; a loss needs two of one shape.
+    # All arguments are tried on the likeliest shape first; a loss needs two tensors of one shape.
     for count, (dtype, shape) in (*((1, each) for each in GENERIC), (2, PAIRED)):
         for arguments in (*(each.arguments for each in applied), *made_only, *guessed):
             yield trial(arguments, [plain(dtype, shape)] * count)
 
 
 def softened(arguments: Mapping[str, Value]) -> dict[str, Value]:
-    """With tensors of one number in the place of recorded ones, whose elements are long to write."""
+    """Returns arguments whose tensors are constant, because the elements of recorded tensors are long to write."""
     made = {name: _level(each) for name, each in arguments.items() if isinstance(each, Tensor)}
     return {**arguments, **made}
 
@@ -152,7 +153,7 @@ def _level(tensor: Tensor) -> Tensor:
 
 
 def original(seen: Seen) -> tuple[Tensor, ...]:
-    """The tensors of a recorded call as they were, where it had nothing else."""
+    """Returns the tensors of a recorded call as they were, if the call had no other arguments."""
     call = seen.call
     if call is None or not seen.plain:
         return ()
@@ -161,7 +162,7 @@ def original(seen: Seen) -> tuple[Tensor, ...]:
 
 
 def constructions(parameters: Iterable[Parameter], pool: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
-    """Arguments for the required parameters: of their type, small, all the same."""
+    """Yields arguments for the required parameters: small values of their type, equal numbers."""
     listed = list(parameters)
     required = [each for each in listed if each.required]
     made: dict[tuple[tuple[str, Value], ...], None] = {}
@@ -169,7 +170,7 @@ def constructions(parameters: Iterable[Parameter], pool: Mapping[str, Value]) ->
         made[tuple((each.name, _small(each, number)) for each in required)] = None
     made[tuple((each.name, _small(each, 2, several=True)) for each in required)] = None
     made[tuple((each.name, pool.get(each.name, _small(each, 2))) for each in required)] = None
-    # Some need one of several that are optional.
+    # Some apis need one of several optional parameters.
     for each in [each for each in listed if each.default == "None" and each.dtype in ("int", "float", "")][:MAX_MADE]:
         value = pool.get(each.name, _small(each, 2))
         made[(*((one.name, _small(one, 2)) for one in required), (each.name, value))] = None
@@ -177,7 +178,11 @@ def constructions(parameters: Iterable[Parameter], pool: Mapping[str, Value]) ->
 
 
 def _small(parameter: Parameter, number: int, several: bool = False) -> Value:
-    """several: a sequence where the parameter may be one; else only where it is never a number."""
+    """Returns a small value for a parameter.
+
+    Args:
+        several: use a sequence if the parameter may be one; else only if it is never a number.
+    """
     if parameter.structure in ("tuple", "list") and (several or parameter.dtype not in ("int", "float")):
         length = parameter.shape[0] if parameter.shape else 2
         return Seq(parameter.structure, (prim(number),) * length)
@@ -192,7 +197,7 @@ def _small(parameter: Parameter, number: int, several: bool = False) -> Value:
 
 
 def pool_of(seen: Iterable[Sequence[Seen]]) -> dict[str, Value]:
-    """The most frequent value of each name of a parameter, scalars and sequences of them alone."""
+    """Returns the most frequent value of each name of a parameter, scalars and sequences of them alone."""
     counts: defaultdict[str, Counter[Value]] = defaultdict(Counter)
     for each in seen:
         for call in each:

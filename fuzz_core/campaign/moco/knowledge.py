@@ -1,6 +1,6 @@
-"""Where the knowledge of a target is kept, and how it comes there.
+"""Storage of the knowledge of a target, and its sources.
 
-It is in a file that a person may correct, and in the state, with which it goes to other machines. The file counts.
+Knowledge is in a file that a person may correct, and in the state, which goes to other machines. The file counts.
 """
 
 from __future__ import annotations
@@ -23,20 +23,23 @@ FOLDER = "knowledge"
 
 
 def kept_in(session: Session) -> Path:
-    """The file of the session's target in the state directory."""
+    """Returns the file of the session's target in the state directory."""
     return _file(session, session.target.key)
 
 
 def is_kept(session: Session) -> bool:
-    """Whether anything is known of the session's target, or of an earlier build of its library."""
+    """Returns whether there is knowledge of the session's target, or of an earlier build of its library."""
     return _is_kept(session, session.target.key) or _earlier(session) is not None
 
 
 def knowledge_of(session: Session, seconds: float | None = None) -> Knowledge:
-    """What is on file, or else what is learnt now.
+    """Returns the knowledge on file, or else learns it now.
 
-    seconds: for learning, from now on. What they do not suffice for is gone on with the next time, and of a new build
-    only what is not as in the build before it is learnt. None: for what it takes as a rule, where nothing is on file.
+    An interrupted course continues at the next call. On a new build, only apis that differ from the earlier build are
+    learnt.
+
+    Args:
+        seconds: time for learning, from now on. None: the usual time, and only if there is no file.
     """
     kept = _kept(session, session.target.key)
     if kept is not None and (seconds is None or not kept.unfinished):
@@ -61,9 +64,9 @@ def made(
     deadline: float | None = None,
     taken: Mapping[str, Facts] = {},
 ) -> Knowledge:
-    """Learns, and keeps it. The arguments are those of `learn`.
+    """Learns, and saves the knowledge. The arguments are those of `learn`.
 
-    Where the weights that compare definitions cannot be had, their words are compared, and a note says so.
+    If the weights that compare definitions are missing, the words of definitions are compared, and a note says so.
     """
 
     def keep(knowledge: Knowledge) -> None:
@@ -104,7 +107,7 @@ def _record(session: Session, knowledge: Knowledge) -> None:
 
 
 def _travelling(session: Session, knowledge: Knowledge) -> Knowledge:
-    """What may go from machine to machine. What that leaves without an example is to be learnt again."""
+    """Returns knowledge that may go from machine to machine. Apis that lose their example are to be learnt again."""
     roots = {statement.split()[-1].partition(".")[0] for statement in session.dialect.imports} - {"np"}
     apis = {name: each for name, facts in knowledge.apis.items() if (each := portable(facts, roots)) is not None}
     lost = {name for name, each in apis.items() if each.inputs != knowledge.apis[name].inputs}
@@ -113,14 +116,14 @@ def _travelling(session: Session, knowledge: Knowledge) -> Knowledge:
 
 
 def _earlier(session: Session) -> str | None:
-    """The newest other build of the library that something is known of."""
+    """Returns the newest other build of the library that there is knowledge of."""
     own = session.target
     builds = [each.key for each in session.store.targets() if each.library == own.library and each.key != own.key]
     return next((build for build in reversed(builds) if _is_kept(session, build)), None)
 
 
 def _unchanged(session: Session) -> dict[str, Facts]:
-    """What experiments on an earlier build have shown of apis that are in this one as they were there."""
+    """Returns facts from experiments on an earlier build, for apis that are unchanged in this build."""
     build = _earlier(session)
     if build is None:
         return {}

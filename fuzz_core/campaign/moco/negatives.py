@@ -1,7 +1,7 @@
 """Negative nodes as MoCo judges them (2024, section III-A3): assembled, and by whether their programs run.
 
-A program with an illegal value is to be refused, whatever its block does by itself: the script of a finding ends with
-an assertion that nobody is to reach.
+A program with an illegal value is to be refused, even if its block accepts the value alone. The script of a finding
+ends with an assertion that a correct library never reaches.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from fuzz_core.oracles.contract import oracle_of
 
 
 def accepted(node: Node, facts: Facts, program: str, alone: Outcome, dialect: Dialect) -> tuple[str, Verdicts]:
-    """The script and the verdict about a program that ran although the value of its negative node is illegal.
+    """Returns the script and the verdict about a program that ran although the value of its negative node is illegal.
 
-    alone: what the block came to by itself.
+    Args:
+        alone: the outcome of the block alone.
     """
     said = f'{node.parameter} = `{node.new}`, documented: "{_words(node, facts)}" (documentation)'
     beside = "" if alone.kind == "ok" else f"; the call alone is refused with {alone.name or alone.kind}"
@@ -31,7 +32,7 @@ def accepted(node: Node, facts: Facts, program: str, alone: Outcome, dialect: Di
 
 
 def _words(node: Node, facts: Facts) -> str:
-    """What the documentation says of the parameter."""
+    """Returns the words of the documentation on the parameter."""
     parameter = facts.parameter(node.parameter)
     if parameter is None:
         return ""

@@ -29,37 +29,35 @@ TURN_NODES, TURN_SECONDS = 64, 10.0
 
 @dataclass
 class MocoOptions:
-    """seconds or nodes bound the run (nodes alone, with one worker, makes it independent of the clock).
+    """Options of a fuzz of model programs."""
 
-    seed: of the random streams. growth: how trees grow. timeout: seconds for a block alone; programs have more.
-    assembled_negatives, model_ranges, further_modes: see `campaign.papers.MocoSettings`.
-    """
-
-    seconds: float | None = 60.0
+    seconds: float | None = 60.0  # seconds of the run; None: no limit
+    # Nodes of the run; with `nodes` alone and one worker, the run does not depend on the clock.
     nodes: int | None = None
-    seed: int = 0
+    seed: int = 0  # seed of the random streams
     oracles: Sequence[str] = tuple(ORACLES)
-    timeout: float = 3.0
+    timeout: float = 3.0  # seconds for a block alone; programs have more
+    # How trees grow.
     growth: Options = Options()  # noqa: RUF009 - immutable
-    assembled_negatives: bool = False
+    assembled_negatives: bool = False  # this option and the next two: see `campaign.papers.MocoSettings`
     model_ranges: bool = False
     further_modes: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """What the run's record keeps of them."""
+        """Returns the options for the run's record."""
         return {"engine": "moco", **vars(self), "oracles": list(self.oracles), "growth": self.growth._asdict()}
 
 
 @dataclass
 class Turn:
-    """What a tree has come to in one turn: to be put on record. programs, extremes: how many were executed."""
+    """The result of one turn of a tree, for the record."""
 
     changed: list[Node] = field(default_factory=list)
     ran: list[Node] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
     apis: set[str] = field(default_factory=set)
-    programs: int = 0
-    extremes: int = 0
+    programs: int = 0  # number of executed programs
+    extremes: int = 0  # number of executed extreme values
 
 
 class Plot:
@@ -78,13 +76,13 @@ class Plot:
         self.verified = False
         # Whether the record of its tree says what it was verified to be.
         self.told = False
-        # What the program tells with these blocks as they are in the seed.
+        # The results of the program with these blocks as they are in the seed.
         self.runs: dict[frozenset[int], Told | None] = {}
-        # One that counts for more begins when the others have had their first turns: to begin takes long where a
-        # library compiles.
+        # A seed of higher weight begins after the first turns of other seeds: the start takes long if the library
+        # compiles.
         self.executed = self.weight**2
         self.allowance = Allowance()
-        # What its turns have taken in this run.
+        # The seconds of its turns in this run.
         self.seconds = 0.0
 
     @property
@@ -93,9 +91,10 @@ class Plot:
         return self.executed * len(self.program.blocks) * self.weight
 
     def turn(self, workshop: Workshop, over: Callable[[], bool]) -> Turn:
-        """Verifies and grows it for a while, or until it has found something: that is to be put on record at once.
+        """Verifies and grows the tree for a while; ends at the first finding, so that the caller records it at once.
 
-        Raises UserError where the program does not run.
+        Raises:
+            UserError: the program does not run.
         """
         began = self.session.clock()
         try:
@@ -147,7 +146,7 @@ class Plot:
             turn.extremes += 1
 
     def replant(self) -> None:
-        """Another tree of the same program, with the next random stream."""
+        """Begins another tree of the same program, with the next random stream."""
         self.seed += 1
         self.number, self.nodes, self.growth, self.told = None, [], None, False
         self.seconds = 0.0
@@ -161,7 +160,7 @@ class Plot:
         return self.growth
 
     def _verify(self, workshop: Workshop, over: Callable[[], bool]) -> bool:
-        """Joins the blocks into steps that run; False where that goes on at the next turn."""
+        """Joins the blocks into steps that run; returns False if that goes on at the next turn."""
         bench = Bench(self.program, self.knowledge, self.seed)
         heads: dict[int, Call] = bench.heads()
 
@@ -172,7 +171,7 @@ class Plot:
                 self.executed += 1
                 ran, made = bench.run(workshop, {**calls, **heads})
                 self.runs[key] = _told(ran)
-                # What a head was made to fit fits most of the next ones.
+                # A call that a head was made to fit fits most of the next programs.
                 heads.update((number, made[number]) for number in heads if ran.outcome.kind == "ok")
             return self.runs[key]
 
@@ -182,10 +181,10 @@ class Plot:
         return self.verified
 
     def as_options(self) -> dict[str, Any]:
-        """What the record of its tree says of how it grows, and of the steps that its program was found to have.
+        """Returns for the record of the tree how it grows, and the steps of its program.
 
-        parts: what the program was taken apart into, for other parts have other steps. runs: what was executed to find
-        that out, as long as it is not found.
+        The record has `parts`, the identity of the program's blocks: other parts have other steps. Until the steps are
+        known, it has `runs`, the executions that look for them.
         """
         growth = {**self.options.growth._asdict(), "parts": self.parts}
         if not self.verified:
@@ -224,7 +223,7 @@ class _NotYet(Exception):  # noqa: N818 - never leaves this file
 
 
 def recorded(session: Session, plot: Plot) -> Plot:
-    """With the nodes of the tree on record that goes on, where there is one."""
+    """Returns the plot with the recorded nodes of the tree that goes on, if there is one."""
     growth = dict(plot.options.growth._asdict())
     own = (plot.program.name, plot.digest, plot.parts)
     trees = session.store.trees(session.target.key)

@@ -18,20 +18,17 @@ from fuzz_core.modelgen.moco.program import Program
 from fuzz_core.modelgen.moco.styles.layers import is_sequence
 from fuzz_core.programs.shipped import grown_programs, traced_programs
 
-# Programs that are written for tracing get so many times less of the time than the others.
+# The share of time of a program that is written for tracing is smaller by this factor.
 TRACED = 4
 
 
 class Seed(NamedTuple):
-    """A program taken apart; digest: the identity of its text. weight: how often what it costs is counted.
-
-    beside: the apis that it calls, or derives classes from, whatever blocks are in it.
-    """
+    """A program taken apart."""
 
     program: Program
-    digest: str
-    weight: int = 1
-    beside: frozenset[str] = frozenset()
+    digest: str  # identity of its text
+    weight: int = 1  # factor of its cost
+    beside: frozenset[str] = frozenset()  # apis that it calls, or derives classes from, in any blocks
 
 
 class Refused(NamedTuple):
@@ -42,9 +39,10 @@ class Refused(NamedTuple):
 
 
 def seeds(session: Session, models: Sequence[Path] = ()) -> Iterator[Seed | Refused]:
-    """Every seed program: those that are shipped for this, those for tracing as far as they come apart, then yours.
+    """Yields every seed program: those shipped for growing, those for tracing as far as they come apart, the user's.
 
-    Raises UserError for a directory that is not there.
+    Raises:
+        UserError: a directory does not exist.
     """
     library = session.target.library
     known = {alias: api.name for api in session.store.apis(session.target.key) for alias in api.aliases}
@@ -61,7 +59,7 @@ def seeds(session: Session, models: Sequence[Path] = ()) -> Iterator[Seed | Refu
 
 def _seed(name: str, source: str, library: str, known: Mapping[str, str]) -> Seed | Refused:
     try:
-        # A sequence of layers is known by its name, whatever else it is called.
+        # A sequence of layers is known by its canonical name, not by its aliases.
         others = {alias: api for alias, api in known.items() if not is_sequence(alias)}
         program = opened(disassemble(name, source, library, others))
     except UserError as error:

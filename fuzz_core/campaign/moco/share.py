@@ -1,4 +1,4 @@
-"""The share of a run in which model programs grow: where it is not worth while, single apis have its time."""
+"""The share of a run in which model programs grow. If it would be too short, single apis have its time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from fuzz_core.campaign.moco.knowledge import is_kept
 from fuzz_core.campaign.session import Session
 from fuzz_core.programs.shipped import grown_programs
 
-# Of the time for growing models, at most so much goes to what is not known yet.
+# The largest share of the time for growing models that learning about apis may take.
 KNOWING_SHARE = 0.5
-# With less, programs have hardly been taken apart, and processes begun.
+# A shorter time is too short to take programs apart and to begin processes.
 LEAST_SECONDS = 60.0
-# Of what experiments take as a rule, so much has to fit as well: what is left is learnt in the nights that follow.
+# The share of the usual time for experiments that has to fit as well; the following nights learn the remaining apis.
 LEAST_KNOWING = 1 / 6
 
 
 def hindrance(session: Session, models: Sequence[Path], seconds: float) -> str:
-    """Why no model programs grow in a share of so many seconds; empty where they do. models: directories of yours."""
+    """Returns why no model programs grow in a share of so many seconds; empty if they do.
+
+    Args:
+        models: directories of the user's programs.
+    """
     library = session.target.library
     if not models and next(grown_programs(library), None) is None:
         return f"there is none for {library}"

@@ -18,14 +18,14 @@ from fuzz_core.worker.programs_ran import OWN, Ran
 
 # The mode that asks for gradients as training does.
 BACKWARD = "backward"
-# A program trains for an epoch, where a test case makes one call.
+# A program trains for an epoch, while a test case makes one call.
 PROGRAM_TIMEOUT = 20.0
 # An extreme value may ask for billions of layers. A timeout is no finding there, and long ones cost half of the time.
 EXTREME_TIMEOUT = 1.0
 
 
 class Workshop:
-    """Blocks are tested in one process and programs run in another, so that neither pays for the other's death."""
+    """A process that tests blocks and a process that runs programs, so that a death costs only one of them."""
 
     def __init__(self, session: Session, plan: Path, timeout: float) -> None:
         target = session.target
@@ -37,10 +37,11 @@ class Workshop:
         self.crash = oracle_of("crash")
 
     def alone(self, test: TestCase, extreme: bool = False) -> tuple[Outcome, Verdicts]:
-        """What a block does by itself, and every verdict on that which is not clean.
+        """Returns the outcome of a block alone, and every verdict that is not clean.
 
-        extreme: whether it has an extreme value. Then a hang is no finding, and gradients are asked for as well, where
-        nothing has to be compiled for them.
+        Args:
+            extreme: whether the block has an extreme value. Then a hang is no finding, and gradients are asked for as
+                well if the library does not compile.
         """
         self.tests.timeout = min(self.timeout, EXTREME_TIMEOUT) if extreme else self.timeout
         replayed = self.tests.run(test)
@@ -55,7 +56,7 @@ class Workshop:
         return replayed.outcome, verdicts
 
     def _backwards(self, test: TestCase) -> Iterator[tuple[Verdict, Outcome]]:
-        """How a block fails only once gradients are asked for: what the call lets pass is often met there."""
+        """Yields failures of a block that only its gradients show: the call may accept a value that they refuse."""
         if self.dialect.compiled:
             return
         for told in self.tests.tell(test, (BACKWARD,)).get(BACKWARD, ()):
@@ -64,17 +65,17 @@ class Workshop:
                 yield crash, told.outcome
 
     def program(self, source: str, data: int, seed: int) -> Ran:
-        """What a program comes to."""
+        """Returns the outcome of a program."""
         return self.programs.program(source, data, seed, settled=self.dialect.lazy)
 
     def judge(self, ran: Ran) -> Verdict:
-        """The verdict of the oracle of crashes on a program; what that itself raises is no fault of the library."""
+        """Returns the verdict of the crash oracle on a program; an exception of the program's own is clean."""
         if ran.how == OWN:
             return Verdict(self.crash.name, "clean")
         return self.crash.judge({"cpu": ran.outcome}, self.dialect)
 
     def deeper(self, test: TestCase, mode: str) -> Verdicts:
-        """What a program that works shows in a mode, see `execution.replay`; nothing where the library has none."""
+        """Returns the verdicts on a working program in a mode, see `execution.replay`; empty without the mode."""
         if mode not in self.dialect.programs:
             return ()
         found = self.programs.run(test, mode=mode).verdicts

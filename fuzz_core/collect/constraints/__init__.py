@@ -1,1 +1,1 @@
-"""Documented constraints out of text: docstrings and error messages. What is ambiguous gives none."""
+"""Documented constraints out of text: docstrings and error messages. An ambiguous text gives no constraint."""

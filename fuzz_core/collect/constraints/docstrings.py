@@ -14,12 +14,12 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import NONE, Prim, prim
 
 SOURCE = "docstring"
-# With one of these a sentence is about some calls: it bounds nothing by itself.
+# Words of a sentence that is about some calls: such a sentence states no bound by itself.
 _SOME_CALLS = (
     r"\b(?:if|when|where|unless|otherwise|except|only|typically|usually|generally|often|recommend\w*|prefer\w*|ideally"
     r"|e\.g|i\.e|example|such as|case|cases|depend\w*|each|every|broadcast\w*|whose|expected|not)\b"
 )
-# With one of these a clause is about a part of the argument. In the words before it they say what the argument is.
+# Words of a clause about a part of the argument. If they stand before the bound, they say what the argument is.
 _A_PART = r"\b(?:elements?|entries|shapes?|sizes?|length|sum|norm|along|last|first|mean|number of)\b|\\"
 _CONDITIONED = re.compile(_SOME_CALLS, re.IGNORECASE)
 _HEDGED = re.compile(f"{_SOME_CALLS}|{_A_PART}", re.IGNORECASE)
@@ -47,7 +47,7 @@ _DTYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
 def from_docstring(api: Api) -> list[Constraint]:
-    """What the docstring of an api rules out, with the sentences that do."""
+    """Returns the constraints of the docstring of an api, with the sentences that state them."""
     found = []
     for argument, text in entries(api.doc):
         default = _default(argument, api.definition)
@@ -58,7 +58,7 @@ def from_docstring(api: Api) -> list[Constraint]:
 
 
 def _default(argument: str, definition: str) -> Prim | None:
-    """The default in a definition, None where there is none; an object's is no number and no text."""
+    """Returns the default in a definition, None if there is none; an object as default is no number and no text."""
     match = re.search(rf"[(, ]{re.escape(argument)}=('[^']*'|[-+\w.]+)", definition)
     try:
         return prim(ast.literal_eval(match[1])) if match else NONE
@@ -67,7 +67,10 @@ def _default(argument: str, definition: str) -> Prim | None:
 
 
 def _with_default(constraint: Constraint, default: Prim | None) -> Constraint | None:
-    """A default is allowed whatever the sentence says: one more choice, or a sentence that means something else."""
+    """Returns the constraint with its default allowed; None if the sentence must mean another rule.
+
+    A default is a further choice. A bound that excludes the default is a misread sentence.
+    """
     if default is None or constraint.holds(default) is not False:
         return constraint
     added = (*constraint.bounds, str(default.value))
@@ -111,7 +114,7 @@ def _choices(sentence: str, declares: bool) -> list[Found]:
 
 
 def _bare_choices(sentence: str, default: Prim | None) -> list[Found]:
-    """Choices without quotes: they are texts, and no types or names of arguments, where the default is one of them."""
+    """Returns choices without quotes: words are texts, not types or argument names, if the default is among them."""
     for match in re.finditer(rf"{_MUST} (?=\w)", sentence, re.IGNORECASE):
         listed = WORDS.match(sentence, match.end())
         if listed is None or _LISTED_LOOSELY.search(sentence[: match.end()]):

@@ -1,4 +1,4 @@
-"""What a docstring says of each argument: the entries of its sections of arguments, free of markup."""
+"""Entries of a docstring about arguments: its sections of arguments, free of markup."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SEVERAL = ".. function::"
 
 
 def entries(doc: str) -> Iterator[tuple[str, str]]:
-    """(argument, what is said of it) in the order of the text.
+    """Yields (argument, description) in the order of the text.
 
-    A docstring of several signatures has none: which of them a call means is not in it.
+    A docstring of several signatures yields no entry, because it does not say which of them a call means.
     """
     if SEVERAL in doc:
         return
@@ -50,7 +50,7 @@ def entries(doc: str) -> Iterator[tuple[str, str]]:
 
 
 def _below(lines: list[str], indent: int) -> Iterator[str]:
-    """The lines that go on with an entry: further in, up to an empty one."""
+    """Yields the lines that continue an entry: lines with more indentation, up to an empty one."""
     for line in lines:
         if not line.strip() or _indent(line) <= indent:
             return

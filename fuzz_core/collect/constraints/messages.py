@@ -10,7 +10,7 @@ from fuzz_core.collect.constraints.phrases import stated
 from fuzz_core.ir.constraints import Constraint
 
 SOURCE = "error message"
-# Other numbers in a message come from the call that was refused: sizes, ranks, indices.
+# All further numbers in a message come from the call that was refused: sizes, ranks, indices.
 UNIVERSAL = (0, 1)
 _KINDS = ("minimum", "above", "maximum", "below")
 _HEDGED = re.compile(
@@ -23,7 +23,7 @@ _RECEIVED = re.compile(r",?\s*(?:\b(?:but )?(?:got|received|found|was|is)\b|\(go
 
 
 def from_message(api: str, params: Sequence[str], message: str) -> list[Constraint]:
-    """What an exception of an api says of the arguments that it names, as far as it holds for every call."""
+    """Returns the constraints that an exception of an api states, if they hold for every call."""
     found = []
     for sentence in map(plain, _SENTENCE.split(message)):
         words = _RECEIVED.sub("", sentence)

@@ -1,4 +1,4 @@
-"""The few phrases that state a bound and leave nothing open."""
+"""The few phrases that state a bound unambiguously."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Found = tuple[str, tuple[Bound, ...]]
 
 _WORDS = {"zero": 0.0, "one": 1.0, "two": 2.0}
 _N = r"(?:[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|inf)|zero|one|two)"
-# What follows a bound must end it: "at least 2 elements" bounds no number, "or -1" opens what was closed.
+# The text after a bound must end it: "at least 2 elements" bounds no number, "or -1" opens what was closed.
 _END = r"(?=\s*(?:$|[.;)\]]|,(?! or)|\band\b|or None\b|\()|\s+and\b)(?!,? or (?!None\b))"
 _NOUN = r"(?: (?:python |floating[- ]point )?(?:int(?:eger)?|float|number|scalar|value)s?)?"
 # A word for the argument itself, and what it is for.
@@ -41,14 +41,14 @@ _BETWEEN = r"(?:\s*,\s*(?:or |and )?|\s*\|\s*|\s+or\s+|\s+and\s+|\s*/\s*)"
 LIST = re.compile(rf"[\[({{]?\s*(?P<list>{_ITEM}(?:{_BETWEEN}{_ITEM})+)\s*[\])}}]?")
 WORDS = re.compile(r"(?P<list>\w+(?:, \w+)*,? or \w+)")
 BARS = re.compile(rf"{_ITEM}(?:\s*\|\s*{_ITEM})+")
-# What may follow a list of all there is.
+# The text that may follow a complete list.
 CLOSED = re.compile(
     r"\s*(?:$|[.;:)]|,? ?\(|,(?! ?(?:or|and|etc|\.\.|\w+ or\b))|\b(?:for|to|specifying|denoting)\b|that\b)"
 )
 
 
 def stated(text: str, start: int) -> list[Found]:
-    """The bounds that a phrase beginning there states, none for an infinite end; [] where no phrase begins."""
+    """Returns the bounds that a phrase beginning there states, none for an infinite end; [] if no phrase begins."""
     for kind, pattern in PHRASES:
         match = pattern.match(text, start)
         if match is not None:
@@ -77,6 +77,6 @@ def _bound(kind: str, text: str) -> list[Found]:
 
 
 def quoted(listed: str) -> tuple[str, ...]:
-    """The quoted texts in a list of alternatives; where None is one, so is its name."""
+    """Returns the quoted texts in a list of alternatives, and the name None if it is an alternative."""
     texts = tuple(text[1:-1] for text in re.findall(_QUOTED, listed))
     return (*texts, "none") if texts and re.search(r"\bNone\b", listed) else texts

@@ -1,4 +1,4 @@
-"""What a program of Jittor defines where a layer takes something else than arrives; all but this line."""
+"""Layer for programs of Jittor whose input does not fit a layer. Programs get the text below this docstring."""
 
 import math
 

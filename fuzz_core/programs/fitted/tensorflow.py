@@ -1,4 +1,4 @@
-"""What a program of TensorFlow defines where a layer takes something else than arrives; all but this line."""
+"""Layer for programs of TensorFlow whose input does not fit a layer. Programs get the text below this docstring."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""How a program of Jittor trains its `model` on 100 samples and tells its loss on 20 others; `parts` has the weights."""
+"""Training of a Jittor program: its `model` learns 100 samples and prints its loss on 20; `parts` has the weights."""
 
 optimizer = jt.optim.SGD(parts.parameters(), lr=0.01, momentum=0.9)
 parts.train()

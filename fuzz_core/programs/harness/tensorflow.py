@@ -1,4 +1,4 @@
-"""How a program of TensorFlow trains its `model` on 100 samples and tells its loss on 20 others."""
+"""Training of a TensorFlow program: its `model` learns 100 samples and prints its loss on 20."""
 
 optimizer = keras.optimizers.SGD(learning_rate=0.01)
 with tf.GradientTape() as tape:
