@@ -23,10 +23,11 @@ _CONSTANT, _VALUES, _UNIFORM, _SPECIAL = range(2, 6)
 
 
 def cost(test: TestCase) -> tuple[Any, ...]:
-    """Fewest arguments, smallest tensors, lowest ranks, simplest scalars, fills, dtypes and layouts, shortest text.
+    """Return the cost of a test case, as a tuple; the simplest test case has the least cost.
 
-    An empty dimension counts as one element and is then dearer than a dimension of one: a bug that does not need empty
-    tensors is not reported on them, since maintainers take those for corner cases.
+    The tuple holds the number of arguments, then sizes and ranks of tensors, then scalars, fills, dtypes and layouts,
+    and last the text. An empty dimension counts as one element, and costs more than a dimension of one. So a bug that
+    does not need empty tensors is not reported on them: maintainers take those for corner cases.
     """
     values = list(walk(test.invocation))
     tensors = [value for value in values if isinstance(value, Tensor)]

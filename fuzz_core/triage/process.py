@@ -27,8 +27,8 @@ from fuzz_core.worker.scripts import SCRIPT_NAME
 KEPT_OUTPUT = 64 * 1024
 _HALF = KEPT_OUTPUT // 2
 DEFAULT_MEMORY = 8 << 30
-# Of a process without a limit of address space: what it may hold, as a share of the machine's memory, and how often
-# that is looked at, in seconds.
+# A process without a limit of address space may hold this share of the machine's memory, checked at this interval in
+# seconds.
 HELD_SHARE = 1 / 3
 _LOOK_SECONDS = 0.05
 # How many times its time limit a process may have waited for a processor.
@@ -53,7 +53,7 @@ _ALARM = re.compile(
 )
 _LOG_HEAD = re.compile(r"^[EF]\d{4} [^\]]*\] ")
 _LOG_LINE = re.compile(r"[IW]\d{4} |WARNING: All log messages|To enable the following instructions")
-# What Python's `warnings` writes: some lines, and mostly the one of the source that it is about.
+# A message of Python's `warnings`: some lines, and mostly the source line that it is about.
 _WARNING = re.compile(r"^\S+:\d+: \w*Warning: (?:(?:.*\n){1,8}?  (?!File )\S.*\n?|.*\n?)", re.MULTILINE)
 _PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
 _HANDLER = Path(stack.__file__)
@@ -73,9 +73,9 @@ _GDB = (
 
 
 class Finished(NamedTuple):
-    """How a process ended. code: exit status, negative for a signal, None where it was stopped at the time limit."""
+    """How a process ended."""
 
-    code: int | None
+    code: int | None  # exit status, negative for a signal, None if the process was stopped at the time limit
     stdout: str
     stderr: str
     seconds: float
@@ -102,7 +102,10 @@ class _Kept:
                 self.tail = self.tail[-_HALF:]
 
     def text(self) -> str:
-        """What was kept, once the stream has ended (a stray grandchild may hold it open: then what there is)."""
+        """Returns the kept output once the stream has ended.
+
+        If a stray grandchild holds the stream open, returns the output so far.
+        """
         self.thread.join(timeout=2)
         if not self.thread.is_alive():
             self.stream.close()
@@ -213,15 +216,13 @@ def _held(pid: int) -> int:
 
 
 class Confirmation(NamedTuple):
-    """How often a script did what was wanted; `outcome` is the first wanted one, or the last where none was.
-
-    forks: how many of the runs were forks of a process that had only imported the library; the other runs had a fresh
-    interpreter each.
-    """
+    """How often a script had a wanted outcome; `outcome` is the first wanted one, or the last if there is none."""
 
     hits: int
     runs: int
     outcome: Outcome
+    # How many of the runs were forks of a process that had only imported the library. The further runs had a fresh
+    # interpreter each.
     forks: int = 0
 
 
@@ -234,7 +235,7 @@ def run_python(
     processes: Processes | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Finished:
-    """Runs the first file in a fresh, limited process, with the names of the others as its arguments.
+    """Runs the first file in a fresh, limited process, with the names of all further files as its arguments.
 
     Raises UserError for a missing interpreter.
     """
@@ -252,7 +253,7 @@ def run_script(
     memory_bytes: int = DEFAULT_MEMORY,
     processes: Processes | None = None,
 ) -> Outcome:
-    """What a script does in a fresh, limited process. Raises UserError for a missing interpreter."""
+    """Runs a script in a fresh, limited process and returns its outcome. Raises UserError for a missing interpreter."""
     return classify(run_python(python, {SCRIPT_NAME: script}, dialect, timeout, memory_bytes, processes), dialect)
 
 
@@ -284,7 +285,7 @@ def frames(
 
 
 def classify(finished: Finished, dialect: Dialect) -> Outcome:
-    """What a process did, by the way it ended and what it wrote."""
+    """Returns the outcome of a process, by its exit status and its output."""
     quiet = finished._replace(stderr=dialect.chatter.sub("", finished.stderr))
     outcome = _classified(_uncaught(quiet, dialect))
     if dialect.miscompiled.search(outcome.text):
@@ -292,7 +293,8 @@ def classify(finished: Finished, dialect: Dialect) -> Outcome:
     complaint = f"{outcome.name}: {outcome.text}"
     may_be_memory = outcome.kind in ("exception", "exit") or outcome.name == "SIGABRT"
     if outcome.name == "SIGKILL" or (may_be_memory and dialect.out_of_memory.search(complaint)):
-        # Nothing but the kernel's out-of-memory killer sends SIGKILL here: the time limit's own has no exit status.
+        # SIGKILL stands for a lack of memory, by the kernel or by `_ended`: a process stopped at the time limit has no
+        # exit status.
         return outcome._replace(kind="oom")
     return outcome
 
@@ -320,14 +322,14 @@ def _classified(finished: Finished) -> Outcome:
 
 
 def _said(stderr: str) -> str:
-    """The lines that raise the alarm, or the last ones where none does; warnings say nothing of an end."""
+    """Returns the lines that raise the alarm; if there are none, the last lines. Warnings explain no end."""
     alarms = "\n".join(_LOG_HEAD.sub("", match.group(0)).strip() for match in _ALARM.finditer(stderr))
     others = "\n".join(line for line in _WARNING.sub("", stderr).splitlines() if not _LOG_LINE.match(line))
     return alarms[:KEPT_TEXT] or others[-KEPT_TEXT:].strip()
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal, such as `SIGSEGV`."""
+    """Return the name of a signal, such as `SIGSEGV`."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -335,7 +337,7 @@ def signal_name(number: int) -> str:
 
 
 def _raised(finished: Finished) -> Outcome:
-    """The exception that ended the script: its frames inside the library, innermost first."""
+    """Return the exception that ended the script, with its frames inside the library, innermost first."""
     lines = finished.stderr[finished.stderr.rindex(_TRACEBACK) :].splitlines()[1:]
     first = next((i for i, line in enumerate(lines) if line and not line[0].isspace()), len(lines))
     message = "\n".join(lines[first:]).strip()

@@ -31,7 +31,7 @@ ZEROS, ONES = Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0)
 
 
 def first_of(candidates: Iterable[Value]) -> Generator[Value, bool, bool]:
-    """Proposes one after the other until one is accepted. Returns whether one was."""
+    """Propose candidates in turn until one is accepted. Returns whether one was."""
     for candidate in candidates:
         if (yield candidate):
             return True
@@ -39,10 +39,10 @@ def first_of(candidates: Iterable[Value]) -> Generator[Value, bool, bool]:
 
 
 def lowered(number: int, make: Callable[[int], Value]) -> Generator[Value, bool, int]:
-    """The smallest number above 1, by bisection; half, where the number is not free to move by one.
+    """Search the smallest accepted number above 1, by bisection; try half if the number cannot move by one.
 
-    Large numbers go to the smallest landmark instead: the exact place where a bad index begins to crash differs from
-    process to process, so that a number just above it would not reproduce. Returns the last that was accepted.
+    A large number goes to the smallest landmark instead. The exact number at which a bad index begins to crash differs
+    from process to process, so a number just above it would not reproduce. Returns the number that was accepted last.
     """
     if number > EXACT:
         for landmark in LANDMARKS:
@@ -64,13 +64,13 @@ def lowered(number: int, make: Callable[[int], Value]) -> Generator[Value, bool,
 
 
 def drop_then(value: Value) -> Proposals:
-    """The construction alone, without what is done with the instance."""
+    """Propose the construction alone, without the call on the instance."""
     if isinstance(value, Invocation) and value.then is not None:
         yield value._replace(then=None)
 
 
 def fewer(which: str, kept: Callable[[tuple[Any, ...]], list[tuple[Any, ...]]]) -> Simplifier:
-    """With fewer arguments of one sort: of the call, then of what is done with the instance."""
+    """Return a simplifier that drops arguments of one sort: of the call, then of the call on the instance."""
 
     def with_fewer(call: Any) -> Iterator[Any]:
         return (call._replace(**{which: items}) for items in kept(getattr(call, which)))
@@ -94,7 +94,7 @@ def _shorter(length: int) -> list[int]:
 
 
 def shorten_sequences(value: Value) -> Proposals:
-    """An empty sequence or dictionary, a half of it, or one without one item."""
+    """Propose an empty sequence or dictionary, a half of it, and each without one item."""
     if isinstance(value, Seq):
         half = len(value.items) // 2
         halves = [value.items[:half], value.items[half:]] if half else []
@@ -135,7 +135,7 @@ def _integers(number: int) -> Proposals:
     if (yield from first_of(Prim("int", simple) for simple in (0, 1, -1))):
         return
     sign = -1 if number < 0 else 1
-    # A large number fails for want of memory, one as far below nothing should be refused.
+    # A large positive number fails for lack of memory. The negative one of the same size should be refused instead.
     if -EXACT <= number < 0 and (yield Prim("int", -number)):
         sign = 1
     yield from lowered(abs(number), lambda n: Prim("int", sign * n))
@@ -170,7 +170,7 @@ def shrink_tensors(value: Value) -> Proposals:
 
 
 def resized(tensor: Tensor, shape: tuple[int, ...], last: bool = False) -> Tensor:
-    """The first (or last) elements along every dimension; larger dimensions repeat what there is."""
+    """Return the first (or last) elements along every dimension; larger dimensions repeat what there is."""
     if tensor.fill.kind != "values":
         return tensor._replace(shape=shape)
     inside = elements(tensor).reshape(tensor.shape)
@@ -182,12 +182,12 @@ def resized(tensor: Tensor, shape: tuple[int, ...], last: bool = False) -> Tenso
 
 
 def along(tensor: Tensor, axis: int, size: int, last: bool = False) -> Tensor:
-    """The tensor with another size along one dimension, see `resized`."""
+    """Return the tensor with another size along one dimension, see `resized`."""
     return resized(tensor, (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :]), last)
 
 
 def without_axis(tensor: Tensor, axis: int, last: bool = False) -> Tensor:
-    """One dimension less: its first (or last) slice."""
+    """Return the tensor with one dimension less: its first (or last) slice."""
     one = along(tensor, axis, 1, last)
     strides = None if one.strides is None else one.strides[:axis] + one.strides[axis + 1 :]
     return one._replace(shape=one.shape[:axis] + one.shape[axis + 1 :], strides=strides)
@@ -269,7 +269,7 @@ def default_dtypes(value: Value) -> Proposals:
 
 
 def cast(tensor: Tensor, dtype: str) -> Tensor:
-    """The tensor in another dtype; written elements are converted."""
+    """Return the tensor in another dtype; written elements are converted."""
     if tensor.fill.kind != "values":
         return tensor._replace(dtype=dtype)
     if "string" in (DTYPES[tensor.dtype].kind, DTYPES[dtype].kind):
@@ -289,7 +289,7 @@ def plain_layout(value: Value) -> Proposals:
 
 FEWER: tuple[Simplifier, ...] = (
     drop_then,
-    # Without any keyword argument, or without one.
+    # Drop all keyword arguments, or one.
     fewer("kwargs", _without),
     fewer("args", lambda items: [items[:n] for n in _shorter(len(items))]),
     replace_objects,
