@@ -57,7 +57,7 @@ class Hooks:
                 recorder.keep(invocation, ok=True)
 
     def _hook(self, original: Callable[..., Any], api: str = "", cls: Any = None, method: str = "") -> Any:
-        """A traced function, constructor or method of exactly a class: an instance is described by how it was made."""
+        """Return a traced function, constructor or method of one class. The call that made an instance describes it."""
 
         def traced(*args: Any, **kwargs: Any) -> Any:
             recorder, owner = self.recorder, args[: cls is not None]
@@ -80,15 +80,16 @@ class Hooks:
 
 
 def _is_method(cls: type, name: str) -> bool:
-    """Whether it takes the instance: no static or class method, no property, no callable object."""
+    """Return whether a method takes the instance: no static or class method, no property, no callable object."""
     found = inspect.getattr_static(cls, name, None)
     return inspect.isroutine(found) and not isinstance(found, staticmethod | classmethod)
 
 
 def _own_or_next(cls: Any, name: str) -> Callable[..., Any]:
-    """The method, or what comes next for the instance at hand: with several bases that may be none of this class's.
+    """Return the class's own method, or a function that looks up the next method for the instance at hand.
 
-    The constructor of a class that does its work in `__new__` is object's own, which would refuse the arguments.
+    For an instance with several bases, the next method may belong to none of this class's bases. A class that does its work in
+    `__new__` has the constructor of `object`, which would refuse the arguments, so it is not called.
     """
     if name in vars(cls):
         own: Callable[..., Any] = getattr(cls, name)
@@ -106,7 +107,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def _spared(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, tuple[Any, ...], dict[str, Any]]:
-    """Arguments to describe, and those to pass on: describing must not use up the library's iterators."""
+    """Return arguments to describe, and arguments to pass on: describing must not use up the library's iterators."""
     pairs = list(map(shown_and_passed, args))
     named = {name: shown_and_passed(value) for name, value in kwargs.items()}
     shown = tuple(pair[0] for pair in pairs), {name: pair[0] for name, pair in named.items()}
@@ -144,7 +145,7 @@ def _like(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:
 
 
 def _replace(functions: dict[int, Any], prefixes: tuple[str, ...]) -> None:
-    """Puts wrappers in place of originals in every module of the library, under whatever name they stand there."""
+    """Put wrappers in place of originals in every module of the library, under all names of the originals there."""
     for name, module in list(sys.modules.items()):
         if module is None or name.split(".")[0] not in prefixes:
             continue
