@@ -233,7 +233,10 @@ def _nature(outcome: Outcome) -> str:
 
 
 def _frame(frame: str) -> str:
-    """Return the last two parts of a frame's name in words, without dimensions, digits and single letters, which dtypes have."""
+    """Return the last two parts of a frame's name in words.
+
+    Dimensions, digits and single letters are left out: dtypes have them.
+    """
     if ".py:" in frame:
         return frame
     parts = [_WORD.findall(_DIMENSIONS.sub("", part)) for part in frame.split("::")[-2:]]
