@@ -1,4 +1,4 @@
-"""A few numbers in shared memory that outlive the worker: which test it was in, since when, and in which mode."""
+"""A journal in shared memory that outlives the worker: its current test, the time of its start, and its mode."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 
 def make() -> int:
-    """A descriptor of an empty journal, for the worker to map and for its supervisor to read."""
+    """Returns a descriptor of an empty journal, for the worker to map and for its supervisor to read."""
     descriptor = os.memfd_create("journal", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(descriptor, SIZE)
     return descriptor
@@ -45,9 +45,9 @@ def make() -> int:
 class Journal:
     """A memory-mapped file shared by the worker, which writes, and its supervisor, which reads.
 
-    The worker's end is sealed: a library that writes on descriptors which are not its own cannot reach it. A copy of
-    the worker (a library may fork in a test and return in both processes) has no journal and dies at its next entry:
-    two processes that work on one lease would both be believed.
+    The worker's end is sealed: a library that writes on descriptors which are not its own cannot reach it. A library
+    may fork in a test and return in both processes. The copy of the worker has no journal and dies at its next entry:
+    the supervisor would believe two processes that work on one lease.
     """
 
     def __init__(self, descriptor: int, *, reading: bool = False) -> None:
@@ -75,6 +75,6 @@ class Journal:
         _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), 0, b"")
 
     def read(self) -> Entry:
-        """The last entry."""
+        """Returns the last entry."""
         lease, test, clock, running, mode = _FORM.unpack_from(self.memory, 0)
         return Entry(lease, test, clock, running, mode.rstrip(b"\0").decode("ascii", "replace"))
