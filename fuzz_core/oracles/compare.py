@@ -36,7 +36,7 @@ class Differential(EachMode):
         return dialect.modes.get(mode, DEVICE).share
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
-        """Return the kind. A mode may refuse a call that another accepts (devices do with dtypes), unless the text objects."""
+        """Return the kind. A mode may refuse a call (devices refuse some dtypes), unless the text objects."""
         if outcome.text.startswith(REFUSES) or (outcome.text.startswith(ACCEPTS) and not outcome.name):
             return "inconsistent"
         spec = dialect.programs.get(mode) or dialect.modes.get(mode, DEVICE)

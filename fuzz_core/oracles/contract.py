@@ -26,9 +26,7 @@ class Oracle(Protocol):
     share: float
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """Return the modes whose outcomes the oracle needs, out of the machine's modes; none if it cannot judge the
-        test case.
-        """
+        """Return the machine's modes whose outcomes the oracle needs; none if it cannot judge the test case."""
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
         """Return the verdict on the outcomes of the planned modes."""

@@ -37,7 +37,10 @@ class Performance:
     share = 0.005
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """Return the first mode and an equivalent one, and the GPU in three precisions; none without floating-point tensors."""
+        """Return the first mode and an equivalent one, and the GPU in three precisions.
+
+        A test case without floating-point tensors has none.
+        """
         if not has_float_tensor(test.invocation):
             return ()
         equivalent = [mode for mode in modes if dialect.modes.get(mode, DEVICE).equivalent]

@@ -50,8 +50,8 @@ _EVALUATED = re.compile(r"(?:^|\()<(?!frozen)")
 class Crash(EachMode):
     """The process dies by a signal, hangs or loses its device, or an exception reports an internal error.
 
-    The cause of death is in the detail and not in the kind: one corruption of memory raises SIGSEGV, SIGBUS or SIGABRT by
-    chance.
+    The cause of death is in the detail and not in the kind: the same corruption of memory raises SIGSEGV, SIGBUS or
+    SIGABRT by chance.
     """
 
     name = "crash"

@@ -16,7 +16,7 @@ GRADES = (
 )  # fmt: skip
 GRAVE = ("crash", "out-of-bounds", "wrong-result")
 UNPLEASANT = ("internal-error", "wrong-metadata", "hang")
-# How the text of an outcome begins where one of two modes alone refuses the call.
+# The text of an outcome begins with one of these if one of two modes alone refuses the call.
 ACCEPTS, REFUSES = "accepts what ", "refuses what "
 # The last line of a difference begins with this if evidence shows which mode is wrong: `wrong: MODE, by WITNESS`.
 WRONG = "wrong: "

@@ -143,8 +143,7 @@ def _from_numpy(value: Any) -> Value:
 
 
 def shown_and_passed(value: Any) -> tuple[Any, Any]:
-    """Return the value to describe and the value for the library: for a one-shot iterator, a list and an equal
-    iterator.
+    """Return the value to describe and the value for the library: for a one-shot iterator, a list and an iterator.
 
     A long or endless iterator is described as an iterator.
     """

@@ -88,8 +88,8 @@ def _is_method(cls: type, name: str) -> bool:
 def _own_or_next(cls: Any, name: str) -> Callable[..., Any]:
     """Return the class's own method, or a function that looks up the next method for the instance at hand.
 
-    For an instance with several bases, the next method may belong to none of this class's bases. A class that does its work in
-    `__new__` has the constructor of `object`, which would refuse the arguments, so it is not called.
+    If the instance has several bases, the next method may belong to none of this class's bases. A class that does its
+    work in `__new__` has the constructor of `object`, which would refuse the arguments, so it is not called.
     """
     if name in vars(cls):
         own: Callable[..., Any] = getattr(cls, name)

@@ -40,7 +40,7 @@ class Recorder:
         self.seen: set[int] = set()
 
     def wants(self, api: str) -> bool:
-        """Return whether to describe a call that begins now; false inside the recorder's work and on other threads."""
+        """Returns whether to describe a call that begins now; false inside the recorder's work and on other threads."""
         if self.busy or threading.get_ident() != self.thread:
             return False
         self.calls[api] += 1
@@ -50,7 +50,7 @@ class Recorder:
         return True
 
     def describe(self, api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Invocation | None:
-        """Return the description of a call before it happens (it may change its arguments), or None, counted."""
+        """Returns the description of a call before it happens (it may change its arguments), or None, counted."""
         began = perf_counter()
         self.busy = True
         try:
@@ -90,6 +90,6 @@ class Recorder:
 
 
 def _test() -> dict[str, str]:
-    """Return the test that pytest reports as running, if there is one."""
+    """Returns the test that pytest reports as running, if there is one."""
     name = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].rpartition(" ")[0]
     return {"by": name} if name else {}

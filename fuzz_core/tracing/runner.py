@@ -74,7 +74,7 @@ def run_seed(
 
 
 def _module(name: str) -> dict[str, Any]:
-    """Return the namespace of a new module, so that classes defined in it pickle and introspect."""
+    """Returns the namespace of a new module, so that classes defined in it pickle and introspect."""
     module = types.ModuleType(name)
     sys.modules[name] = module
     return vars(module)
@@ -99,7 +99,7 @@ def _run_snippet(seed: dict[str, str], tally: Tally) -> None:
 
 
 def _statements(code: str, tally: Tally) -> list[ast.stmt]:
-    """Return the statements of a snippet; a snippet that this Python cannot parse counts as one failed part."""
+    """Returns the statements of a snippet; a snippet that this Python cannot parse counts as one failed part."""
     found: list[ast.stmt] = []
     tally.run(lambda: found.extend(ast.parse(code).body))
     tally.parts = tally.failed
@@ -173,7 +173,7 @@ class _PytestTally:
 
 
 def _last_error(text: str) -> str:
-    """Return the line of a report that names the error."""
+    """Returns the line of a report that names the error."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line[1:].strip() for line in lines if line.startswith("E ")]
     return (errors or lines or [""])[-1]
