@@ -336,7 +336,7 @@ def _same_check(one: Check, other: Check, one_build: bool) -> bool:
 
 
 def _same_frames(one: Place, other: Place) -> bool:
-    """Two of the top frames in common order; where there is one, the innermost."""
+    """Return whether both share two of the top frames, in the same order; with one frame only, the innermost one."""
     if one.vague or other.vague or not one.frames or not other.frames:
         return False
     if min(len(one.frames), len(other.frames)) < IN_COMMON:
@@ -345,7 +345,7 @@ def _same_frames(one: Place, other: Place) -> bool:
 
 
 def _same_call(one: Place, other: Place) -> bool:
-    """Aliases fall over in one place unless their frames say otherwise, which those of a corrupted heap cannot."""
+    """Return whether two aliases fail in one place. Frames may contradict that, except those of a corrupted heap."""
     if not _akin(one, other) or bool(one.words) != bool(other.words):
         return False
     told = one.frames and other.frames and not one.vague and not other.vague

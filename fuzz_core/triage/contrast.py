@@ -13,7 +13,7 @@ _SHAPES = re.compile(
 
 
 def fault_in(text: str, difference: str) -> str:
-    """Return the mode that is wrong although others are compared with it, and how; empty where the text blames none.
+    """Return the mode that is wrong although others are compared with it, and how; empty if the text blames no mode.
 
     difference: `KIND MODE: HOW`.
     """

@@ -83,14 +83,14 @@ def _fill(dtype: str, size: int, fill: Fill) -> tuple[int, float]:
 
 
 def _magnitudes(dtype: str, size: int, data: bytes) -> Iterator[float]:
-    """Magnitudes of the elements that the data stand for: over and over where they are fewer."""
+    """Yield magnitudes of the elements that the data stands for; fewer data is repeated."""
     given = [math.hypot(*parts) for parts in DTYPES[dtype].unpack(data)]
     for each in islice(cycle(given), size):
         yield _CAP if each == math.inf else 2 * _CAP if each != each else min(each, 2 * _CAP)
 
 
 def _reference(value: Value) -> int:
-    """0 for the default dtype, more for rarer ones."""
+    """Return 0 for the default dtype, and more for rarer ones."""
     if isinstance(value, Ref) and value.kind != "dtype":
         return int(value.name != "cpu")
     if not isinstance(value, Tensor | Ref):

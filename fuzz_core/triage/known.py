@@ -201,7 +201,7 @@ def entry_of(row: dict[str, Any], where: str) -> Known:
 
 
 def add_entry(file: Path, entry: Known) -> None:
-    """Appends an entry to the user's file, which is made where there is none; comments and order stay.
+    """Appends an entry to the user's file, which is made if there is none; comments and order stay.
 
     Raises UserError where the name is taken, or the file is not valid or not writable.
     """

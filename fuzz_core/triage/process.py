@@ -57,7 +57,7 @@ _LOG_LINE = re.compile(r"[IW]\d{4} |WARNING: All log messages|To enable the foll
 _WARNING = re.compile(r"^\S+:\d+: \w*Warning: (?:(?:.*\n){1,8}?  (?!File )\S.*\n?|.*\n?)", re.MULTILINE)
 _PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
 _HANDLER = Path(stack.__file__)
-# gdb reads symbols for half a minute, so it is asked only where the handler cannot follow the stack.
+# gdb reads symbols for half a minute, so it runs only if the handler cannot follow the stack.
 _GDB = (
     "set confirm off",
     "set pagination off",
@@ -194,7 +194,7 @@ def run(
 
 
 def _ended(process: subprocess.Popen[bytes], end: float, held: int) -> int | None:
-    """Its exit status, that of SIGKILL where it holds more bytes than it may (0: any), None where its time is over.
+    """Returns the exit status: that of SIGKILL if the process holds too many bytes (0: no limit), None after its time.
 
     The seconds in which it had no processor are not counted, a few times its own time at most.
     """
@@ -267,7 +267,7 @@ def printed(python: str, script: str, dialect: Dialect, timeout: float, processe
 def frames(
     python: str, script: str, timeout: float, dialect: Dialect, processes: Processes | None = None
 ) -> tuple[str, ...]:
-    """Functions of the library on the stack of the crashing thread, innermost first; () without a crash."""
+    """Returns the library's functions on the stack of the crashing thread, innermost first; () without a crash."""
     files = {SCRIPT_NAME: script}
     handled = {_HANDLER.name: _HANDLER.read_text(encoding="utf-8"), **files}
     finished = run_python(python, handled, dialect, timeout / 2, 0, processes)
@@ -329,7 +329,7 @@ def _said(stderr: str) -> str:
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal, such as `SIGSEGV`."""
+    """Returns the name of a signal, such as `SIGSEGV`."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -337,7 +337,7 @@ def signal_name(number: int) -> str:
 
 
 def _raised(finished: Finished) -> Outcome:
-    """Return the exception that ended the script, with its frames inside the library, innermost first."""
+    """Returns the exception that ended the script, with its frames inside the library, innermost first."""
     lines = finished.stderr[finished.stderr.rindex(_TRACEBACK) :].splitlines()[1:]
     first = next((i for i, line in enumerate(lines) if line and not line[0].isspace()), len(lines))
     message = "\n".join(lines[first:]).strip()

@@ -95,7 +95,7 @@ def _comments(expected: str, observed: str) -> list[str]:
 
 
 def _returned(statements: list[str], forbidden: Quoted) -> list[str]:
-    """The last statement's value, and a failure, since the call should not have returned."""
+    """Return statements that print the last value and fail, since the call should not have returned."""
     *before, last = statements
     said = f'the documentation forbids {forbidden.argument}={forbidden.value} ("{forbidden.text}"): '
     told = 'print(told := f"expected an exception, got {actual}")'
