@@ -22,7 +22,7 @@ from fuzz_core.worker.stack import NULL_PAGE, OVERFLOW
 
 STATUSES = ("valid", "unknown", "invalid")
 
-# The library itself says that it does not take the argument; it says so by dying, which makes it no clean refusal.
+# The library itself says that it refuses the argument. If the process dies of the refusal, it is no clean one.
 _REFUSAL = re.compile(
     r"INVALID_ARGUMENT: *(?P<status>[^\n]{3,200}?)\)*$"
     r"|(?P<words>[^.:\n)\]]{0,80}\b(?:[Mm]ust be|(?:only|not) (?:yet )?supported|[Uu]nsupported|Unrecognized)\b"
@@ -38,10 +38,10 @@ _OWN_CHECK = re.compile(
 
 
 class Validity(NamedTuple):
-    """status: valid, unknown or invalid. reason: how it is known, for a reader."""
+    """The validity of a bug's input."""
 
-    status: str
-    reason: str
+    status: str  # valid, unknown or invalid
+    reason: str  # the evidence, for a reader
 
 
 class Ruling(NamedTuple):
@@ -72,7 +72,7 @@ def validity(bug: Bug, rules: Sequence[Rule] = ()) -> Validity:
     reasons = (
         ("invalid", broken and f"documented: {broken[0]}"),
         ("valid", _origin(bug)),
-        # A judgement over a call that has returned: the library took the input.
+        # The verdict is about a call that has returned: the library accepted the input.
         ("valid", kind_of(bug.kind).validity),
         ("invalid", _refusal(bug)),
         ("unknown", untold and f"documented constraints hold, but say too little of {untold}"),
@@ -124,7 +124,7 @@ def goes_alone(bug: Bug, judged: Validity) -> bool:
 
 
 def lacks_check(bug: Bug) -> bool:
-    """Return whether a call returns that documentation, or another way to make it, refuses.
+    """Return whether a call returns although documentation, or another mode, refuses it.
 
     The plain call lacks a check if a graph refuses its shapes or attributes, unless documentation, a test or a program
     makes this very call.
@@ -149,12 +149,12 @@ _FOREIGN = re.compile(r"out-of-bounds|uninitiali[sz]ed|foreign memory", re.IGNOR
 
 
 class Severity(NamedTuple):
-    """grade: one of GRADES. reason: why it is private; empty otherwise. regression: a baseline does not show it."""
+    """The severity of a bug."""
 
-    grade: str
-    reason: str
+    grade: str  # one of GRADES
+    reason: str  # the reason why the bug is private; empty otherwise
     validity: Validity
-    regression: bool = False
+    regression: bool = False  # whether a baseline does not show the bug
 
     @property
     def private(self) -> bool:
@@ -163,13 +163,13 @@ class Severity(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int, int, int]:
-        """Smaller is more urgent: private, then regressions, then valid input before invalid, then the grade."""
+        """A sort key, smaller for urgent bugs: private ones, regressions, valid input before invalid, the grade."""
         place = GRADES.index(self.grade)
         return int(not self.private), int(not self.regression), STATUSES.index(self.validity.status), place
 
 
 class Suspect(Bug, Protocol):
-    """A bug on record, with what other inputs of the same bug have shown."""
+    """A bug on record, with the evidence from other inputs of the same bug."""
 
     @property
     def suspicion(self) -> str:
@@ -253,7 +253,7 @@ def suspicion(kind: str, outcome: Outcome, test: TestCase) -> str:
 def is_told_openly(kind: str, test: TestCase) -> bool:
     """Return whether the maintainers want a memory error on this input as an ordinary public bug.
 
-    Some maintainers do for bad input. A traced call, a model program and a call that returns are no bad input.
+    Maintainers may want that for bad input. A traced call, a model program and a call that returns are no bad input.
     """
     rules = disclosure_of(test.invocation.api)
     is_bad = bool(test.rules) and not test.program and not kind_of(kind).validity
@@ -275,7 +275,7 @@ def suspected_death(outcome: Outcome) -> str:
 Time: TypeAlias = tuple[int, float]
 Seconds: TypeAlias = Callable[[TestCase], float | None]
 
-# The bits of an integer in C.
+# The number of bits of an integer in C.
 CUT = 32
 
 
@@ -288,26 +288,26 @@ class Number(NamedTuple):
     sign: int
 
 
-# The numbers that stand in for larger ones: close together while they are small, as a time may grow by their cube.
+# The numbers that replace larger ones. Small ones are close together, since a time may grow by their cube.
 SMALLER = tuple(sorted({round(2 ** (half / 2)) for half in range(4, 20)} | {1 << bits for bits in range(10, 31, 2)}))
 # Times below this number of seconds are noise.
 NOISE = 0.002
-# A time grows that comes to so many times an earlier one, by way of one that is so far from both.
+# A time grows if it is GROWTH times an earlier one, and a time in between is STEP times away from both.
 GROWTH, STEP = 4.0, 1.5
 # A large call may take this many times as long as its smaller calls predict: large data does not fit the cache.
 SLACK = 4.0
-# How many times the limit a call has that is so near to it.
+# A call near the limit gets this many times the limit.
 NEAR = 2.0
-# The largest numbers are looked at one by one as well: all together may be no legal call.
+# The largest numbers, this many, are also tried one by one: all together may be no legal call.
 ALONE = 3
-# The logarithm of how many times longer than the last that ended: what is more is no number to reckon with.
+# The largest logarithm of a predicted time, as a multiple of the last measured one: the cut prevents an overflow.
 MOST = 50.0
 
 
 def excuse(test: TestCase, seconds: Seconds, hangs: Callable[[float], bool], limit: float) -> str:
     """Return why a call that timed out is no bug; empty if it is one.
 
-    Calls with smaller numbers in their arguments are tried first. They are cheap, and separate work that grows with the
+    Calls with smaller numbers in their arguments are tried first. Such calls are cheap, and separate work that grows with the
     arguments from a call that is stuck.
 
     Args:
@@ -364,7 +364,7 @@ def _cut(number: int) -> tuple[int, int, int]:
 
 
 def _promised(test: TestCase, numbers: list[Number], seconds: Seconds) -> float:
-    """Seconds, if a time goes on to grow by the power of these numbers by which it has grown."""
+    """Return the predicted seconds, if the time keeps growing by the same power of these numbers."""
     times = [each for each in _times(test, numbers, seconds) if each[1] >= NOISE]
     early = _start(times)
     if early is None:

@@ -1,6 +1,6 @@
 """Bugs that look like one cause: the same check, the same native frames, the same kernel, or aliases of one api.
 
-The place where a bug falls over is read from its outcome: check, frames, words and the names of what was called.
+The place of a failure comes from its outcome: check, frames, words, and the names of the called functions.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ RELATED = 2 / 3
 FAMILIAR = 4
 # A frame that apis of this many families share does not locate a fault.
 GENERIC_FROM = 3
-# A bug joins those of which it resembles this share: no chain grows out of single likenesses.
+# A bug joins a cluster if it resembles this share of the members: single likenesses form no chain.
 QUORUM = 0.5
 MEMORY = "memory"
 _DOCUMENTED = "bounds"
 _REFUSED = "inconsistent"
 _BOUND = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
-# In characters; longer documentation that is equal is one text.
+# In characters. Longer documentation that is equal is a copy of one text.
 LONG = 40
 _LOCATION = re.compile(
     r"(?P<file>[\w+-]++(?:\.[\w+-]++)*?\.(?:cc|cpp|cxx|c|h|hpp|cu|cuh|inc|mlir))\"?\s?[:(]\s?(?P<line>\d+)"
@@ -67,15 +67,15 @@ class Failure(Protocol):
 
     @property
     def target(self) -> str:
-        """The key of the installed build that shows it."""
+        """The key of the installed build that shows the failure."""
 
     @property
     def signature_text(self) -> str:
-        """`API: FAULT`, without what varies from run to run."""
+        """`API: FAULT`, without the parts that vary from run to run."""
 
     @property
     def api(self) -> str:
-        """The canonical public name of what was called."""
+        """The canonical public name of the called function."""
 
     @property
     def kind(self) -> str:
@@ -91,19 +91,19 @@ class Bug(Failure, Protocol):
 
     @property
     def id(self) -> int:
-        """Its number in the store."""
+        """The bug's number in the store."""
 
     @property
     def oracle(self) -> str:
-        """Who judged it."""
+        """The oracle that found the bug."""
 
     @property
     def test(self) -> TestCase:
-        """The simplest test case that shows it."""
+        """The simplest test case that shows the bug."""
 
     @property
     def script(self) -> str:
-        """Its standalone script."""
+        """The bug's standalone script."""
 
     @property
     def minimised(self) -> bool:
@@ -163,7 +163,7 @@ def place_of(bug: Failure) -> Place:
     told = bug.target, bug.api.partition(".")[0], name
     if not kind_of(bug.kind).fails:
         nature, difference = _disagreement(bug)
-        # The words of `ARGUMENT = VALUE, documented: WORDS (SOURCE)` where they are many.
+        # The words of `ARGUMENT = VALUE, documented: WORDS (SOURCE)`, if they are many.
         words = " ".join(outcome.text.partition(", documented: ")[2].split()) if bug.kind == _DOCUMENTED else ""
         quoted, numbers = words if len(words) > LONG else "", sorted(map(float, _BOUND.findall(words)))
         bounds = (bug.api.rpartition(".")[0], nature, *map(str, numbers)) if numbers else ()
@@ -181,7 +181,7 @@ def place_of(bug: Failure) -> Place:
     if complaint := complaint_in(outcome.text):
         # The location behind a complaint is the code that runs all compilers, so it is left out.
         return place._replace(words=_stripped(complaint))
-    # Messages of the interpreter's own exceptions are the interpreter's.
+    # Messages of the interpreter's own exceptions are not the library's words.
     built_in = hasattr(builtins, outcome.name) and outcome.name != "RuntimeError"
     words = _stripped(outcome.text)
     return place._replace(check=_check(outcome), words="" if built_in or _RUNTIME.search(words) else words)
@@ -211,9 +211,9 @@ def _plain(name: str) -> str:
 
 
 def _disagreement(bug: Failure) -> tuple[str, str]:
-    """Kind and mode, and how they disagree (`API: KIND: MODE: HOW`); or the argument, and what is documented.
+    """Return kind and mode, and the difference (`API: KIND: MODE: HOW`); or the argument and its documentation.
 
-    Which mode refuses a call in equal words makes no difference: modes share the code that checks.
+    Modes that refuse a call in equal words count as one: they share the code that checks.
     """
     if bug.kind == _DOCUMENTED:
         nature = f"{bug.kind} {bug.outcome.text.partition(' = ')[0]}"
@@ -259,7 +259,7 @@ def _stripped(text: str) -> str:
 
 
 class Places:
-    """Places of bugs that fresh interpreters have shown: what looks like one of them needs no further interpreter."""
+    """Places of bugs that fresh interpreters have shown: a failure that looks like one needs no further interpreter."""
 
     def __init__(self, bugs: Iterable[Failure] = ()) -> None:
         self._places = [place_of(bug) for bug in bugs]

@@ -52,7 +52,7 @@ def cost(test: TestCase) -> tuple[Any, ...]:
 
 
 def _scalars(prims: list[Prim]) -> tuple[int, int, float]:
-    """Ranks of types, then magnitudes; integers apart, as a float would swallow their last digits."""
+    """Return ranks of types, then magnitudes; integers are separate, since a float would lose their last digits."""
     odd = sum(isinstance(p.value, float) and not p.value.is_integer() for p in prims)
     whole = sum(2 * abs(p.value) + (p.value < 0) for p in prims if isinstance(p.value, int))
     size = math.fsum(_size(p.value) for p in prims if not isinstance(p.value, int))

@@ -1,4 +1,4 @@
-"""Whether two builds' results of one call differ, by their descriptions."""
+"""The difference of two builds' results of one call, by their descriptions."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _apart(reference: NDArray[Any], other: NDArray[Any], dtype: str) -> float:
 
 
 def _to_the_edge(numbers: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """Numbers within the tolerance of the largest of the dtype become infinite: rounding decides whether they are."""
+    """Make numbers infinite that are within the tolerance of the dtype's largest one: rounding decides between them."""
     edge = dtype.largest / (1 + dtype.tolerance.relative)
     return np.where(np.abs(numbers) >= edge, np.sign(numbers) * inf, numbers)
 

@@ -61,7 +61,7 @@ def _is_link(value: str) -> str:
 
 
 def _is(parse: Callable[[str], object], refusal: type[Exception], what: str) -> AfterValidator:
-    """Text that `parse` takes; it refuses other text with `refusal`."""
+    """Return a validator of text that `parse` accepts; `parse` refuses other text with `refusal`."""
 
     def check(value: str) -> str:
         try:
@@ -114,7 +114,7 @@ class Known(BaseModel):
             all(getattr(self, name) in (None, getattr(seen, name)) for name in equal)
             and (self.pattern is None or re.search(self.pattern, seen.signature) is not None)
             and (not self.api or any(fnmatchcase(seen.api, glob) for glob in self.api))
-            # A bug that another mode shows too is none of that mode's.
+            # A bug that another mode shows too is not specific to that mode.
             and (self.mode is None or {fnmatchcase(mode, self.mode) for mode in seen.modes} == {True})
             and (self.versions is None or _contains(self.versions, seen.version))
         )
@@ -132,7 +132,7 @@ def _contains(versions: str, version: str) -> bool:
 
 
 class Registry:
-    """Entries as of one day, the user's own first, which take the place of shipped ones with the same name."""
+    """Entries on one day, the user's own first. An entry of the user replaces a shipped one of the same name."""
 
     def __init__(self, own: Iterable[Known] = (), shipped: Iterable[Known] = (), today: date = date.min) -> None:
         self.own = {entry.name: entry for entry in own}

@@ -1,4 +1,4 @@
-"""Scripts in fresh processes that may crash, hang, flood their output or eat memory: run, and what each did."""
+"""Execution of scripts in fresh processes that may crash, hang, flood their output or eat memory."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ DEFAULT_MEMORY = 8 << 30
 # seconds.
 HELD_SHARE = 1 / 3
 _LOOK_SECONDS = 0.05
-# How many times its time limit a process may have waited for a processor.
+# A process may wait for a processor this many times its time limit.
 _MOST_WAITED = 9.0
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "TZ")
 _CHUNK = 16 * 1024
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MACHINE_BYTES = os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES
 # A shell sets the limits: a function between fork and exec is unsafe in a controller that has threads.
-# The bound on processor time is for a hang that outlives a killed controller.
+# The limit of processor time stops a hang that outlives a killed controller.
 _LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -v "$1"; ulimit -t "$2"; shift 2; exec "$@"'
 
 KEPT_TEXT = 2000
@@ -121,7 +121,7 @@ class Processes:
         self._ended = False
 
     def start(self, command: Sequence[str], directory: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Starts one in a process group of its own, its output in pipes. Raises Interrupted after `end`."""
+        """Starts a process in a process group of its own, its output in pipes. Raises Interrupted after `end`."""
         with self._lock:
             if self._ended:
                 raise Interrupted("stopped before a script was run")
@@ -145,7 +145,7 @@ class Processes:
         process.wait()
 
     def end(self) -> None:
-        """Ends all that run."""
+        """Ends all running processes."""
         with self._lock:
             self._ended = True
             for pid in self._pids:
@@ -166,12 +166,16 @@ def run(
     processes: Processes | None = None,
     writable: Sequence[Path] = (),
 ) -> Finished:
-    """Runs a command in a temporary directory that holds `files` alone; it can change that and `writable`, no more.
+    """Runs a command in a temporary directory that holds `files` alone.
 
-    memory_bytes: of address space; with 0 there is no such limit, and it is killed once it holds HELD_SHARE of the
-    machine's memory or DEFAULT_MEMORY.
-    Its environment is a short list of harmless variables plus `env`; no core is dumped; all of its process group is
-    gone on return. Raises UserError where the command cannot be started, Interrupted after `processes.end()`.
+    The command can change only that directory and `writable`. Its environment is a short list of harmless variables
+    plus `env`. It dumps no core, and its process group has ended on return.
+
+    Args:
+        memory_bytes: limit of address space. With 0, the process is killed once it holds HELD_SHARE of the machine's
+            memory or DEFAULT_MEMORY.
+
+    Raises UserError if the command cannot be started, and Interrupted after `processes.end()`.
     """
     with TemporaryDirectory(prefix="nightfuzz-", ignore_cleanup_errors=True) as directory:
         for name, text in files.items():
@@ -258,7 +262,7 @@ def run_script(
 
 
 def printed(python: str, script: str, dialect: Dialect, timeout: float, processes: Processes) -> Outcome:
-    """Runs a script in a fresh, limited process; the text of an `ok` outcome is what it printed."""
+    """Runs a script in a fresh, limited process; the text of an `ok` outcome is the script's output."""
     finished = run_python(python, {SCRIPT_NAME: script}, dialect, timeout, processes=processes)
     outcome = classify(finished, dialect)
     return outcome._replace(text=finished.stdout.strip()[:KEPT_TEXT]) if outcome.kind == "ok" else outcome
@@ -300,7 +304,7 @@ def classify(finished: Finished, dialect: Dialect) -> Outcome:
 
 
 def _uncaught(finished: Finished, dialect: Dialect) -> Finished:
-    """As if the library had let a signal end the process that it has caught; said is then what came before."""
+    """Returns the process as if a signal that the library caught had ended it, with the output before the signal."""
     found = dialect.caught.search(finished.stderr) if finished.code else None
     if found is None:
         return finished

@@ -28,7 +28,7 @@ _UNFIT = re.compile(
     r"unexpected keyword argument|got multiple values for (?:keyword )?argument|missing \d+ required \w+"
     r"|missing a required argument|takes (?:no|at most|exactly|from)?\s?[\d\w ]*(?:positional |keyword )?arguments?\b"
 )
-# Libraries leave a name behind for a while whose only work is to say that it is gone.
+# Libraries keep a removed name for a while, which only raises that it was removed.
 _WITHDRAWN = re.compile(r"\b(?:has been|have been|is now|was|been) removed\b|\bno longer (?:available|exists)\b")
 
 

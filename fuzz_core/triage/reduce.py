@@ -87,7 +87,7 @@ def at_each(simplify: Simplifier) -> Pass:
 
 
 def _drive(proposals: Generator[Value, bool, object], accept: Callable[[Value], bool]) -> bool:
-    """Feeds a generator with what became of its candidates; whether any was accepted."""
+    """Feed a generator with the results of its candidates; return whether any was accepted."""
     progress, accepted = False, None
     with suppress(StopIteration):
         while True:
@@ -105,7 +105,7 @@ def shrink_equal_sizes(search: Search) -> None:
 
 
 def _sizes(tree: Value) -> list[int]:
-    """Positive numbers that occur twice among dimensions and integers, the largest first."""
+    """Return positive numbers that occur twice among dimensions and integers, the largest first."""
     found: Counter[int] = Counter()
     for value in walk(tree):
         if isinstance(value, Tensor):
@@ -116,7 +116,7 @@ def _sizes(tree: Value) -> list[int]:
 
 
 def _shrink_together(search: Search, size: int, change: Callable[[Value, int], Value]) -> None:
-    """Everything of one size becomes 1, 0 or as small as can be; `change` gives another size to what has this one."""
+    """Shrink all dimensions and integers of one size to 1, 0 or the least that works; `change` sets another size."""
     start = search.best.invocation
 
     def make(number: int) -> Value:
@@ -147,7 +147,7 @@ def _with_axis(rank: int, axis: int, size: int, value: Value, number: int) -> Va
 
 
 def drop_equal_dimensions(search: Search) -> None:
-    """Tensors of equal shape lose the same dimension together."""
+    """Remove the same dimension from all tensors of equal shape together."""
     tree = search.best.invocation
 
     def without(shape: tuple[int, ...], axis: int) -> Value:
@@ -159,7 +159,7 @@ def drop_equal_dimensions(search: Search) -> None:
 
 
 def cast_equal_dtypes(search: Search) -> None:
-    """Tensors and dtype arguments of one dtype change it together."""
+    """Change the dtype of all tensors and dtype arguments of one dtype together."""
     for old in sorted({tensor.dtype for tensor in tensors_of(search.best.invocation)}):
         for new in simplify.simpler_dtypes(old):
 
@@ -173,7 +173,7 @@ def cast_equal_dtypes(search: Search) -> None:
 
 
 def zero_seed(search: Search) -> None:
-    """Random streams that begin at 0."""
+    """Set the seed of the random streams to 0."""
     search.attempt(search.best._replace(seed=0))
 
 

@@ -1,6 +1,6 @@
-"""Standalone scripts: the library's public names only, as few and as short lines as they can be.
+"""Standalone scripts: the library's public names only, in as few and as short lines as possible.
 
-Test cases come from untrusted code: every name is checked to be one, everything else is written by `repr`.
+Test cases come from untrusted code: every name is checked to be an identifier, and `repr` writes all other parts.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _BUILTINS = ("bool", "int", "float", "complex", "str", "bytes", "list", "tuple",
 _NUMPY = re.compile(r"\bnp\.")
 _INSTANCES = ("Tensor", "Variable", "Var")
 _LONG = 16
-# Signs in messages of compilers and of ours, as a keyboard has them.
+# Signs in messages of compilers and of nightfuzz, with their ASCII spelling.
 _TYPED = str.maketrans({"…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'})  # noqa: RUF001
 NAMES = ("x", "y", "z")
 CALL = "{actual}"
-# A random draw that only the library's own seed makes the same each time.
+# A random draw that only the library's own seed can repeat.
 _DRAWN = re.compile(r"\.rand\w*\(")
 
 
@@ -370,7 +370,7 @@ def render_around(test: TestCase, mode: str, dialect: Dialect) -> str:
         statements = ast.parse(test.program).body
     except (SyntaxError, ValueError, RecursionError) as error:
         raise CodecError(f"no program: {error}") from error
-    # Its docstring and its switches have to stay at the beginning.
+    # The program's docstring and `__future__` imports have to stay at the beginning.
     end = 0
     for place, statement in enumerate(statements):
         docstring = place == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

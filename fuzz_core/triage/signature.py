@@ -23,7 +23,7 @@ from fuzz_core.worker.stack import FAULTS
 
 TOP_FRAMES = 3
 MAX_TEXT = 200
-# Whether the calling thread or one of its pool meets the fault first is chance; beyond these, stacks differ by that.
+# The calling thread or a thread of its pool meets the fault first, by chance. So stacks differ in the frames beyond these.
 _PARALLEL = re.compile(r"::(?:invoke_parallel|parallel|parallel_for|parallelFor|ParallelFor|parallel_nd)$")
 # A wrong dtype appears as different dtypes, depending on the arguments.
 _DTYPE = re.compile(rf"\b(?:torch\.|tf\.)?(?:{'|'.join(sorted(DTYPES, key=len, reverse=True))})\b")
@@ -44,7 +44,7 @@ _VARYING = [
         (r"(?:[A-Za-z]:)?(?:[\w.+-]*/)+[\w.+-]*\.\w+(?::\d+)?", "<path>"),
         (r"0x[0-9a-fA-F]+", "<address>"),
         (r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|\u2018[^\u2019\n]{0,200}\u2019", "<value>"),
-        # Possessive: there are exponentially many ways to split a run of digits, a message could stop the controller.
+        # Possessive: a run of digits can be split in exponentially many ways, and a message could stop the controller.
         (r"[\[(]\s*+(?:[-+]?(?=(?:[^\W\d]|\.)*+\d)[\w.]++\s*+,?\s*+)++[\])]", "<shape>"),
         (r"(?i)[-+]?\b(?:nan|inf|infinity)\b", "<number>"),
         (r"[-+]?(?<![A-Za-z_\d])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?[jJ]?\b", "<number>"),
@@ -80,7 +80,7 @@ def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
 def _fault(verdict: Verdict, outcome: Outcome) -> str:
     kind = kind_of(verdict.kind)
     if kind.fault == "comparison" and kind.oracle == verdict.oracle:
-        # How the results differ; what follows the first line says where and by how much.
+        # The first line says how the results differ; further lines say where and by how much.
         how = _of_node(verdict.detail).partition("\n")[0]
         return f"{verdict.kind}: {_DTYPE.sub('<dtype>', normalised(how))}"
     if kind.fault == "detail":
@@ -135,7 +135,7 @@ def normalised(message: str) -> str:
     """Return a message without numbers, addresses, paths, shapes, quoted values and tensors; one line, bounded."""
     # Text beyond this length would not be kept, and a hostile message could make the patterns slow.
     text = _bare(reason_of(_of_node(message))[: 8 * MAX_TEXT])
-    # A cut can leave a number of what was none, as in the middle of `0A`.
+    # A cut in the middle of a word such as `0A` can leave a number.
     return text if len(text) <= MAX_TEXT else _bare(text[:MAX_TEXT])[:MAX_TEXT].rstrip()
 
 

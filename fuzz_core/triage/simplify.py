@@ -1,8 +1,8 @@
 """Simpler values in place of one value.
 
-Simpler values come from small generators, driven by the search.
+Small generators propose simpler values, and the search drives them.
 
-Each `yield` hands over a candidate and learns whether it was accepted; what follows may build on it.
+A `yield` hands over a candidate and learns whether it was accepted; later candidates may build on it.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def shorten_sequences(value: Value) -> Proposals:
 
 
 def replace_objects(value: Value) -> Proposals:
-    """None for a tensor; None, one of its own arguments, or a plain tensor for an object made by another call."""
+    """Propose None for a tensor; for an object made by a call: None, an argument of that call, or a plain tensor."""
     if isinstance(value, Tensor):
         yield NONE
     if isinstance(value, Invocation):
@@ -112,7 +112,7 @@ def replace_objects(value: Value) -> Proposals:
 
 
 def simplify_scalars(value: Value) -> Proposals:
-    """None, the zero and the one of the type, then the smallest magnitude."""
+    """Propose None, the zero and the one of the type, then the smallest magnitude."""
     if not isinstance(value, Prim) or value.type in ("none", "ellipsis"):
         return
     number = value.value
@@ -151,7 +151,7 @@ def _floats(number: float) -> Proposals:
 
 
 def shrink_tensors(value: Value) -> Proposals:
-    """Fewer dimensions, then each dimension 1, 0, or as small as can be, the smallest in front."""
+    """Propose fewer dimensions, then each dimension as 1, 0, or the least that works, the smallest first."""
     if not isinstance(value, Tensor):
         return
     if (yield resized(value, tuple(min(n, 1) for n in value.shape))):
@@ -194,7 +194,7 @@ def without_axis(tensor: Tensor, axis: int, last: bool = False) -> Tensor:
 
 
 def simplify_fills(value: Value) -> Proposals:
-    """Zeros, ones, one constant, no special values, few and small elements."""
+    """Propose zeros, ones, one constant, no special values, few and small elements."""
     if not isinstance(value, Tensor):
         return
     fill = value.fill
@@ -235,7 +235,7 @@ def _elements(tensor: Tensor) -> Proposals:
 
 
 def _element(tensor: Tensor, flat: Any, index: int) -> Proposals:
-    """`flat` is changed along with every acceptance, so that the next element builds on it."""
+    """Propose simpler values of one element; `flat` keeps accepted ones, so that the next element builds on them."""
 
     def make(number: Any) -> Tensor:
         changed = flat.copy()
@@ -253,13 +253,13 @@ def _element(tensor: Tensor, flat: Any, index: int) -> Proposals:
 
 
 def simpler_dtypes(name: str) -> tuple[str, ...]:
-    """Default dtypes of the same kind: an index that became a float would be another, less valid call."""
+    """Return default dtypes of the same kind: a float in place of an index would make another, less valid call."""
     known = DTYPES.get(name)
     return () if known is None else tuple(d for d in DEFAULTS.get(known.kind, ()) if d != name)
 
 
 def default_dtypes(value: Value) -> Proposals:
-    """float32 or int64 for another dtype of its kind; the CPU for another device."""
+    """Propose float32 or int64 for another dtype of its kind, and the CPU for another device."""
     if isinstance(value, Tensor):
         yield from first_of(cast(value, name) for name in simpler_dtypes(value.dtype))
     elif isinstance(value, Ref) and value.kind == "dtype":
@@ -281,7 +281,7 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
 
 
 def plain_layout(value: Value) -> Proposals:
-    """Row-major, without gradient, a tensor rather than a parameter or an array."""
+    """Propose a row-major tensor without gradient, in place of a parameter or an array."""
     if isinstance(value, Tensor):
         plain = {"strides": None, "requires_grad": False, "container": "tensor"}
         yield from first_of([value._replace(**plain), *(value._replace(**{k: v}) for k, v in plain.items())])  # type: ignore[arg-type]
