@@ -1,1 +1,1 @@
-"""Oracles: they choose the modes to run and judge the outcomes. They execute no call themselves."""
+"""Oracles: they choose the modes to run and judge the outcomes. Oracles execute no call themselves."""

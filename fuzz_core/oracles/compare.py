@@ -1,4 +1,4 @@
-"""Wrong-computation bugs: modes that mean the same must agree (FreeFuzz, section 3.4, and modes beyond devices)."""
+"""Oracles of wrong results: equivalent modes must agree (FreeFuzz, section 3.4, and modes beyond devices)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Outcomes = Mapping[str, Outcome]
 
 
 class Example(NamedTuple):
-    """Outcomes and the kind of verdict they must get, for the generic tests of every oracle."""
+    """Outcomes and the kind of verdict that they must get, for the generic tests of every oracle."""
 
     outcomes: Outcomes
     verdict: str

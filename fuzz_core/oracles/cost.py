@@ -17,7 +17,7 @@ from fuzz_core.oracles.contract import EachMode, Example, Outcomes, each
 
 PRECISIONS = ("float16", "float32", "float64")
 RATIO = 3.0
-# Modes that do the same work by other code: either way round a factor of ten is more than layouts and copies cost.
+# For modes that do the same work by other code. A factor of ten is more than layouts and copies cost, both ways.
 EQUIVALENT_RATIO = 10.0
 NOISE_SECONDS = 1e-3
 LEAST_SAMPLES = 5

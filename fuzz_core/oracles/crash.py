@@ -1,4 +1,4 @@
-"""Crash bugs (FreeFuzz, section 3.4): a meaningful exception about invalid input is no finding."""
+"""The oracle of crashes (FreeFuzz, section 3.4): a meaningful exception about invalid input is no finding."""
 
 from __future__ import annotations
 
@@ -101,9 +101,9 @@ def _kind(outcome: Outcome, dialect: Dialect) -> str:
     if dialect.out_of_memory.search(text):
         return ""
     if outcome.kind == "signal":
-        # SIGKILL comes from the kernel's out-of-memory killer or from us, never from the library.
+        # SIGKILL comes from the kernel's out-of-memory killer or from nightfuzz, never from the library.
         return "" if outcome.name == "SIGKILL" else "crash"
-    # In code that came as text, names are the caller's.
+    # The names in code that came as text are the caller's.
     given = outcome.name == "NameError" and outcome.frames and _EVALUATED.search(outcome.frames[0])
     if outcome.kind != "exception" or given:
         return ""

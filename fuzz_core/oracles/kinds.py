@@ -302,6 +302,6 @@ def kind_of(name: str) -> Kind:
 
 
 def check_kind(oracle: str, name: str) -> None:
-    """Raises CodecError for a kind of one of our oracles that is none: the verdict comes from untrusted code."""
+    """Raises CodecError for an unknown kind of nightfuzz's oracles: the verdict comes from untrusted code."""
     if oracle in _OURS and name not in KINDS:
         raise CodecError(f"no kind of verdict: {name[:100]!r} of {oracle}")

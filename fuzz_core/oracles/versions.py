@@ -10,7 +10,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import Example, Outcomes, oracle_of
 
 BASELINE = "baseline"
-# How the name of an outcome says which of two results that differ is the right one, by double precision.
+# The names of an outcome that say which of two results is right, by double precision.
 WORSE, BETTER = "worse", "better"
 SLOWER = "takes ten times as long"
 # Outcomes that do not show how the library behaves: a build lacks the call, memory ran out, or the process was killed
