@@ -48,7 +48,7 @@ def find_blame(found: Difference) -> Blame | None:
     if found.relation not in (*VALUES, *METADATA):
         return None
     if found.adapter.differences(found.reference, found.result, SHAPE):
-        # Double precision is the plain call in all but its numbers, and so no witness of its shape.
+        # The mode of double precision is the plain call with other numbers, and so no witness of its shape.
         return _by_shape(found) or (_by_numpy(found) if found.relation in VALUES else None)
     if found.relation in METADATA:
         return None
@@ -129,7 +129,7 @@ def _error(found: Difference, answer: Any, result: Any) -> float:
     arrays = found.adapter.comparer.arrays(result)
     if len(arrays) != 1 or arrays[0] is None:
         return inf
-    # The dtype of NumPy's answer follows other rules of promotion.
+    # NumPy has other rules of promotion, so the dtype of its answer does not count.
     return _ARRAYS.error(answer, np.asarray(arrays[0]).astype(np.asarray(answer).dtype, copy=False))
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 VARIABLE = "NIGHTFUZZ_CONFINED"
 NO_START = "the target's interpreter does not start"
 NAMESPACE, LANDLOCK = "namespace", "landlock"
-# Private, and gone with the last process that uses them.
+# Private folders, which are removed with the last process that uses them.
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 TEMPORARY_BYTES = 1 << 30
 # A container is thrown away with its `/tmp`.
@@ -32,7 +32,7 @@ _NEWNS, _NEWIPC, _NEWUSER, _NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x40000
 _MS_NOSUID_NODEV, _MS_BIND_REC, _MS_PRIVATE_REC = 0x2 | 0x4, 0x1000 | 0x4000, 0x40000 | 0x4000
 _MOUNT_SETATTR, _RDONLY, _AT_FDCWD, _AT_RECURSIVE = 442, 1, -100, 0x8000
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-# From this version on it keeps signals from processes outside.
+# From this version on, Landlock keeps signals from processes outside.
 _SCOPES, _SIGNALS = 6, 1 << 1
 _PATH_BENEATH, _NO_NEW_PRIVILEGES, _DROP_FROM_BOUNDS = 1, 38, 24
 # Root keeps its power over files, which the mounts limit. Further powers would let it read other processes.
@@ -59,7 +59,7 @@ def confined(
 def confine(writable: Sequence[str], network: bool = False) -> list[str]:
     """Confine this process and all that it starts. Return the means that work here: NAMESPACE, LANDLOCK."""
     means = []
-    # A trial in another process: a half-made namespace could not be left again.
+    # The trial runs in another process: a process cannot leave a half-made namespace.
     if _succeeds(lambda: _separate(writable, network)):
         _separate(writable, network)
         means.append(NAMESPACE)
@@ -69,7 +69,7 @@ def confine(writable: Sequence[str], network: bool = False) -> list[str]:
         means.append(LANDLOCK)
     for number in range(_CAPABILITIES_OF_FILES, _CAPABILITIES):
         _libc().prctl(_DROP_FROM_BOUNDS, number, 0, 0, 0)
-    # The directory is to be found anew, in the mount that can be written to.
+    # The process must enter its directory again, in the mount that can be written to.
     os.chdir(os.getcwd())  # noqa: PTH109
     return means
 
@@ -125,7 +125,7 @@ def _kept_in(place: str) -> list[tuple[str, int]]:
 
 
 def _bind(path: str, descriptor: int) -> None:
-    """Mount what was opened in the same place again."""
+    """Mount an opened file or folder in its old place again."""
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         Path(path).mkdir(parents=True, exist_ok=True)
     else:

@@ -19,7 +19,7 @@ from fuzz_core.ir.values import Fill, Tensor, TestCase, Value
 from fuzz_core.worker.evidence import Difference
 from fuzz_core.worker.nearby import FLOATING, INTEGER, Elements
 
-# How much of an interval elements leave free at each end, as a share of its length: ends may be excluded.
+# Elements leave this share of an interval's length free at each end: ends may be excluded.
 MARGIN = 0.05
 _SPEAKS_OF_DISTRIBUTIONS = re.compile(r"cross[-_ ]?entropy|probability\s+distribution", re.IGNORECASE)
 # A sentence, a paragraph, or the entry of an argument.

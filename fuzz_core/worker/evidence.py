@@ -16,9 +16,9 @@ from fuzz_core.worker.observers import GARBAGE, garbage
 
 NUMERICAL = "grad-numerical"
 REPEATS = 3
-# Repetitions for results of few elements: a toss of a coin is the same in three repetitions one time in four.
+# Repetitions for results of few elements: three tosses of a coin are equal in one case of four.
 REPEATS_OF_FEW, FEW = 16, 8
-# How far the seeds of repetitions are apart. Modes choose layouts by the lowest bits of a seed, which must stay.
+# The distance of the seeds of repetitions. Modes choose layouts by the lowest bits of a seed, which must stay.
 SEED_STEP = 1 << 16
 
 # Relations of modes, see `adapters.dialect.ModeSpec`.
@@ -55,7 +55,7 @@ class Executor(Protocol):
         """Return the mode of a name."""
 
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
-        """Outcome and live result of one execution."""
+        """Return outcome and live result of one execution."""
 
     def reads_out_of_bounds(self, test: TestCase) -> bool:
         """Return whether the mode REDZONE differs, and no excuse applies."""
@@ -76,7 +76,7 @@ class Difference:
 
     @cached_property
     def is_random(self) -> bool:
-        """See `Evidence`: also with other random streams and other garbage in memory."""
+        """See `Evidence`. Repetitions have other random streams and other garbage in memory."""
         relation = self.relation if self.relation in METADATA else "values"
         results = {self.way.against: self.reference, self.mode: self.result}
         sizes = [array.size for array in self.adapter.comparer.arrays(self.reference) if array is not None]
@@ -142,7 +142,7 @@ class Difference:
 
     @cached_property
     def errors(self) -> tuple[float, float]:
-        """How far the mode and the mode that it is compared with are from the precise result."""
+        """The errors of the mode and of the reference mode, by the precise result."""
         assert self.precise is not None
         far, near = (self.adapter.error(self.precise[0], result) for result in (self.result, self.reference))
         return far, near
@@ -168,7 +168,7 @@ class Difference:
 
     @cached_property
     def quotient(self) -> tuple[Any] | None:
-        """The difference quotient, which exists only where a function is smooth."""
+        """The difference quotient, which exists only if the function is smooth at the input."""
         return self.run(self.case, NUMERICAL)
 
     @cached_property

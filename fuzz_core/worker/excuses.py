@@ -66,12 +66,12 @@ from fuzz_core.worker.scale import (
 
 # A difference counts only if it exceeds the effect of a few roundings of the input this many times.
 AMPLIFIED = 10.0
-# Inputs that are so many roundings off show how far rounding alone moves a result.
+# Inputs this many roundings off show how far rounding alone moves a result.
 ROUNDINGS = (1, -1, 2, -2, 3, -3)
 PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
-# A difference quotient takes steps of 1e-12 at the least.
+# The least step of a difference quotient is 1e-12.
 FINEST_EXPONENT = 12
-# Calls with integers within the lengths that are tried.
+# The most calls with integers within the lengths.
 MOST_INDEXED = 16
 
 _NUMERAL = r"(-?\d+(?:\.\d+)?)"

@@ -38,7 +38,7 @@ TIMED_SECONDS = 1.0
 WEIGHED_SECONDS = 0.002
 GLANCE = 30
 TEXT = "nightfuzz_text"
-# A shorter one is in many messages without being repeated.
+# A shorter text of the call may be in a message by chance.
 LEAST_CHARACTERS = 4
 
 
@@ -168,7 +168,7 @@ class Execution:
         if mode not in results and self.poisoned:
             return Outcome("skipped", "poisoned")
         if self.modes[0] in results and results[self.modes[0]][0].kind == "skipped":
-            # The input may be one that no kernel must get.
+            # The input may be unsafe for every kernel.
             return results[self.modes[0]][0]
         if mode == REDZONE and self.modes[0] in results and results[self.modes[0]][0].kind != "ok":
             return Outcome("skipped", "nothing to compare")
@@ -284,7 +284,7 @@ def with_precision(value: Invocation, dtype: str) -> Invocation:
     def cast(tensor: Tensor) -> Tensor:
         if tensor.dtype not in PRECISIONS:
             return tensor
-        # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
+        # Kept elements are bytes of their own dtype. The cost of a call depends on shapes, not on elements.
         return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)
 
     return with_tensors(value, cast)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 SIZE = 64
 # Exit codes of a worker: an exception of nightfuzz's own code, and one that the library under test has brought about.
 OWN_FAULT, DISTURBED = 70, 71
-# Whether a test is executed, in a way that may take its time.
+# Whether a test is executed, or executed in a mode that may take its time.
 INSIDE, DEAR = 1, 2
 _FORM = struct.Struct("<qqdq32s")
 # Linux 5.1; Python names it from 3.13 on.
@@ -23,16 +23,13 @@ _F_SEAL_FUTURE_WRITE = 0x10
 
 
 class Entry(NamedTuple):
-    """lease and test (its index in the api's stream) name it; clock: CLOCK_MONOTONIC then; running: INSIDE or DEAR.
-
-    mode: the one that it was executed in, empty for the first one.
-    """
+    """An entry of the journal: the execution of a test, named by lease and test."""
 
     lease: int
-    test: int
-    clock: float
-    running: int
-    mode: str
+    test: int  # index in the api's stream
+    clock: float  # CLOCK_MONOTONIC at the start or the end
+    running: int  # INSIDE or DEAR during an execution, 0 after it
+    mode: str  # mode of the execution, empty for the first mode
 
 
 def make() -> int:
@@ -61,17 +58,17 @@ class Journal:
                     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
 
     def begin(self, lease: int, index: int) -> None:
-        """Called right before a test."""
+        """Notes the start of a test."""
         self.lease, self.index = lease, index
         self.again(False)
 
     def again(self, dear: bool, mode: str = "") -> None:
-        """Called before each further execution of the test."""
+        """Notes the start of each further execution of the test."""
         running = DEAR if dear else INSIDE
         _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), running, mode.encode())
 
     def end(self) -> None:
-        """Called right after a test."""
+        """Notes the end of a test."""
         _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), 0, b"")
 
     def read(self) -> Entry:

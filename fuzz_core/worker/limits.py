@@ -56,7 +56,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def default_signals() -> None:
-    """Puts default handlers back: libraries take signals over at import, and crashes must look like crashes.
+    """Restores default handlers: libraries take signals over at import, and crashes must look like crashes.
 
     A write beyond the limit on file sizes fails instead of killing: its signal is ignored.
     """

@@ -15,13 +15,13 @@ from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import numbers_of, rewritten, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, Prim, Tensor, TestCase, Value, prim
 
-# Far enough from a kink that a difference quotient no longer sees it.
+# A number this far from a kink is not affected by it in a difference quotient.
 ASIDE = 1e-3
 # A share of ASIDE: a derivative that changes by more than its tolerance is amplified a thousand times.
 NUDGE = 1e-3
 # A product of eight numbers of these magnitudes neither overflows nor vanishes in single precision.
 LEAST, LARGEST = 2.0**-12, 2.0**12
-# From here on, neighbours in single precision are a quarter apart or more.
+# From this number on, neighbours in single precision are a quarter apart or more.
 CROWDED = 2.0**21
 FLOATING, INTEGER = ("float", "complex"), ("int", "uint")
 WHOLE = (*INTEGER, "bool")
@@ -80,7 +80,7 @@ def with_rounded_scalars(test: TestCase, roundings: int) -> TestCase:
 
 
 def wrapped(test: TestCase) -> TestCase:
-    """Return the call with each integer beyond 32 bits as what its lowest 32 bits say, with their sign."""
+    """Return the call with each integer beyond 32 bits replaced by its lowest 32 bits, with their sign."""
 
     def of(value: Value) -> Value:
         number = value.value if isinstance(value, Prim) else None

@@ -27,7 +27,7 @@ ROUND = 200
 LEAST_BYTES = 1024
 PAGE = resource.getpagesize()
 GARBAGE = (0x5A, 0x33, 0xC1)
-# malloc.h: what is allocated is filled with the complement of this byte.
+# See malloc.h: allocated memory is filled with the complement of this byte.
 _M_PERTURB = -6
 _MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
@@ -116,7 +116,7 @@ class Corpus:
 
 
 def resident() -> int:
-    """Resident memory of this process in bytes."""
+    """Returns the resident memory of this process in bytes."""
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - a tenth of the cost of a Path
         return int(file.read().split()[1]) * PAGE
 
@@ -130,7 +130,7 @@ def left_behind(call: Callable[[], object], held: Callable[[], int] = resident) 
     for _ in range(3):
         for _ in range(ROUND):
             call()
-        # Cycles wait for Python's collector: they are no leak.
+        # Cycles wait for Python's collector and are no leak.
         gc.collect()
         sizes.append(held())
     least, most = sorted((sizes[1] - sizes[0], sizes[2] - sizes[1]))
@@ -149,7 +149,7 @@ class Growth:
         self.worst = (0, 0)
 
     def before(self, index: int) -> None:
-        """Called before each test."""
+        """Measures memory at each block of tests, before a test."""
         if self.tests % self.BLOCK == 0:
             self._block(index)
         self.tests += 1

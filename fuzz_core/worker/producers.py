@@ -1,4 +1,4 @@
-"""Functions whose results an argument must be, by documentation: `ldl_solve` takes what `ldl_factor_ex` returns.
+"""Functions that must make an argument, by documentation: `ldl_solve` takes results of `ldl_factor_ex`.
 
 Kernels rely on such arguments without a check, so that a call which returns is no proof of valid input.
 """
@@ -21,10 +21,10 @@ _PRODUCED = re.compile(
 
 
 def produced(found: Difference) -> TestCase | None:
-    """Return the same call on what the function that its documentation names returns for its first tensor.
+    """Return the same call on the results of the documented function for its first tensor.
 
     Further results take the place of the tensors that follow, as long as shapes and dtypes are the same. Returns None
-    where no function is named, or the named one does not return for this tensor.
+    if no function is named, or the named one does not return for this tensor.
     """
     first = next(tensors_of(found.case.invocation), None)
     if first is None:

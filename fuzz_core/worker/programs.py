@@ -22,7 +22,7 @@ from fuzz_core.worker.programs_watching import Place
 # The file, in the process's own folder, for its Python stack when it dies or gets STACK_SIGNAL.
 STACK_FILE = "stack"
 STACK_SIGNAL = signal.SIGUSR1
-# Data of so many kinds at a time: they may be large.
+# The most prefixes whose data is kept: data may be large.
 KEPT = 2
 # The collector runs if a program may have left this much garbage, and after this many programs.
 GARBAGE_BYTES = 16 << 20

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 from fuzz_core.worker.programs_ran import MOST_FRAMES, OWN
 from fuzz_core.worker.programs_watching import kind_of
 
-# The file that a program is, for itself and for its tracebacks.
+# The file name of a program, in its own names and in tracebacks.
 PROGRAM = "program.py"
-# Python asks these when an expression needs what is not there: that they say so is no more thought of than without.
+# Python calls these functions if an expression needs a missing attribute or key. Their error is no deliberate one.
 _LOOKED_UP = ("__getattr__", "__getattribute__", "__missing__")
 _OURS = str(Path(__file__).parent.parent)
 _STANDARD, *_INSTALLED_IN = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))

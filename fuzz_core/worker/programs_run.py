@@ -111,7 +111,7 @@ class Run:
         return ran._replace(gradients=trained, compiled=compiled, untrained=untrained)
 
     def close(self) -> None:
-        """Forgets what the program has made."""
+        """Forgets the objects of the program."""
         self.watch.close()
         if self.made is not None:
             vars(self.made.module).clear()

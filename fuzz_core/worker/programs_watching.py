@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from fuzz_core.adapters.models import Models
 from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_RANK, USE, Kind, Saw
 
-# How far into lists and mappings a first tensor is looked for.
+# Depth and length to which a first tensor is searched for in lists and mappings.
 DEPTH, PARTS = 3, 16
 
 # A node of a graph, as errors that arise while the graph runs name it: `{{node sequential/conv2d/Relu}}`.
@@ -232,7 +232,7 @@ def kind_of(value: Any) -> Kind | None:
     """Returns shape and dtype of a tensor of any library; None for other values."""
     try:
         shape, dtype = value.shape, value.dtype
-        # Twice the public name: `torch.float32`, `<dtype: 'float32'>`, `float32`.
+        # The attribute or the text holds the public name: `torch.float32`, `<dtype: 'float32'>`, `float32`.
         name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
         sizes = tuple(None if size is None or size < 0 else int(size) for size in shape)
     except Exception:  # noqa: BLE001 - a property of foreign code may raise anything: then it is no tensor

@@ -13,13 +13,13 @@ from fuzz_core.worker.evidence import Difference
 from fuzz_core.worker.nearby import largest_whole, scaled_down, scales, tempered
 
 LARGEST_WHOLE = 2.0**31
-# Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
+# Powers of ten from this exponent on do not fit into float32. Lengths of dimensions are no exponents.
 LARGEST_EXPONENT = 38
 LARGEST_NUMBER = 10.0**LARGEST_EXPONENT
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 # A square of such a number overflows single precision; one rounding of it in double precision is above a thousand.
 HUGE = DTYPES["float32"].largest ** 0.5
-# A difference of more roundings of the largest input is one of smaller elements, which the scaled call no longer shows.
+# A difference of more roundings of the largest input comes from smaller elements, which the scaled call loses.
 ROUNDED = 100.0
 # The product of five numbers below this power of the least normal one may vanish.
 UNDERFLOW = 0.2

@@ -27,7 +27,7 @@ def run_script(source: str, byte: int, traced: bool) -> dict[str, Any]:
 
     Args:
         source: the text of the script.
-        byte: fills memory that nobody has written to, so that runs differ there as fresh processes do.
+        byte: fills memory that no code has written to, so that runs differ there as fresh processes do.
         traced: whether to follow the native stack if a signal ends the script.
 
     Returns:

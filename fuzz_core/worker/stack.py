@@ -29,7 +29,7 @@ DEPTH = 256
 SHOWN = 64
 MAX_TEXT = 48_000
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-# The handler, and the frame that the kernel has made for it.
+# The frames of the handler, and the one that the kernel has made for it.
 _OWN_FRAMES = 2
 _SIGNAL_STACK = 1 << 18
 _ON_SIGNAL_STACK = 0x08000000

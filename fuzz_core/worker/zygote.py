@@ -54,7 +54,7 @@ from fuzz_core.worker.scripts import run_script
 
 # The types in which elements of each kind are sent: exact for all numbers that programs compute with.
 TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
-# In the place of a part that cannot be described: it is like any other such part.
+# The description of a part that cannot be described; all such parts are equal.
 OPAQUE = Prim("ellipsis", None)
 MAX_MESSAGE = 1 << 20
 # A seed may save a model; a test of one call has no business with large files.
@@ -205,7 +205,7 @@ def load_world(library: str, role: str, plan: str) -> World:
     if role == "script":
         return World(adapter, dialect, [], None, None)
     if role == "fuzz":
-        # Drawn once here rather than in every child: with numpy's generators that costs more than the fork.
+        # The draw is made once here and not in every child: with numpy's generators it costs more than the fork.
         unit_pool()
         return World(adapter, dialect, [], None, Plan(Path(plan)))
     listed = adapter.listed()
