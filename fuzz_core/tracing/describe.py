@@ -1,4 +1,4 @@
-"""From live arguments to descriptions."""
+"""Descriptions of live arguments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Describer:
         self.depth = 0
 
     def remember(self, instance: Any, construction: Invocation) -> None:
-        """From now on `instance` is described by its construction; objects that allow no weak reference are not."""
+        """Remembers the construction that describes `instance`. Objects that allow no weak reference are left out."""
         key = id(instance)
         try:
             reference = weakref.ref(instance, lambda _: self.made.pop(key, None))

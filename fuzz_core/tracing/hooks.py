@@ -1,4 +1,4 @@
-"""Wrapping every public api in place, wherever the library itself keeps a reference to it (FreeFuzz, section 4.1)."""
+"""Wrappers of every public api, wherever the library itself keeps a reference to it (FreeFuzz, section 4.1)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from fuzz_core.tracing.recorder import Recorder
 
 
 class Hooks:
-    """Installed once, before seeds' processes are forked; each of those sets its own recorder."""
+    """The wrappers, installed once before the processes of seeds are forked; each process sets its own recorder."""
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
         self.recorder: Recorder | None = None
 
     def install(self, listed: list[Listed]) -> list[str]:
-        """Wraps all that can be wrapped; returns the names of what could not be (immutable extension types)."""
+        """Wraps every api that can be wrapped; returns the names of apis that cannot be (immutable extension types)."""
         functions: dict[int, Any] = {}
         failed = []
         for entry in listed:
@@ -137,7 +137,7 @@ def _like(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:
     """Gives the wrapper the original's name, document and signature: libraries introspect their own functions."""
     functools.update_wrapper(wrapper, original)
     if not inspect.isfunction(original):
-        # Who follows `__wrapped__` looks for source code, and a native function has none.
+        # Code that follows `__wrapped__` looks for source code, and a native function has none.
         del wrapper.__wrapped__  # type: ignore[attr-defined]
     with contextlib.suppress(ValueError, TypeError):
         wrapper.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]

@@ -80,7 +80,7 @@ class Recorder:
         self.seconds += perf_counter() - began
 
     def summary(self) -> dict[str, Any]:
-        """Counts at the end of a seed."""
+        """Returns the counts at the end of a seed."""
         return {
             "undescribed": [[api, reason, count] for (api, reason), count in sorted(self.undescribed.items())],
             "dropped": sorted(self.dropped.items()),
