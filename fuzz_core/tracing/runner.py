@@ -121,7 +121,8 @@ def _run_tests(seed: dict[str, str], tally: Tally) -> None:
     # The folder of installed packages that the test file lies in. There, tests import each other by their package's
     # name. Tests have a package even if the folder has no `__init__.py`.
     home = next((home for home in map(Path, site.getsitepackages()) if home in path.parents), None)
-    # The project of the file, by the entries of its root folder. The project comes last on the path: pytest knows better.
+    # The project of the file, by the entries of its root folder. The project comes last on the path: pytest knows
+    # better.
     roots = (each for each in path.parents if any((each / mark).exists() for mark in _ROOT_MARKS))
     sys.path += [place for root in itertools.islice(roots, 1) for place in _importable(root)]
     try:

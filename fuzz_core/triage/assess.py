@@ -307,8 +307,8 @@ MOST = 50.0
 def excuse(test: TestCase, seconds: Seconds, hangs: Callable[[float], bool], limit: float) -> str:
     """Return why a call that timed out is no bug; empty if it is one.
 
-    Calls with smaller numbers in their arguments are tried first. Such calls are cheap, and separate work that grows with the
-    arguments from a call that is stuck.
+    Calls with smaller numbers in their arguments are tried first. Such calls are cheap, and separate work that grows
+    with the arguments from a call that is stuck.
 
     Args:
         seconds: returns the seconds until a test case ends, with a result or not; None if it does not end in time.

@@ -23,7 +23,8 @@ from fuzz_core.worker.stack import FAULTS
 
 TOP_FRAMES = 3
 MAX_TEXT = 200
-# The calling thread or a thread of its pool meets the fault first, by chance. So stacks differ in the frames beyond these.
+# The calling thread or a thread of its pool meets the fault first, by chance. So stacks differ in the frames beyond
+# these.
 _PARALLEL = re.compile(r"::(?:invoke_parallel|parallel|parallel_for|parallelFor|ParallelFor|parallel_nd)$")
 # A wrong dtype appears as different dtypes, depending on the arguments.
 _DTYPE = re.compile(rf"\b(?:torch\.|tf\.)?(?:{'|'.join(sorted(DTYPES, key=len, reverse=True))})\b")
