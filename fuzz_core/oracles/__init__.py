@@ -1,1 +1,1 @@
-"""Oracles: which modes to run, and what their outcomes mean. They execute nothing."""
+"""Oracles: they choose the modes to run and judge the outcomes. Oracles execute no call themselves."""

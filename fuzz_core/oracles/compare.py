@@ -1,4 +1,4 @@
-"""Wrong-computation bugs: modes that mean the same must agree (FreeFuzz, section 3.4, and modes beyond devices)."""
+"""Oracles of wrong results: equivalent modes must agree (FreeFuzz, section 3.4, and modes beyond devices)."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ GRAIN = 1 << 20
 
 
 class Differential(EachMode):
-    """Two modes returned, and their results differ beyond the library's default tolerances.
+    """Two modes return results that differ beyond the library's default tolerances.
 
-    The text of an `ok` outcome says how its result differs from that of the mode it is compared with, its name why that
-    is no fault (`worker.excuses`); empty means that it agrees.
+    The text of an `ok` outcome is the difference from the result of the mode that it is compared with. Its name is the
+    excuse for the difference (`worker.excuses`). An empty text means that the results agree.
     """
 
     name = "differential"
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """The modes beyond the first whose share the test case is in."""
+        """Return the modes after the first one whose share includes the test case."""
         drawn = derive(test.seed, self.name)
         return [mode for mode in modes[1:] if _grain(drawn, mode) < self.share_of(mode, dialect) * GRAIN]
 
     def share_of(self, mode: str, dialect: Dialect) -> float:
-        """What share of the test cases a mode executes."""
+        """Return the share of the test cases that a mode executes."""
         return dialect.modes.get(mode, DEVICE).share
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
-        """A mode may refuse what another accepts, as devices do with dtypes, unless the text says otherwise."""
+        """Return the kind. A mode may refuse a call (devices refuse some dtypes), unless the text objects."""
         if outcome.text.startswith(REFUSES) or (outcome.text.startswith(ACCEPTS) and not outcome.name):
             return "inconsistent"
         spec = dialect.programs.get(mode) or dialect.modes.get(mode, DEVICE)
         return spec.kind if super().kind(mode, outcome, dialect) else ""
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
-        """Agreement, disagreement, one that is explained, and an exception on one side."""
+        """Return examples: agreement, disagreement, an excused difference, and an exception in one mode."""
         fine, differs = Outcome("ok"), Outcome("ok", text="Mismatched elements: 1 / 4")
         accepts = Outcome("ok", text=f"{ACCEPTS}cpu refuses: ValueError: no")
         refuses = Outcome("exception", "TypeError", f"{REFUSES}cpu accepts: no")
@@ -59,7 +59,7 @@ class Differential(EachMode):
 
 
 def _grain(drawn: int, mode: str) -> int:
-    """Another draw for each mode out of one number, whatever other modes there are: by an odd number of its own."""
+    """Return a draw for each mode from one number: the mode's own odd factor keeps it independent of further modes."""
     return (drawn * _factor(mode)) >> 7 & GRAIN - 1
 
 
@@ -69,7 +69,7 @@ def _factor(mode: str) -> int:
 
 
 class Nonfinite(EachMode):
-    """NaN or infinity out of finite, well-scaled input, where double precision has a number that would fit.
+    """NaN or infinity from finite, well-scaled input, although double precision gives a number that would fit.
 
     The reference mode's outcome says in its text where it is finite and the plain result is not, see `worker.excuses`
     for what explains a difference.
@@ -79,11 +79,11 @@ class Nonfinite(EachMode):
     share = 0.05
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """The reference mode, where there is one."""
+        """Return the reference mode, if there is one."""
         return [DOUBLE] if DOUBLE in modes else ()
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
-        """A reference that is finite too, one that is finite alone, and one where the input explains it."""
+        """Return examples: a finite result, a result that is finite only in the reference, an excuse, a refusal."""
         alone = Outcome("ok", text="not finite in 1 of 4 elements")
         unsupported = Outcome("exception", "RuntimeError", "not implemented")
         excused = alone._replace(name="badly scaled")
@@ -91,23 +91,23 @@ class Nonfinite(EachMode):
 
 
 class Bounds(EachMode):
-    """A call that the documentation rules out is taken without a word, see `adapters.documented`.
+    """The library accepts a call that its documentation rules out, see `adapters.documented`.
 
-    That mode is asked only where the call returns.
+    The mode of the documentation runs only if the call returns.
     """
 
     name = "bounds"
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """The documentation, where there is any."""
+        """Return the mode of the documentation, if there is any."""
         return [quotes.MODE] if quotes.MODE in modes else ()
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
-        """The text names the argument, its value and the documentation's words."""
+        """Return the kind. The text names the argument, its value and the documentation's words."""
         return self.name if (outcome.kind, outcome.name) == ("exception", quotes.RuledOut.__name__) else ""
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
-        """Ruled out, not ruled out or refused as documented, and ruled out where nobody looks."""
+        """Return examples: a value ruled out, a value not ruled out, and a value that the call ignores."""
         ruled = Outcome("exception", quotes.RuledOut.__name__, 'p = 2.0, documented: "must be in [0, 1]"')
         nothing = Outcome("skipped", "nothing to compare")
         ignored = Outcome("skipped", "BuildError", "p is ignored here")

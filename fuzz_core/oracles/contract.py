@@ -13,52 +13,52 @@ Outcomes = Mapping[str, Outcome]
 
 
 class Example(NamedTuple):
-    """Outcomes and the kind of verdict they must get, for the generic tests of every oracle."""
+    """Outcomes and the kind of verdict that they must get, for the generic tests of every oracle."""
 
     outcomes: Outcomes
     verdict: str
 
 
 class Oracle(Protocol):
-    """One way to tell right from wrong. `share` of the test cases is judged by it (cheap ones judge all)."""
+    """A judge of outcomes. An oracle judges `share` of the test cases; cheap oracles judge all."""
 
     name: str
     share: float
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """The modes whose outcomes it needs, out of what the machine offers; none where it has nothing to say."""
+        """Return the machine's modes whose outcomes the oracle needs; none if it cannot judge the test case."""
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """Its judgement over the outcomes of the planned modes."""
+        """Return the verdict on the outcomes of the planned modes."""
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
-        """Outcomes with the verdict they must get."""
+        """Return outcomes with the verdict that they must get."""
 
 
 class EachMode:
-    """The judgement of an oracle that looks at one outcome at a time: the first with a kind decides."""
+    """A base class of oracles that judge each outcome alone: the first outcome with a kind decides."""
 
     name: str
     share = 1.0
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """The detail is the mode, and what is said of its outcome."""
+        """Return the verdict; its detail is the mode, and the words about its outcome."""
         for mode, outcome in outcomes.items():
             if kind := self.kind(mode, outcome, dialect):
                 return Verdict(self.name, kind, f"{mode}: {self.said(outcome)}")
         return Verdict(self.name, "clean")
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
-        """The kind of verdict, empty of none: the oracle's name where a mode returned with a text and no excuse."""
+        """Return the kind of verdict: the oracle's name if a mode returned with a text and no excuse, else empty."""
         return self.name if outcome.kind == "ok" and outcome.text and not outcome.name else ""
 
     def said(self, outcome: Outcome) -> str:
-        """What is said of an outcome that has a kind."""
+        """Return the words of the verdict about an outcome that has a kind."""
         return outcome.text
 
 
 def each(mode: str, rows: Iterable[tuple[Outcome, str]]) -> list[Example]:
-    """Examples of one mode."""
+    """Return examples of one mode."""
     return [Example({mode: outcome}, verdict) for outcome, verdict in rows]
 
 
@@ -74,6 +74,6 @@ ORACLES: dict[str, str] = {
 
 
 def oracle_of(name: str) -> Oracle:
-    """An oracle by name. Raises UserError for an unknown one."""
+    """Return an oracle by name. Raises UserError for an unknown one."""
     made: Oracle = load_plugin(ORACLES, name, "oracle")()
     return made

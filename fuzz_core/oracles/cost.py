@@ -1,4 +1,4 @@
-"""What a call costs: less precision must not take more time (FreeFuzz, section 3.4), and memory is given back."""
+"""Oracles of costs: less precision must not take more time (FreeFuzz, section 3.4), and calls must give memory back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzz_core.oracles.contract import EachMode, Example, Outcomes, each
 
 PRECISIONS = ("float16", "float32", "float64")
 RATIO = 3.0
-# Modes that do the same work by other code: either way round a factor of ten is more than layouts and copies cost.
+# For modes that do the same work by other code. A factor of ten is more than layouts and copies cost, both ways.
 EQUIVALENT_RATIO = 10.0
 NOISE_SECONDS = 1e-3
 LEAST_SAMPLES = 5
@@ -25,19 +25,22 @@ SIGNIFICANCE = 0.01
 
 
 class Performance:
-    """Less precision costs more time, or one of two equivalent modes ten times that of the other.
+    """Less precision costs more time, or one of two equivalent modes takes ten times as long.
 
     precision(DT1) < precision(DT2) implies cost(DT1) < cost(DT2). A mode `cuda@float16` runs the test case with its
-    floating-point tensors in that dtype, `strided@` as it is. Each is repeated after a warm-up: the text of its outcome
-    holds the seconds of every repetition. Reported are medians beyond the ratio and 1 ms whose samples differ by the
-    test of Mann and Whitney.
+    floating-point tensors in that dtype, a mode `strided@` runs it unchanged. Each mode is repeated after a warm-up:
+    the text of its outcome holds the seconds of every repetition. A finding needs medians that differ beyond the ratio
+    and 1 ms, and samples that differ by the test of Mann and Whitney.
     """
 
     name = "performance"
     share = 0.005
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """One equivalent mode beside the first, and the GPU in three precisions where floating-point tensors are."""
+        """Return the first mode and an equivalent one, and the GPU in three precisions.
+
+        A test case without floating-point tensors has none.
+        """
         if not has_float_tensor(test.invocation):
             return ()
         equivalent = [mode for mode in modes if dialect.modes.get(mode, DEVICE).equivalent]
@@ -55,7 +58,7 @@ class Performance:
         return Verdict(self.name, "clean")
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
-        """A faster and a slower low precision, one that the library does not support, and modes either way round."""
+        """Return examples: a fast, a slow and an unsupported low precision, and equivalent modes in both orders."""
         fast, slow, slowest = timed([1e-3] * 7), timed([9e-3] * 7), timed([9e-1] * 7)
         once, refused = timed([9e-1]), Outcome("exception", "RuntimeError", "unsupported")
         return (
@@ -70,7 +73,7 @@ class Performance:
 
 
 def _pairs(modes: Collection[str]) -> Iterator[tuple[str, str, float]]:
-    """(mode that must not be slower, than which, by what ratio)."""
+    """Yield (mode that must not be slower, mode that it is compared with, ratio)."""
     by_precision = {mode.split("@")[1]: mode for mode in modes}
     precise = [by_precision[precision] for precision in PRECISIONS if precision in by_precision]
     yield from ((low, high, RATIO) for low, high in combinations(precise, 2))
@@ -79,24 +82,24 @@ def _pairs(modes: Collection[str]) -> Iterator[tuple[str, str, float]]:
 
 
 def timed(seconds: Sequence[float]) -> Outcome:
-    """The outcome of a mode that was repeated, from the seconds of each repetition."""
+    """Return the outcome of a mode that was repeated, from the seconds of each repetition."""
     return Outcome("ok", text=" ".join(f"{second:.3e}" for second in seconds), seconds=float(np.median(seconds)))
 
 
 def sampled(outcome: Outcome) -> list[float]:
-    """The seconds of each repetition."""
+    """Return the seconds of each repetition."""
     return [float(second) for second in outcome.text.split()]
 
 
 def slower(slow: Sequence[float], fast: Sequence[float], ratio: float) -> bool:
-    """Whether medians differ by more than a ratio and the noise, and samples by more than chance."""
+    """Return whether medians differ by more than a ratio and the noise, and samples by more than chance."""
     if min(len(slow), len(fast)) < LEAST_SAMPLES:
         return False
     return bool(np.median(slow) > ratio * np.median(fast) + NOISE_SECONDS) and chance(slow, fast) < SIGNIFICANCE
 
 
 def chance(larger: Sequence[float], smaller: Sequence[float]) -> float:
-    """How probable it is that samples of one distribution differ as much, in this direction.
+    """Return the probability that samples of one distribution differ as much, in this direction.
 
     The test of Mann and Whitney, one-sided, by the normal approximation with the correction for continuity.
     """
@@ -108,26 +111,27 @@ def chance(larger: Sequence[float], smaller: Sequence[float]) -> float:
 
 
 def has_float_tensor(value: Value) -> bool:
-    """Whether a tensor of PRECISIONS stands anywhere in the arguments."""
+    """Return whether a tensor of PRECISIONS stands anywhere in the arguments."""
     return any(part.dtype in PRECISIONS for part in tensors_of(value))
 
 
 class Leak(EachMode):
     """Every repetition of a call leaves memory behind.
 
-    Asked for suspects alone: tests of a lease during which the worker's memory has grown. The text of the outcome of a
-    repeated mode says by how much; empty means that memory settles, or that it is too little to be a leak.
+    Suspects alone are judged: tests of a lease during which the worker's memory has grown. The text of a repeated
+    mode's outcome is the amount of memory. An empty text means that memory settles, or that it grows too little for a
+    leak.
     """
 
     name = "leak"
     share = 0.0
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """The first mode, repeated."""
+        """Return the first mode, repeated."""
         return [f"{mode}*" for mode in modes[:1]]
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
-        """Memory that settles, memory that grows, and a call that fails."""
+        """Return examples: memory that settles, memory that grows, and a call that fails."""
         grows = Outcome("ok", text="every call leaves 4096 bytes")
         failed = Outcome("exception", "ValueError", "expected a positive size")
         return each("cpu*", [(Outcome("ok"), "clean"), (grows, self.name), (failed, "clean")])

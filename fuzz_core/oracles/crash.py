@@ -1,4 +1,4 @@
-"""Crash bugs (FreeFuzz, section 3.4): a meaningful exception about invalid input is no finding."""
+"""The oracle of crashes (FreeFuzz, section 3.4): a meaningful exception about invalid input is no finding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import EachMode, Example, each
 
-# What the allocator and the compiler's own checks say of memory, which was corrupted long before.
+# Messages of the allocator and the compiler's own checks about memory that was corrupted long before.
 CORRUPTION = {
     "heap corruption": re.compile(
         r"(?:malloc|free|realloc|calloc|munmap_chunk)\w*\(\): |double free|corrupted (?:size|double|unsorted|top)"
@@ -19,7 +19,7 @@ CORRUPTION = {
     ),
     "stack corruption": re.compile(r"smashing detected"),
 }
-# What a process died of, by its last words and by where memory was missed; the first that fits.
+# Causes of a death, by the process's last words and by the place of a fault; the first match counts.
 _WORDS = {
     "sanitizer report": re.compile(r"(?:Address|Memory|Thread|UndefinedBehavior|HWAddress)Sanitizer|runtime error: "),
     **CORRUPTION,
@@ -40,37 +40,37 @@ _SIGNALS = {
     "SIGABRT": "abort",
 }
 RECURSION = "RecursionError"
-# The mode of what a model program came to although each of its blocks holds by itself: an exception that has fallen out
-# of an expression of the library, where no statement is there to raise one.
+# The mode of a model program that fails although each of its blocks works alone. Its exception comes from an expression
+# of the library, not from a statement that raises.
 PROGRAM = "program"
 # A frame of code that has no file: text that the library was given to evaluate.
 _EVALUATED = re.compile(r"(?:^|\()<(?!frozen)")
 
 
 class Crash(EachMode):
-    """The process died by a signal, hung, lost its device, or an exception says itself that it is an internal error.
+    """The process dies by a signal, hangs or loses its device, or an exception reports an internal error.
 
-    What it died of is in the detail and not in the kind: one corruption of memory dies of SIGSEGV, SIGBUS or SIGABRT
-    from run to run.
+    The cause of death is in the detail and not in the kind: the same corruption of memory raises SIGSEGV, SIGBUS or
+    SIGABRT by chance.
     """
 
     name = "crash"
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """The first mode alone; a death in another mode is seen all the same."""
+        """Return the first mode alone; a death in another mode is noticed without a plan."""
         return modes[:1]
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
-        """See PROGRAM for the exceptions of that mode."""
+        """Return the kind; see PROGRAM for the exceptions of that mode."""
         unexplained = "internal-error" if mode == PROGRAM and outcome.kind == "exception" else ""
         return _kind(outcome, dialect) or unexplained
 
     def said(self, outcome: Outcome) -> str:
-        """What it died of."""
+        """Return the cause of death."""
         return cause(outcome)
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
-        """One per kind of outcome."""
+        """Return an example for each kind of outcome."""
         mistaken, oom = Outcome("exception", "TypeError", "unsupported operand"), Outcome("oom", "MemoryError")
         given = Outcome("exception", "NameError", "name 'a' is not defined", ("<string>:<module>",))
         plain = (
@@ -101,9 +101,9 @@ def _kind(outcome: Outcome, dialect: Dialect) -> str:
     if dialect.out_of_memory.search(text):
         return ""
     if outcome.kind == "signal":
-        # SIGKILL comes from the kernel's out-of-memory killer or from us, never from the library.
+        # SIGKILL comes from the kernel's out-of-memory killer or from nightfuzz, never from the library.
         return "" if outcome.name == "SIGKILL" else "crash"
-    # In code that came as text, names are the caller's.
+    # The names in code that came as text are the caller's.
     given = outcome.name == "NameError" and outcome.frames and _EVALUATED.search(outcome.frames[0])
     if outcome.kind != "exception" or given:
         return ""
@@ -114,7 +114,7 @@ def _kind(outcome: Outcome, dialect: Dialect) -> str:
 
 
 def cause(outcome: Outcome) -> str:
-    """What an outcome is called in the field, with the signal or exception: `heap corruption (SIGABRT)`."""
+    """Return the usual name of an outcome, with the signal or exception: `heap corruption (SIGABRT)`."""
     if outcome.kind != "signal":
         return f"stack overflow ({RECURSION})" if outcome.name == RECURSION else outcome.name
     said = (term for term, words in _WORDS.items() if words.search(outcome.text))

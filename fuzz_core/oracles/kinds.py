@@ -1,4 +1,4 @@
-"""The kinds of verdicts: one record each, which everybody reads who treats them differently."""
+"""The kinds of verdicts. Code that treats kinds differently reads the record of each kind."""
 
 from __future__ import annotations
 
@@ -16,58 +16,52 @@ GRADES = (
 )  # fmt: skip
 GRAVE = ("crash", "out-of-bounds", "wrong-result")
 UNPLEASANT = ("internal-error", "wrong-metadata", "hang")
-# How the text of an outcome begins where one of two modes alone refuses the call.
+# The text of an outcome begins with one of these if one of two modes alone refuses the call.
 ACCEPTS, REFUSES = "accepts what ", "refuses what "
-# How the last line of a difference begins where evidence tells which mode is wrong: `wrong: MODE, by WITNESS`.
+# The last line of a difference begins with this if evidence shows which mode is wrong: `wrong: MODE, by WITNESS`.
 WRONG = "wrong: "
 # The witness against a plain call that gives its argument another shape, although another mode does not.
 RESIZED = "the shape of its argument, which it changes"
-# A call that reads memory which belongs to none of its arguments: its result is nobody's number.
+# A call reads memory that belongs to none of its arguments, so its result is arbitrary.
 OUT_OF_BOUNDS = "out-of-bounds"
 
 
 class Rule(NamedTuple):
-    """What a kind means, for readers who do not know nightfuzz.
+    """The meaning of a kind, for readers who do not know nightfuzz."""
 
-    name: for machines; short: one sentence; full: how it is known; level: of most of its bugs.
-    """
-
-    name: str
-    short: str
-    full: str
-    level: Level
+    name: str  # identifier for machines
+    short: str  # summary in one sentence
+    full: str  # how nightfuzz knows it
+    level: Level  # level of most of its bugs
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of verdict of one oracle, and all that depends on it.
-
-    expected: what should have happened, as scripts say. title: what a maintainer calls it; empty where the outcome says
-    it better. validity: why the input is valid where such a verdict is passed on it; empty where the verdict says
-    nothing of that. grade: one of `GRADES`. search: the word that trackers are searched for, and a pattern of those
-    that reporters use. fault: what identifies it: a comparison or the whole detail of the verdict, the kind alone, or
-    the outcome. reproduction: what shows it again; a script that fails, a script that compares two modes, a script
-    whose memory grows, or workers alone. about: what the call came to, what it cost, or what is documented. expense: of
-    an examination, in that of an exception: a death may need a debugger, and a hang takes five times the limit, each
-    time. fails: whether the call gives no result. numeric: whether it is about numbers, to which the libraries' rules
-    for comparing apply. caveat: when such a verdict is wrong, and what is done about that.
-    """
+    """A kind of verdict of one oracle, with all properties that depend on it."""
 
     name: str
     oracle: str
     rule: Rule
-    expected: str = ""
-    title: str = ""
+    expected: str = ""  # the expected behaviour, in the words of scripts
+    title: str = ""  # a maintainer's word for it; empty if the outcome describes it better
+    # The reason why the input is valid whenever such a verdict is passed; empty if the verdict does not show that.
     validity: str = ""
-    grade: str = "wrong-result"
+    grade: str = "wrong-result"  # one of `GRADES`
+    # The word to search for in trackers, and a pattern of the words that reporters use.
     search: tuple[str, str] = ("", "")
+    # The part of a verdict that identifies a bug: a comparison, the whole detail, the kind alone, or the outcome.
     fault: Literal["comparison", "detail", "kind", "outcome"] = "comparison"
+    # The proof of the bug: a failing script, a script that compares two modes, a script whose memory grows, or a
+    # replay by workers.
     reproduction: Literal["script", "comparison", "growth", "replay"] = "comparison"
+    # The subject of the verdict: the call's result, its cost, or its documentation.
     about: Literal["result", "cost", "documentation"] = "result"
+    # The cost of an examination, in examinations of an exception. A death may need a debugger, and a hang takes five
+    # times the limit in each run.
     expense: int = 1
-    fails: bool = False
-    numeric: bool = False
-    caveat: str = ""
+    fails: bool = False  # whether the call gives no result
+    numeric: bool = False  # whether it is about numbers, which libraries compare by their own rules
+    caveat: str = ""  # cases in which the verdict is wrong, and the remedy
 
 
 FRESH = "Its script was minimised and shows it in fresh processes."
@@ -278,11 +272,11 @@ _KINDS = (
         caveat="The call is random, and shows the old fault only now and then.",
     ),
 )
-# What an oracle from outside of the project says.
+# The kind of verdicts from oracles outside of the project.
 OUTSIDE = Kind("", "", Rule("Other", "A verdict of an oracle that is not part of nightfuzz.", FRESH, "warning"))
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
 _OURS = frozenset(kind.oracle for kind in _KINDS)
-# By oracle and kind. No oracle speaks of an api that is gone.
+# The rules by oracle and kind. No oracle reports an api that is gone.
 RULES: Mapping[tuple[str, str], Rule] = {
     **{(kind.oracle, kind.name): kind.rule for kind in _KINDS},
     ("versions", "removed"): Rule(
@@ -298,16 +292,16 @@ RULES: Mapping[tuple[str, str], Rule] = {
         "warning",
     ),
 }
-# What two builds do otherwise, worst first.
+# Changes between two builds, worst first.
 CHANGES = tuple(kind.name for kind in _KINDS if kind.oracle == "versions")
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of this name; `OUTSIDE` for what no oracle of ours says, see `check_kind`."""
+    """Return the kind of this name; `OUTSIDE` if no oracle of nightfuzz has it, see `check_kind`."""
     return KINDS.get(name, OUTSIDE)
 
 
 def check_kind(oracle: str, name: str) -> None:
-    """Raises CodecError for a kind of one of our oracles that is none: the verdict comes from untrusted code."""
+    """Raises CodecError for an unknown kind of nightfuzz's oracles: the verdict comes from untrusted code."""
     if oracle in _OURS and name not in KINDS:
         raise CodecError(f"no kind of verdict: {name[:100]!r} of {oracle}")

@@ -1,4 +1,4 @@
-"""The same test case on a baseline: what has become worse is a regression, everything else that differs a change."""
+"""An oracle for two builds: an outcome worse than the baseline's is a regression, another difference a change."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import Example, Outcomes, oracle_of
 
 BASELINE = "baseline"
-# How the name of an outcome says which of two results that differ is the right one, by double precision.
+# The names of an outcome that say which of two results is right, by double precision.
 WORSE, BETTER = "worse", "better"
 SLOWER = "takes ten times as long"
-# What says nothing of the library: no such call in one of the builds, no memory, a kill from outside.
+# Outcomes that do not show how the library behaves: a build lacks the call, memory ran out, or the process was killed
+# from outside.
 SILENT = ("skipped", "oom", "exit")
-# A package that one environment has and the other has not.
+# A package that only one of the two environments has.
 MISSING = ("ImportError", "ModuleNotFoundError")
 
 
 class Versions:
-    """The test case does something else on the target than on the baseline.
+    """The test case has another outcome on the target than on the baseline.
 
-    The text of the target's outcome says how its result differs from the baseline's, its name which of the two is right
-    (`worse`, `better`), or why that is no change; an empty text means that they agree.
+    The text of the target's outcome is the difference of its result from the baseline's. An empty text means that the
+    results agree. The outcome's name says which of the two is right (`worse`, `better`), or why the difference is no
+    change.
     """
 
     name = "versions"
     share = 1.0
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """The first mode and the baseline, where there is one."""
+        """Return the first mode and the baseline, if there is one."""
         return (BASELINE, modes[0]) if BASELINE in modes else ()
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """Crashes, hangs and wrong results that are new are regressions; those that are gone, fixes."""
+        """Return the verdict: new crashes, hangs and wrong results are regressions, and their absence is a fix."""
         if len(outcomes) < 2:
             return Verdict(self.name, "clean")
         before = outcomes[BASELINE]
@@ -55,7 +57,7 @@ class Versions:
         return "changed"
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
-        """Each kind, and what is none."""
+        """Return an example of each kind, and of clean pairs."""
         fine, refused = Outcome("ok"), Outcome("exception", "ValueError", "a negative size")
         other = "other values\n[1.] before, now [2.]"
         return tuple(

@@ -1,1 +1,1 @@
-"""Recording what a seed calls: runs in the target's environment, inside a process that is thrown away."""
+"""Recording of a seed's calls, in the target's environment, inside a process that is thrown away."""

@@ -1,4 +1,4 @@
-"""From live arguments to descriptions."""
+"""Descriptions of live arguments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Describer:
         self.depth = 0
 
     def remember(self, instance: Any, construction: Invocation) -> None:
-        """From now on `instance` is described by its construction; objects that allow no weak reference are not."""
+        """Remembers the construction that describes `instance`. Objects that allow no weak reference are left out."""
         key = id(instance)
         try:
             reference = weakref.ref(instance, lambda _: self.made.pop(key, None))
@@ -43,12 +43,12 @@ class Describer:
         self.made[key] = (reference, construction)
 
     def construction(self, instance: Any) -> Invocation | None:
-        """How a live object was made, where that was traced."""
+        """Return the call that made a live object, if it was traced."""
         found = self.made.get(id(instance))
         return found[1] if found is not None and found[0]() is instance else None
 
     def describe(self, value: Any) -> Value:
-        """The description of a value. Raises Undescribable, naming the type."""
+        """Return the description of a value. Raises Undescribable, naming the type."""
         self.depth += 1
         try:
             if self.depth > MAX_DEPTH:
@@ -96,7 +96,7 @@ class Describer:
         return _plain(value)
 
     def _of_the_library(self, value: Any) -> Value | None:
-        """The object as it is now, since a variable may have been assigned to; else how it was made."""
+        """Return the object as it is now, since a variable may have changed; else the call that made it."""
         known = self.construction(value)
         try:
             found = self.adapter.describe(value, self.describe)
@@ -108,7 +108,7 @@ class Describer:
 
 
 def _original(value: Any) -> Any:
-    """What a hook wraps: seeds pass functions of the library around as they find them, wrapped."""
+    """Return the function behind a hook: seeds pass functions of the library around as they find them, wrapped."""
     return value.__dict__.get("__wrapped__") if isinstance(value, FunctionType) else None
 
 
@@ -143,9 +143,9 @@ def _from_numpy(value: Any) -> Value:
 
 
 def shown_and_passed(value: Any) -> tuple[Any, Any]:
-    """What is described, and what the library gets: of a one-shot iterator, a list and an iterator over the same.
+    """Return the value to describe and the value for the library: for a one-shot iterator, a list and an iterator.
 
-    An iterator that is long, or never ends, is described as what it is.
+    A long or endless iterator is described as an iterator.
     """
     if type(value) not in _ONE_SHOT:
         return value, value

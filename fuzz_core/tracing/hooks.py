@@ -1,4 +1,4 @@
-"""Wrapping every public api in place, wherever the library itself keeps a reference to it (FreeFuzz, section 4.1)."""
+"""Wrappers of every public api, wherever the library itself keeps a reference to it (FreeFuzz, section 4.1)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from fuzz_core.tracing.recorder import Recorder
 
 
 class Hooks:
-    """Installed once, before seeds' processes are forked; each of those sets its own recorder."""
+    """The wrappers, installed once before the processes of seeds are forked; each process sets its own recorder."""
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
         self.recorder: Recorder | None = None
 
     def install(self, listed: list[Listed]) -> list[str]:
-        """Wraps all that can be wrapped; returns the names of what could not be (immutable extension types)."""
+        """Wraps every api that can be wrapped; returns the names of apis that cannot be (immutable extension types)."""
         functions: dict[int, Any] = {}
         failed = []
         for entry in listed:
@@ -57,7 +57,7 @@ class Hooks:
                 recorder.keep(invocation, ok=True)
 
     def _hook(self, original: Callable[..., Any], api: str = "", cls: Any = None, method: str = "") -> Any:
-        """A traced function, constructor or method of exactly a class: an instance is described by how it was made."""
+        """Return a traced function, constructor or method of one class. The call that made an instance describes it."""
 
         def traced(*args: Any, **kwargs: Any) -> Any:
             recorder, owner = self.recorder, args[: cls is not None]
@@ -80,15 +80,16 @@ class Hooks:
 
 
 def _is_method(cls: type, name: str) -> bool:
-    """Whether it takes the instance: no static or class method, no property, no callable object."""
+    """Return whether a method takes the instance: no static or class method, no property, no callable object."""
     found = inspect.getattr_static(cls, name, None)
     return inspect.isroutine(found) and not isinstance(found, staticmethod | classmethod)
 
 
 def _own_or_next(cls: Any, name: str) -> Callable[..., Any]:
-    """The method, or what comes next for the instance at hand: with several bases that may be none of this class's.
+    """Return the class's own method, or a function that looks up the next method for the instance at hand.
 
-    The constructor of a class that does its work in `__new__` is object's own, which would refuse the arguments.
+    If the instance has several bases, the next method may belong to none of this class's bases. A class that does its
+    work in `__new__` has the constructor of `object`, which would refuse the arguments, so it is not called.
     """
     if name in vars(cls):
         own: Callable[..., Any] = getattr(cls, name)
@@ -106,7 +107,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def _spared(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, tuple[Any, ...], dict[str, Any]]:
-    """Arguments to describe, and those to pass on: describing must not use up the library's iterators."""
+    """Return arguments to describe, and arguments to pass on: describing must not use up the library's iterators."""
     pairs = list(map(shown_and_passed, args))
     named = {name: shown_and_passed(value) for name, value in kwargs.items()}
     shown = tuple(pair[0] for pair in pairs), {name: pair[0] for name, pair in named.items()}
@@ -136,7 +137,7 @@ def _like(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:
     """Gives the wrapper the original's name, document and signature: libraries introspect their own functions."""
     functools.update_wrapper(wrapper, original)
     if not inspect.isfunction(original):
-        # Who follows `__wrapped__` looks for source code, and a native function has none.
+        # Code that follows `__wrapped__` looks for source code, and a native function has none.
         del wrapper.__wrapped__  # type: ignore[attr-defined]
     with contextlib.suppress(ValueError, TypeError):
         wrapper.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
@@ -144,7 +145,7 @@ def _like(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:
 
 
 def _replace(functions: dict[int, Any], prefixes: tuple[str, ...]) -> None:
-    """Puts wrappers in place of originals in every module of the library, under whatever name they stand there."""
+    """Put wrappers in place of originals in every module of the library, under all names of the originals there."""
     for name, module in list(sys.modules.items()):
         if module is None or name.split(".")[0] not in prefixes:
             continue

@@ -1,4 +1,4 @@
-"""Keeps what was called: deduplicated, capped and counted, written as it comes."""
+"""Recorder of traced calls: deduplicated, capped, counted, and written at once."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ CALL_CAP = 4000
 class Recorder:
     """Writes one JSON line per new invocation: `{"i": invocation, "ok": did it return, "by": the test that runs}`.
 
-    Calls of one api beyond 256 unique or 4,000 in all per seed are counted as dropped; arguments that no description
-    fits are counted by api and type.
+    Calls of one api beyond 256 unique or 4,000 in all per seed are counted as dropped. Arguments that fit no
+    description are counted by api and type.
     """
 
     def __init__(self, describer: Describer, write: Callable[[str], Any]) -> None:
@@ -40,7 +40,7 @@ class Recorder:
         self.seen: set[int] = set()
 
     def wants(self, api: str) -> bool:
-        """Whether a call that begins now is to be described; false inside our own work and on foreign threads."""
+        """Returns whether to describe a call that begins now; false inside the recorder's work and on other threads."""
         if self.busy or threading.get_ident() != self.thread:
             return False
         self.calls[api] += 1
@@ -50,7 +50,7 @@ class Recorder:
         return True
 
     def describe(self, api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Invocation | None:
-        """The description of a call before it happens (the call may change its arguments), or None, counted."""
+        """Returns the description of a call before it happens (it may change its arguments), or None, counted."""
         began = perf_counter()
         self.busy = True
         try:
@@ -80,7 +80,7 @@ class Recorder:
         self.seconds += perf_counter() - began
 
     def summary(self) -> dict[str, Any]:
-        """Counts at the end of a seed."""
+        """Returns the counts at the end of a seed."""
         return {
             "undescribed": [[api, reason, count] for (api, reason), count in sorted(self.undescribed.items())],
             "dropped": sorted(self.dropped.items()),
@@ -90,6 +90,6 @@ class Recorder:
 
 
 def _test() -> dict[str, str]:
-    """The test that pytest says is running, where one is."""
+    """Returns the test that pytest reports as running, if there is one."""
     name = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].rpartition(" ")[0]
     return {"by": name} if name else {}

@@ -1,4 +1,4 @@
-"""Running one seed under the recorder: snippets statement by statement, scripts and test files whole."""
+"""Execution of one seed under the recorder: snippets statement by statement, scripts and test files whole."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from fuzz_core.tracing.recorder import Recorder
 
 MAX_REASON = 300
 _NAME = "<seed>"
-# What lies in the folder of a project, in any layout.
+# Entries in the root folder of a project, in any layout.
 _ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "requirements.txt")
 
 
 class Tally:
-    """How many parts of a seed (statements, tests) ran and failed, and why the first failure."""
+    """Counts of a seed's parts (statements, tests) that ran and failed, with the reason of the first failure."""
 
     def __init__(self) -> None:
         self.parts = 0
@@ -74,21 +74,21 @@ def run_seed(
 
 
 def _module(name: str) -> dict[str, Any]:
-    """A namespace that is a module of its own, so that classes defined in it pickle and introspect."""
+    """Returns the namespace of a new module, so that classes defined in it pickle and introspect."""
     module = types.ModuleType(name)
     sys.modules[name] = module
     return vars(module)
 
 
 def _keep_source(code: str) -> None:
-    """Makes the source found by `inspect`: AutoGraph and TorchScript compile functions from it."""
+    """Makes `inspect` find the source: AutoGraph and TorchScript compile functions from it."""
     linecache.cache[_NAME] = (len(code), None, code.splitlines(keepends=True), _NAME)
 
 
 def _run_snippet(seed: dict[str, str], tally: Tally) -> None:
     namespace = _module("seed")
     _keep_source(seed["code"])
-    # It remembers a seed's own `from __future__` from statement to statement, and has none of this file's.
+    # The compiler keeps a seed's own `from __future__` from statement to statement, and inherits none from this file.
     compiled = codeop.Compile()
 
     def execute(statement: ast.stmt) -> None:
@@ -99,7 +99,7 @@ def _run_snippet(seed: dict[str, str], tally: Tally) -> None:
 
 
 def _statements(code: str, tally: Tally) -> list[ast.stmt]:
-    """The statements of a snippet; one that this Python cannot parse is one part that failed."""
+    """Returns the statements of a snippet; a snippet that this Python cannot parse counts as one failed part."""
     found: list[ast.stmt] = []
     tally.run(lambda: found.extend(ast.parse(code).body))
     tally.parts = tally.failed
@@ -118,10 +118,11 @@ def _run_script(seed: dict[str, str], tally: Tally) -> None:
 
 def _run_tests(seed: dict[str, str], tally: Tally) -> None:
     path = Path(seed["path"])
-    # The folder of installed packages that it lies in: there, tests import each other by their package's name, and have
-    # one where the folder has no `__init__.py`.
+    # The folder of installed packages that the test file lies in. There, tests import each other by their package's
+    # name. Tests have a package even if the folder has no `__init__.py`.
     home = next((home for home in map(Path, site.getsitepackages()) if home in path.parents), None)
-    # The project that the file lies in, by what else lies there; last on the path: pytest knows better.
+    # The project of the file, by the entries of its root folder. The project comes last on the path: pytest knows
+    # better.
     roots = (each for each in path.parents if any((each / mark).exists() for mark in _ROOT_MARKS))
     sys.path += [place for root in itertools.islice(roots, 1) for place in _importable(root)]
     try:
@@ -173,14 +174,14 @@ class _PytestTally:
 
 
 def _last_error(text: str) -> str:
-    """The line of a report that says what went wrong."""
+    """Returns the line of a report that names the error."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line[1:].strip() for line in lines if line.startswith("E ")]
     return (errors or lines or [""])[-1]
 
 
 class _NamedResult(unittest.TextTestResult):
-    """Says which test runs where pytest says it: in the environment."""
+    """A test result that names the running test in the environment, as pytest does."""
 
     def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802 - the name that unittest calls
         """Called by unittest before each test."""

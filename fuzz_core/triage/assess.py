@@ -1,4 +1,4 @@
-"""What a bug is worth: whether its input is valid, how bad it is, and whether a call that does not end is one."""
+"""Assessment of a bug: validity of its input, severity, and whether a call that does not end is a bug."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from fuzz_core.worker.stack import NULL_PAGE, OVERFLOW
 
 STATUSES = ("valid", "unknown", "invalid")
 
-# The library itself says that it does not take the argument; it says so by dying, which makes it no clean refusal.
+# The library itself says that it refuses the argument. If the process dies of the refusal, it is no clean one.
 _REFUSAL = re.compile(
     r"INVALID_ARGUMENT: *(?P<status>[^\n]{3,200}?)\)*$"
     r"|(?P<words>[^.:\n)\]]{0,80}\b(?:[Mm]ust be|(?:only|not) (?:yet )?supported|[Uu]nsupported|Unrecognized)\b"
     r"[^.\n]{0,80})",
     re.MULTILINE,
 )
-# A condition that the library checks of itself holds whatever the caller passes, so its text speaks of no argument;
-# a pointer that must not be null is one of its own too.
+# A failed internal check names no argument: the library expects it to hold for any arguments. The same goes for a
+# pointer that must not be null.
 _OWN_CHECK = re.compile(
     r"^.*?INTERNAL ASSERT FAILED at [^,\n]*,? ?(?:please report a bug to [\w ]+\.?)?|'[^'\n]{0,200}' Must be non NULL",
     re.MULTILINE,
@@ -38,33 +38,33 @@ _OWN_CHECK = re.compile(
 
 
 class Validity(NamedTuple):
-    """status: valid, unknown or invalid. reason: how it is known, for a reader."""
+    """The validity of a bug's input."""
 
-    status: str
-    reason: str
+    status: str  # valid, unknown or invalid
+    reason: str  # the evidence, for a reader
 
 
 class Ruling(NamedTuple):
-    """What documentation says of a test case.
-
-    text: the words, source: where they stand. untold: arguments of which too little is documented to call them valid.
-    """
+    """The statement of documentation about a test case."""
 
     holds: bool
-    text: str
-    source: str = ""
-    untold: tuple[str, ...] = ()
+    text: str  # the documentation's words
+    source: str = ""  # where these words stand
+    untold: tuple[str, ...] = ()  # arguments whose documentation says too little to call them valid
 
 
 Rule = Callable[[TestCase], Ruling | None]
 
 
 def validity(bug: Bug, rules: Sequence[Rule] = ()) -> Validity:
-    """Whether the bug's input is valid: by documentation first, then by its origin, then by what accepts it.
+    """Return whether the bug's input is valid.
 
-    rules: each gives the documentation's ruling on a test case, or None where it has nothing to say. Only documentation
-    or the library's own words make an input invalid. Documentation that holds speaks for an input only where nothing
-    speaks against it, and it tells of everything.
+    The order of evidence: documentation, the origin of the input, a mode that accepts it.
+    Documentation and the library's own words alone make an input invalid. Documentation that holds makes an input valid
+    only if no other evidence is against it, and if each argument is documented well enough.
+
+    Args:
+        rules: each returns the documentation's ruling on a test case, or None if documentation has no ruling.
     """
     rulings = [ruling for rule in rules if (ruling := rule(bug.test)) is not None]
     broken = [_cited(ruling) for ruling in rulings if not ruling.holds]
@@ -72,7 +72,7 @@ def validity(bug: Bug, rules: Sequence[Rule] = ()) -> Validity:
     reasons = (
         ("invalid", broken and f"documented: {broken[0]}"),
         ("valid", _origin(bug)),
-        # A judgement over a call that has returned: the library took the input.
+        # The verdict is about a call that has returned: the library accepted the input.
         ("valid", kind_of(bug.kind).validity),
         ("invalid", _refusal(bug)),
         ("unknown", untold and f"documented constraints hold, but say too little of {untold}"),
@@ -100,7 +100,7 @@ def _origin(bug: Bug) -> str:
 
 
 def _refusal(bug: Bug) -> str:
-    """The library's own words; of modes that disagree whether to accept a call, those are of the one on trial."""
+    """Return the library's own words that refuse the call; empty if modes disagree whether to accept it."""
     if bug.kind == "inconsistent" or not spoke(bug.outcome):
         return ""
     found = _REFUSAL.search(_OWN_CHECK.sub("", bug.outcome.text[:4000]))
@@ -110,8 +110,11 @@ def _refusal(bug: Bug) -> str:
 def goes_alone(bug: Bug, judged: Validity) -> bool:
     """Return whether a bug may have an issue of its own, by its validity.
 
-    A bug of documentation alone, a check that one of two modes lacks, a failure or a read out of bounds on input that
-    is not known to be valid, and anything on invalid input go to their library in batches or not at all.
+    These bugs go to their library in batches or not at all:
+
+    - bugs of documentation alone, and checks that one of two modes lacks;
+    - failures and reads out of bounds on input that is not known to be valid;
+    - all bugs on invalid input.
     """
     kind = kind_of(bug.kind)
     if lacks_check(bug):
@@ -121,7 +124,7 @@ def goes_alone(bug: Bug, judged: Validity) -> bool:
 
 
 def lacks_check(bug: Bug) -> bool:
-    """Return whether a call returns that documentation, or another way to make it, refuses.
+    """Return whether a call returns although documentation, or another mode, refuses it.
 
     The plain call lacks a check if a graph refuses its shapes or attributes, unless documentation, a test or a program
     makes this very call.
@@ -146,35 +149,35 @@ _FOREIGN = re.compile(r"out-of-bounds|uninitiali[sz]ed|foreign memory", re.IGNOR
 
 
 class Severity(NamedTuple):
-    """grade: one of GRADES. reason: why it is private; empty otherwise. regression: a baseline does not show it."""
+    """The severity of a bug."""
 
-    grade: str
-    reason: str
+    grade: str  # one of GRADES
+    reason: str  # the reason why the bug is private; empty otherwise
     validity: Validity
-    regression: bool = False
+    regression: bool = False  # whether a baseline does not show the bug
 
     @property
     def private(self) -> bool:
-        """Whether it may only be told in a private place."""
+        """Return whether the bug may be reported in a private place only."""
         return self.grade == "private"
 
     @property
     def rank(self) -> tuple[int, int, int, int]:
-        """Smaller is more urgent: private, then regressions, then valid input before invalid, then the grade."""
+        """A sort key, smaller for urgent bugs: private ones, regressions, valid input before invalid, the grade."""
         place = GRADES.index(self.grade)
         return int(not self.private), int(not self.regression), STATUSES.index(self.validity.status), place
 
 
 class Suspect(Bug, Protocol):
-    """A bug on record, with what other inputs of the same bug have shown."""
+    """A bug on record, with the evidence from other inputs of the same bug."""
 
     @property
     def suspicion(self) -> str:
-        """Why it is private although its minimal script does not show it; empty otherwise."""
+        """The reason why the bug is private although its minimal script does not show it; empty otherwise."""
 
 
 def severity(bug: Suspect, judged: Validity | None = None, regression: bool = False) -> Severity:
-    """The severity of a bug; `judged` where its validity is known already.
+    """Return the severity of a bug; `judged` is its validity, if known already.
 
     A regression is what a baseline target does not show. Sort bugs by `order`, which no two of them share.
     """
@@ -185,16 +188,17 @@ def severity(bug: Suspect, judged: Validity | None = None, regression: bool = Fa
 
 
 def order(bug: Bug, found: Severity) -> tuple[tuple[int, ...], int]:
-    """A total order on bugs: by severity, the oldest first among equals."""
+    """Return the place of a bug in a total order: by severity, the oldest first among equals."""
     return found.rank, bug.id
 
 
 def withheld(bugs: Sequence[Suspect]) -> dict[int, str]:
-    """Return the bugs of which nothing may be told in public, by number, each with the reason.
+    """Return the bugs that must stay private, by number, each with the reason.
 
-    Private are suspects of touching foreign memory, bugs with their signature on another build, and bugs that look like
-    the same cause: members of one cluster, and deaths on bad memory in the same kernel or the same api. A null pointer
-    here and a corrupted heap there may be one missing check.
+    A suspect may have touched memory that does not belong to the library. Suspects are private, and so are bugs with
+    the signature of a suspect on another build. Bugs that look like the cause of a suspect are private too: members of
+    one cluster, and deaths on bad memory in one kernel or one api. A null pointer here and a corrupted heap
+    there may be one missing check.
     """
     reasons = {bug.id: reason for bug in bugs if (reason := _suspected(bug))}
     groups: dict[tuple[str, object], list[Suspect]] = defaultdict(list)
@@ -220,7 +224,7 @@ def _suspected(bug: Suspect) -> str:
 
 
 def filled(test: TestCase) -> TestCase:
-    """The same call with two elements along each empty dimension: zeros for integers, drawn numbers otherwise.
+    """Return the call with two elements along each empty dimension: zeros for integers, drawn numbers otherwise.
 
     An empty buffer is a null pointer, so that a read outside of it looks harmless.
     """
@@ -236,9 +240,9 @@ def filled(test: TestCase) -> TestCase:
 
 
 def suspicion(kind: str, outcome: Outcome, test: TestCase) -> str:
-    """Why a bug is private: memory that is not the library's may have been touched; empty where nothing says so.
+    """Return why a bug is private; empty if no evidence shows that foreign memory may have been touched.
 
-    See `is_told_openly`.
+    Foreign memory does not belong to the library. See `is_told_openly`.
     """
     if is_told_openly(kind, test):
         return ""
@@ -247,9 +251,9 @@ def suspicion(kind: str, outcome: Outcome, test: TestCase) -> str:
 
 
 def is_told_openly(kind: str, test: TestCase) -> bool:
-    """Whether the maintainers want a memory error on this input as an ordinary public bug.
+    """Return whether the maintainers want a memory error on this input as an ordinary public bug.
 
-    Some do for bad input. A traced call, a model program and a call that returns are no bad input.
+    Maintainers may want that for bad input. A traced call, a model program and a call that returns are no bad input.
     """
     rules = disclosure_of(test.invocation.api)
     is_bad = bool(test.rules) and not test.program and not kind_of(kind).validity
@@ -257,7 +261,7 @@ def is_told_openly(kind: str, test: TestCase) -> bool:
 
 
 def suspected_death(outcome: Outcome) -> str:
-    """Why a process may have touched memory that is not the library's before it died; empty where nothing says so."""
+    """Return why a process may have touched foreign memory before it died; empty if there is no evidence."""
     if _SANITIZER.search(outcome.text):
         return "a sanitizer's report"
     if corrupts_heap(outcome):
@@ -271,7 +275,7 @@ def suspected_death(outcome: Outcome) -> str:
 Time: TypeAlias = tuple[int, float]
 Seconds: TypeAlias = Callable[[TestCase], float | None]
 
-# The bits of an integer in C.
+# The number of bits of an integer in C.
 CUT = 32
 
 
@@ -284,33 +288,37 @@ class Number(NamedTuple):
     sign: int
 
 
-# The numbers that stand in for larger ones: close together while they are small, as a time may grow by their cube.
+# The numbers that replace larger ones. Small ones are close together, since a time may grow by their cube.
 SMALLER = tuple(sorted({round(2 ** (half / 2)) for half in range(4, 20)} | {1 << bits for bits in range(10, 31, 2)}))
-# Seconds below which a call's time says nothing.
+# Times below this number of seconds are noise.
 NOISE = 0.002
-# A time grows that comes to so many times an earlier one, by way of one that is so far from both.
+# A time grows if it is GROWTH times an earlier one, and a time in between is STEP times away from both.
 GROWTH, STEP = 4.0, 1.5
-# What grows may turn out to take so many times as long as it promises: what is larger fits no cache.
+# A large call may take this many times as long as its smaller calls predict: large data does not fit the cache.
 SLACK = 4.0
-# How many times the limit a call has that is so near to it.
+# A call near the limit gets this many times the limit.
 NEAR = 2.0
-# The largest numbers are looked at one by one as well: all together may be no legal call.
+# The largest numbers, this many, are also tried one by one: all together may be no legal call.
 ALONE = 3
-# The logarithm of how many times longer than the last that ended: what is more is no number to reckon with.
+# The largest logarithm of a predicted time, as a multiple of the last measured one: the cut prevents an overflow.
 MOST = 50.0
 
 
 def excuse(test: TestCase, seconds: Seconds, hangs: Callable[[float], bool], limit: float) -> str:
-    """Why a call that timed out is no bug; empty where it is one.
+    """Return why a call that timed out is no bug; empty if it is one.
 
-    Smaller numbers in its arguments are tried first: they cost least, and tell effort that grows from a call that is
-    stuck. seconds: until a test case ends, however it does; None where it does not in time. hangs: whether the call
-    does not end in so many seconds, alone. limit: those within which a call ends.
+    Calls with smaller numbers in their arguments are tried first. Such calls are cheap, and separate work that grows
+    with the arguments from a call that is stuck.
+
+    Args:
+        seconds: returns the seconds until a test case ends, with a result or not; None if it does not end in time.
+        hangs: returns whether the call, run alone, is still running after this many seconds.
+        limit: the seconds within which a call must end.
     """
     asked = seconds_asked_for(test, seconds)
     if asked >= limit:
         return "takes as long as its numbers ask for"
-    # What is near the limit may need more than the power of its numbers says.
+    # A time near the limit may grow faster than the power of its numbers predicts.
     near = asked * SLACK >= limit
     longest = limit * (NEAR if near else 1.0)
     if hangs(longest):
@@ -319,10 +327,10 @@ def excuse(test: TestCase, seconds: Seconds, hangs: Callable[[float], bool], lim
 
 
 def seconds_asked_for(test: TestCase, seconds: Seconds) -> float:
-    """What a call has to take as its time grows with its numbers; 0 where it does not.
+    """Return the seconds that a call needs by the growth of its time with its numbers; 0 if the time does not grow.
 
-    An endless loop does not begin with one number in place of a smaller one, unless that has wrapped around: then what
-    comes before it takes no time, or far less.
+    An endless loop does not begin between two numbers unless the larger one has wrapped around. Then the calls with
+    smaller numbers take no time, or far less.
     """
     integers = [
         (path, value.value)
@@ -356,7 +364,7 @@ def _cut(number: int) -> tuple[int, int, int]:
 
 
 def _promised(test: TestCase, numbers: list[Number], seconds: Seconds) -> float:
-    """Seconds, if a time goes on to grow by the power of these numbers by which it has grown."""
+    """Return the predicted seconds, if the time keeps growing by the same power of these numbers."""
     times = [each for each in _times(test, numbers, seconds) if each[1] >= NOISE]
     early = _start(times)
     if early is None:
@@ -367,7 +375,7 @@ def _promised(test: TestCase, numbers: list[Number], seconds: Seconds) -> float:
 
 
 def _times(test: TestCase, numbers: list[Number], seconds: Seconds) -> Iterator[Time]:
-    """How long it takes with smaller numbers in place of these, until it does not return in time."""
+    """Yield the times of the call with smaller numbers in place of these, until it does not return in time."""
     largest = max(each.size for each in numbers)
     for smaller in itertools.takewhile(lambda number: number < largest, SMALLER):
         took = seconds(test._replace(invocation=_with(test.invocation, numbers, smaller)))
@@ -377,7 +385,7 @@ def _times(test: TestCase, numbers: list[Number], seconds: Seconds) -> Iterator[
 
 
 def _start(times: list[Time]) -> Time | None:
-    """The latest time from which the last one has grown."""
+    """Return the latest time from which the last one has grown."""
     for place, early in reversed(list(enumerate(times[:-1]))):
         last, between = times[-1][1], times[place + 1 : -1]
         if early[1] * GROWTH < last and any(early[1] * STEP < took < last / STEP for _, took in between):

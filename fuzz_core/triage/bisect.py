@@ -1,9 +1,10 @@
-"""Which build to try next, so that few tries say between which two builds a bug came, or went.
+"""Choice of the next build to try, so that few tries show between which two builds a bug appeared or was fixed.
 
-Nothing is run here: builds are numbers, from the oldest at 0, and what is known of some is a mapping. Where no good
-build is named, the search strides back from the bad one: by the largest power of two that fits, then to the oldest, so
-that the whole takes no more tries than halving alone. Then it halves. A build that cannot tell is passed by: its
-nearest neighbour takes its place, or one further off where several cannot tell.
+This module runs no build. Builds are numbers, from 0 for the oldest, and a mapping holds the status of each tried
+build. If no good build is named, the search first strides back from the bad one. The first stride is the largest power
+of two that fits, the second ends at the oldest build. So the whole search takes no more tries than halving alone. After
+the strides, the search halves the range. A build that cannot decide is skipped: its nearest neighbour takes its place,
+or a build further away if several cannot decide.
 """
 
 from __future__ import annotations
@@ -21,35 +22,30 @@ MOST_RUNS = 50
 
 
 class Answer(NamedTuple):
-    """The two builds that the change lies between; `between`: the builds there, none of which can tell.
+    """The two builds that the change lies between."""
 
-    bad, good: None where none is known. Searching for what broke, `bad` is the first bad and `good` the last good one;
-    searching for what fixed, `bad` is the last bad and `good` the first fixed one.
-    """
-
+    # None if no such build is known. A search for the break gives the first bad and the last good build. A search for
+    # the fix gives the last bad and the first fixed build.
     bad: int | None
     good: int | None
-    between: tuple[int, ...] = ()
+    between: tuple[int, ...] = ()  # the builds between the two, none of which can decide
 
 
 @dataclass(frozen=True)
 class Search:
-    """`count` builds, one of which is known to be bad, and perhaps one that is good.
-
-    fixed: search forward for what fixed the bug instead of backward for what broke it.
-    """
+    """A search among `count` builds, one of which is known to be bad, and perhaps one that is good."""
 
     count: int
     bad: int
     good: int | None = None
-    fixed: bool = False
+    fixed: bool = False  # search forward for the fix instead of backward for the break
 
     def next(self, known: Known) -> int | None:
-        """The build to try; None where the search is over, also where an end is not what it was said to be."""
+        """Return the build to try; None if the search is over, or if an end is not bad or good as named."""
         return self._turn(_next(self._turned(known), self._turn(self.bad), self._turn(self.good)))
 
     def ahead(self, known: Known, width: int) -> list[int]:
-        """The build to try, and those that may come next, whatever it shows: at most `width`, likely ones first."""
+        """Return the build to try and the builds that may come next: at most `width`, likely ones first."""
         found: list[int] = []
         guesses: list[dict[int, Status]] = [dict(known)]
         for guess in guesses:
@@ -61,17 +57,18 @@ class Search:
         return found[:width]
 
     def answer(self, known: Known) -> Answer:
-        """What is known of where the change lies."""
+        """Return the two builds that the change lies between, as far as they are known."""
         turned, bad = self._turned(known), self._turn(self.bad)
         if turned.get(bad) != "bad":
             return Answer(None, None)
         good, first = _ends(turned, bad)
-        # With no good build, what lies before the first bad one cannot tell or was not tried: that is no range.
+        # If no good build is known, the builds before the first bad one cannot decide or were not tried: that is no
+        # range.
         between = () if good is None else tuple(sorted(self._turn(each) for each in range(good + 1, first)))
         return Answer(self._turn(first), self._turn(good), between)
 
     def _turn(self, build: N) -> N:
-        """What fixed a bug is what broke it when time runs backward; None as it is."""
+        """Mirror the number of a build in a search for a fix: backward in time, a fix is a break. None stays None."""
         return build if build is None or not self.fixed else self.count - 1 - build
 
     def _turned(self, known: Known) -> dict[int, Status]:
@@ -89,14 +86,17 @@ def _next(known: Known, bad: int, good: int | None) -> int | None:
 
 
 def _ends(known: Known, bad: int) -> tuple[int | None, int]:
-    """The newest good build before the bad one, and the oldest bad one after that."""
+    """Return the newest good build before the bad one, and the oldest bad one after that."""
     last = max((each for each in known if each < bad and known[each] == "good"), default=None)
     oldest = -1 if last is None else last
     return last, min(each for each in known if oldest < each <= bad and known[each] == "bad")
 
 
 def _halved(known: Known, low: int, high: int) -> int | None:
-    """The unknown build that splits the others most evenly; where several cannot tell, also well away from those."""
+    """Return the unknown build that splits the range most evenly.
+
+    If several builds cannot decide, the choice also keeps away from them.
+    """
     unknown = [each for each in range(low + 1, high) if each not in known]
     broken = [each for each in range(low + 1, high) if each in known]
 
@@ -109,7 +109,10 @@ def _halved(known: Known, low: int, high: int) -> int | None:
 
 
 def _backward(known: Known, bad: int, first: int) -> int | None:
-    """With no good build yet: the next stride; where the oldest cannot tell, the border of those that can."""
+    """Return the build to try while no good build is known.
+
+    The search strides back. If the oldest build cannot decide, it looks for the border of the builds that can.
+    """
     strides = (bad - (1 << (bad.bit_length() - 1)), 0) if bad else ()
     found = next((each for each in strides if each < first and each not in known), None)
     if found is not None or first == 0:
@@ -120,16 +123,16 @@ def _backward(known: Known, bad: int, first: int) -> int | None:
 
 
 def _beyond(known: Known, first: int) -> int | None:
-    """Behind one build that cannot tell there may be others that can: a look at greater and greater distances."""
+    """Return a build beyond those that cannot decide, at greater and greater distances."""
     distances = (1 << power for power in range(1, first.bit_length()))
     return next((first - each for each in distances if first - each not in known), None)
 
 
 def miss(hits: int, runs: int, silent: int) -> float:
-    """The probability that a build which has the bug shows nothing in `silent` runs.
+    """Return the probability that a build which has the bug does not show it in `silent` runs.
 
-    The rate is known only from `hits` of `runs` on builds that have it: all rates are weighed by how well they fit
-    that (the beta-binomial distribution, every rate being equally likely before).
+    The rate is known only from `hits` of `runs` on builds with the bug. So all rates are weighed by how well they fit
+    these runs (the beta-binomial distribution, every rate being equally likely before).
     """
     probability = 1.0
     for run in range(silent):
@@ -138,5 +141,5 @@ def miss(hits: int, runs: int, silent: int) -> float:
 
 
 def runs_needed(hits: int, runs: int, wrong: float = WRONG_GOOD, most: int = MOST_RUNS) -> int:
-    """How many silent runs, at most `most`, make a build good with a probability below `wrong` that it is not."""
+    """Return the silent runs, `most` at most, after which a build is bad with a probability below `wrong`."""
     return next((each for each in range(1, most) if miss(hits, runs, each) < wrong), most)

@@ -1,6 +1,6 @@
 """Bugs that look like one cause: the same check, the same native frames, the same kernel, or aliases of one api.
 
-The place where a bug falls over is read from its outcome: check, frames, words and the names of what was called.
+The place of a failure comes from its outcome: check, frames, words, and the names of the called functions.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ ALIKE = 0.8
 RELATED = 2 / 3
 # A first word of so many letters names a family (`conv2d`, `conv_transpose2d`).
 FAMILIAR = 4
-# A frame that so many unrelated apis share tells nothing of where a fault is.
+# A frame that apis of this many families share does not locate a fault.
 GENERIC_FROM = 3
-# A bug joins those of which it resembles this share: no chain grows out of single likenesses.
+# A bug joins a cluster if it resembles this share of the members: single likenesses form no chain.
 QUORUM = 0.5
 MEMORY = "memory"
 _DOCUMENTED = "bounds"
 _REFUSED = "inconsistent"
 _BOUND = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
-# In characters; longer documentation that is equal is one text.
+# In characters. Longer documentation that is equal is a copy of one text.
 LONG = 40
 _LOCATION = re.compile(
     r"(?P<file>[\w+-]++(?:\.[\w+-]++)*?\.(?:cc|cpp|cxx|c|h|hpp|cu|cuh|inc|mlir))\"?\s?[:(]\s?(?P<line>\d+)"
 )
 _WARNED = re.compile(r"\(Triggered internally at [^)\n]*\)")
 _CHECK = re.compile(r"Check failed: |Assertion .* failed|LLVM ERROR: |INTERNAL ASSERT FAILED|what\(\): ")
-# What every check of a library says, and the marks that stand for what varies.
+# Text that every check of a library prints, and the marks that stand for varying parts.
 _BOILERPLATE = re.compile(
     r"INTERNAL ASSERT FAILED at|,? ?please report a bug to [\w ]+\.?|Check failed:|what\(\):"
     r"|terminate called.*?(?=what|$)|\[Op:\w+\]|name:.*$|<\w+>|\(\s*vs\.\s*\)"
 )
-# These words are the language's own: they say what went wrong, in whatever place.
+# Words of the language's runtime name a failure, but no place in the library.
 _RUNTIME = re.compile(r"\bstd::|\b_M_\w+|basic_string|\bmap::at\b|\bsto(?:i|l|ul|ll|f|d)\b|\bbad_\w+|unknown exception")
 _KERNEL = re.compile(r"\[Op:(?!__inference_)(\w+)\]|__wrapped__(\w+?)_device_")
 # Functions that run, dispatch, bind, destroy or give the alarm for any kernel.
@@ -63,19 +63,19 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 class Failure(Protocol):
-    """What a bug shows, and a finding before it is one."""
+    """A failure: a bug, or a finding that is not a bug yet."""
 
     @property
     def target(self) -> str:
-        """The key of the installed build that shows it."""
+        """The key of the installed build that shows the failure."""
 
     @property
     def signature_text(self) -> str:
-        """`API: FAULT`, without what varies from run to run."""
+        """`API: FAULT`, without the parts that vary from run to run."""
 
     @property
     def api(self) -> str:
-        """The canonical public name of what was called."""
+        """The canonical public name of the called function."""
 
     @property
     def kind(self) -> str:
@@ -83,7 +83,7 @@ class Failure(Protocol):
 
     @property
     def outcome(self) -> Outcome:
-        """What its test case did."""
+        """The outcome of the failure's test case."""
 
 
 class Bug(Failure, Protocol):
@@ -91,19 +91,19 @@ class Bug(Failure, Protocol):
 
     @property
     def id(self) -> int:
-        """Its number in the store."""
+        """The bug's number in the store."""
 
     @property
     def oracle(self) -> str:
-        """Who judged it."""
+        """The oracle that found the bug."""
 
     @property
     def test(self) -> TestCase:
-        """The simplest test case that shows it."""
+        """The simplest test case that shows the bug."""
 
     @property
     def script(self) -> str:
-        """Its standalone script."""
+        """The bug's standalone script."""
 
     @property
     def minimised(self) -> bool:
@@ -124,7 +124,7 @@ B = TypeVar("B", bound=Bug)
 
 
 class Check(NamedTuple):
-    """A condition that did not hold: file and line where they are told, and what the library said."""
+    """A condition that did not hold: file and line if the library prints them, and the library's words."""
 
     file: str
     line: str
@@ -132,48 +132,45 @@ class Check(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What can be compared of two bugs.
-
-    nature: what was wrong (memory, another signal, an exception, a hang, …): bugs of different ones are different.
-    names: under which the called function and its kernel are known. frames: informative by themselves, innermost first.
-    words: the library's; empty where only the language spoke. vague: the death came long after the fault.
-    difference: what two modes disagree about, or what documentation says; empty of crashes. fault: what the plain call
-    does wrong, whichever mode shows it; empty where no evidence tells. contrast: see `contrast_of`. quoted: the
-    documentation's own words where they are so many that they stand in several places only because they were copied.
-    bounds: module of the api, argument and the numbers that its documentation names; empty where it names none.
-    """
+    """The parts of a bug that clustering compares."""
 
     target: str
     library: str
     family: str
-    names: frozenset[str]
+    names: frozenset[str]  # the names of the called function and its kernel
+    # The failure: memory, another signal, an exception, a hang, …. Bugs of different natures are different.
     nature: str
     check: Check | None = None
-    frames: tuple[str, ...] = ()
-    words: str = ""
-    vague: bool = False
-    difference: str = ""
-    fault: str = ""
+    frames: tuple[str, ...] = ()  # frames that locate a fault, innermost first
+    words: str = ""  # the library's words; empty if only the language's runtime wrote a message
+    vague: bool = False  # whether the death came long after the fault
+    difference: str = ""  # what two modes disagree about, or what documentation says; empty for crashes
+    fault: str = ""  # what the plain call does wrong, in any mode; empty if no evidence decides
     words_of_name: tuple[str, ...] = ()
-    contrast: tuple[str, ...] = ()
+    contrast: tuple[str, ...] = ()  # see `contrast_of`
+    # The documentation's words, if they are so many that two places share them only as a copy.
     quoted: str = ""
+    # Module of the api, argument, and the numbers in its documentation; empty if there are no numbers.
     bounds: tuple[str, ...] = ()
 
 
 def place_of(bug: Failure) -> Place:
-    """The place of a failure, out of its outcome; the outcome of anything but a crash only repeats our own words."""
+    """Return the place of a failure, from its outcome.
+
+    The outcome of a bug that is no crash only repeats nightfuzz's own words.
+    """
     name, outcome = plain_name(bug.api), bug.outcome
     told = bug.target, bug.api.partition(".")[0], name
     if not kind_of(bug.kind).fails:
         nature, difference = _disagreement(bug)
-        # The words of `ARGUMENT = VALUE, documented: WORDS (SOURCE)` where they are many.
+        # The words of `ARGUMENT = VALUE, documented: WORDS (SOURCE)`, if they are many.
         words = " ".join(outcome.text.partition(", documented: ")[2].split()) if bug.kind == _DOCUMENTED else ""
         quoted, numbers = words if len(words) > LONG else "", sorted(map(float, _BOUND.findall(words)))
         bounds = (bug.api.rpartition(".")[0], nature, *map(str, numbers)) if numbers else ()
         place = Place(*told, frozenset((name,)), nature, difference=difference, quoted=quoted, bounds=bounds)
         return place._replace(fault=fault_in(outcome.text, difference), words_of_name=_words(bug.api))
     parts, kernels = bug.api.split("."), _KERNEL.findall(outcome.text[:4000])
-    # With its module's: raw operators carry in their names what modules are for (`SparseReduceSum`).
+    # Names with the module's name: raw operators carry the purpose of a module in their names (`SparseReduceSum`).
     qualified = ["_".join(parts[-2:])] * (len(parts) > 2)
     names = frozenset([name, *map(_plain, [*qualified, *(one or other for one, other in kernels)])])
     vague = corrupts_heap(outcome)
@@ -182,21 +179,21 @@ def place_of(bug: Failure) -> Place:
     if vague or not spoke(outcome):
         return place
     if complaint := complaint_in(outcome.text):
-        # What stands behind it is the place that runs all compilers.
+        # The location behind a complaint is the code that runs all compilers, so it is left out.
         return place._replace(words=_stripped(complaint))
-    # Messages of the interpreter's own exceptions are the interpreter's.
+    # Messages of the interpreter's own exceptions are not the library's words.
     built_in = hasattr(builtins, outcome.name) and outcome.name != "RuntimeError"
     words = _stripped(outcome.text)
     return place._replace(check=_check(outcome), words="" if built_in or _RUNTIME.search(words) else words)
 
 
 def spoke(outcome: Outcome) -> bool:
-    """Whether it has last words. Other deaths have none: what stands in their output is warnings."""
+    """Return whether an outcome has last words. The output of other deaths holds only warnings."""
     return outcome.kind == "exception" or outcome.name == "SIGABRT"
 
 
 def plain_name(api: str) -> str:
-    """The name that aliases share: `torch.nn.Conv2d`, `torch.conv2d` and `Tensor.conv2d_` are all `conv`."""
+    """Return the name that aliases share: `torch.nn.Conv2d`, `torch.conv2d` and `Tensor.conv2d_` are all `conv`."""
     return _plain(api.rpartition(".")[2])
 
 
@@ -214,9 +211,9 @@ def _plain(name: str) -> str:
 
 
 def _disagreement(bug: Failure) -> tuple[str, str]:
-    """Kind and mode, and how they disagree (`API: KIND: MODE: HOW`); or the argument, and what is documented.
+    """Return kind and mode, and the difference (`API: KIND: MODE: HOW`); or the argument and its documentation.
 
-    Which mode refuses a call in equal words makes no difference: modes share the code that checks.
+    Modes that refuse a call in equal words count as one: they share the code that checks.
     """
     if bug.kind == _DOCUMENTED:
         nature = f"{bug.kind} {bug.outcome.text.partition(' = ')[0]}"
@@ -236,7 +233,10 @@ def _nature(outcome: Outcome) -> str:
 
 
 def _frame(frame: str) -> str:
-    """The last two parts of its name in words, without dimensions, digits and single letters, which dtypes have."""
+    """Return the last two parts of a frame's name in words.
+
+    Dimensions, digits and single letters are left out: dtypes have them.
+    """
     if ".py:" in frame:
         return frame
     parts = [_WORD.findall(_DIMENSIONS.sub("", part)) for part in frame.split("::")[-2:]]
@@ -259,7 +259,7 @@ def _stripped(text: str) -> str:
 
 
 class Places:
-    """Places of bugs that fresh interpreters have shown: what looks like one of them needs no further interpreter."""
+    """Places of bugs that fresh interpreters have shown: a failure that looks like one needs no further interpreter."""
 
     def __init__(self, bugs: Iterable[Failure] = ()) -> None:
         self._places = [place_of(bug) for bug in bugs]
@@ -275,10 +275,10 @@ class Places:
 
 
 class Cluster(NamedTuple, Generic[B]):
-    """Bugs of one cause, the simplest test case first. apis: their names, each once, in the same order."""
+    """Bugs of one cause, the simplest test case first."""
 
     members: tuple[B, ...]
-    apis: tuple[str, ...]
+    apis: tuple[str, ...]  # names of the apis, each once, in the order of `members`
 
     @property
     def first(self) -> B:
@@ -287,7 +287,7 @@ class Cluster(NamedTuple, Generic[B]):
 
 
 def clusters(bugs: Sequence[B]) -> list[Cluster[B]]:
-    """All bugs, each in one cluster; the cluster of the simplest bug first. Their order makes no difference."""
+    """Return all bugs, each in one cluster; the cluster of the simplest bug first. Their order has no effect."""
     ranked = sorted(bugs, key=lambda bug: (cost(bug.test), bug.target, bug.id))
     places = _informative([place_of(bug)._replace(contrast=_contrast(bug)) for bug in ranked])
     groups: list[list[int]] = []
@@ -302,7 +302,7 @@ def clusters(bugs: Sequence[B]) -> list[Cluster[B]]:
 
 
 def _informative(places: Sequence[Place]) -> list[Place]:
-    """The places without frames that apis of many families share, and only the top of what is left."""
+    """Return the places without frames that apis of many families share, cut to the innermost frames."""
     families = Counter(frame for _, frame in {(place.family, frame) for place in places for frame in place.frames})
     return [
         place._replace(frames=tuple(f for f in place.frames if families[f] < GENERIC_FROM)[:TOP]) for place in places
@@ -310,7 +310,7 @@ def _informative(places: Sequence[Place]) -> list[Place]:
 
 
 def similar(one: Place, other: Place) -> bool:
-    """Whether two places look like one. Symmetric."""
+    """Return whether two places look like the same one. The relation is symmetric."""
     if one.library != other.library:
         return False
     if one.check and other.check:
@@ -325,14 +325,18 @@ def similar(one: Place, other: Place) -> bool:
 
 
 def _same_check(one: Check, other: Check, one_build: bool) -> bool:
-    """By location in one build, where lines are exact; by its words where lines are missing or may have moved."""
+    """Return whether two checks are the same.
+
+    Locations are compared in one build, where lines are exact. If lines are missing or may have moved, the words are
+    compared.
+    """
     if one.file and other.file and (one_build or one.file != other.file):
         return (one.file, one.line) == (other.file, other.line)
     return _ratio(one.words, other.words) > ALIKE
 
 
 def _same_frames(one: Place, other: Place) -> bool:
-    """Two of the top frames in common order; where there is one, the innermost."""
+    """Return whether both share two of the top frames, in the same order; with one frame only, the innermost one."""
     if one.vague or other.vague or not one.frames or not other.frames:
         return False
     if min(len(one.frames), len(other.frames)) < IN_COMMON:
@@ -341,7 +345,7 @@ def _same_frames(one: Place, other: Place) -> bool:
 
 
 def _same_call(one: Place, other: Place) -> bool:
-    """Aliases fall over in one place unless their frames say otherwise, which those of a corrupted heap cannot."""
+    """Return whether two aliases fail in one place. Frames may contradict that, except those of a corrupted heap."""
     if not _akin(one, other) or bool(one.words) != bool(other.words):
         return False
     told = one.frames and other.frames and not one.vague and not other.vague
@@ -349,11 +353,11 @@ def _same_call(one: Place, other: Place) -> bool:
 
 
 def _same_difference(one: Place, other: Place) -> bool:
-    """Functions of one family in which modes disagree about the same: they share their formulas and wrappers.
+    """Return whether modes disagree about the same in two bugs of one family of functions.
 
-    If the plain call is wrong, the mode that shows it makes no difference. Of whatever family where shapes and keywords
-    are the same, where a long text of documentation is the same, or where functions of one module do not check the same
-    bounds of the same argument.
+    Functions of one family share their formulas and wrappers. If the plain call is wrong, the mode that shows it makes
+    no difference. The family does not matter if shapes and keywords are the same, or a long text of documentation.
+    It does not matter either if functions of one module do not check the same bounds of the same argument.
     """
     if one.fault and other.fault:
         return one.fault == other.fault and _same_family(one, other)
@@ -367,7 +371,10 @@ def _same_difference(one: Place, other: Place) -> bool:
 
 
 def _same_family(one: Place, other: Place) -> bool:
-    """By names without the last words that they share (`loss`), unless one name is left empty."""
+    """Return whether two apis are of one family, by their names without the last words that they share (`loss`).
+
+    If one name would be left empty, the whole names are compared.
+    """
     first, second = list(one.words_of_name), list(other.words_of_name)
     while first and second and first[-1] == second[-1]:
         first.pop()

@@ -1,4 +1,4 @@
-"""How two modes of a bug contrast: what the plain call does wrong, and which shapes and arguments show it."""
+"""The contrast of two modes of a bug: the fault of the plain call, and the shapes and arguments that show it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHAPES = re.compile(
 
 
 def fault_in(text: str, difference: str) -> str:
-    """Return the mode that is wrong although others are compared with it, and how; empty where the text blames none.
+    """Return the mode that is wrong although others are compared with it, and how; empty if the text blames no mode.
 
     difference: `KIND MODE: HOW`.
     """
@@ -27,7 +27,7 @@ def fault_in(text: str, difference: str) -> str:
 def contrast_of(nature: str, text: str, call: Invocation) -> tuple[str, ...]:
     """Return mode, both shapes and the keyword arguments of a smallest call; empty without shapes or keywords.
 
-    Functions in which these are the same have one rule for a group of functions (`dim=()` of `any` and `all`).
+    Functions with an equal contrast share one rule (`dim=()` of `any` and `all`).
     """
     shapes = _SHAPES.search(text)
     given = [*call.kwargs, *(call.then.kwargs if call.then else ())]

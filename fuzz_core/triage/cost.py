@@ -23,10 +23,11 @@ _CONSTANT, _VALUES, _UNIFORM, _SPECIAL = range(2, 6)
 
 
 def cost(test: TestCase) -> tuple[Any, ...]:
-    """Fewest arguments, smallest tensors, lowest ranks, simplest scalars, fills, dtypes and layouts, shortest text.
+    """Return the cost of a test case, as a tuple; the simplest test case has the least cost.
 
-    An empty dimension counts as one element and is then dearer than a dimension of one: a bug that does not need empty
-    tensors is not reported on them, since maintainers take those for corner cases.
+    The tuple holds the number of arguments, then sizes and ranks of tensors, then scalars, fills, dtypes and layouts,
+    and last the text. An empty dimension counts as one element, and costs more than a dimension of one. So a bug that
+    does not need empty tensors is not reported on them: maintainers take those for corner cases.
     """
     values = list(walk(test.invocation))
     tensors = [value for value in values if isinstance(value, Tensor)]
@@ -51,7 +52,7 @@ def cost(test: TestCase) -> tuple[Any, ...]:
 
 
 def _scalars(prims: list[Prim]) -> tuple[int, int, float]:
-    """Ranks of types, then magnitudes; integers apart, as a float would swallow their last digits."""
+    """Return ranks of types, then magnitudes; integers are separate, since a float would lose their last digits."""
     odd = sum(isinstance(p.value, float) and not p.value.is_integer() for p in prims)
     whole = sum(2 * abs(p.value) + (p.value < 0) for p in prims if isinstance(p.value, int))
     size = math.fsum(_size(p.value) for p in prims if not isinstance(p.value, int))
@@ -82,14 +83,14 @@ def _fill(dtype: str, size: int, fill: Fill) -> tuple[int, float]:
 
 
 def _magnitudes(dtype: str, size: int, data: bytes) -> Iterator[float]:
-    """Magnitudes of the elements that the data stand for: over and over where they are fewer."""
+    """Yield magnitudes of the elements that the data stands for; fewer data is repeated."""
     given = [math.hypot(*parts) for parts in DTYPES[dtype].unpack(data)]
     for each in islice(cycle(given), size):
         yield _CAP if each == math.inf else 2 * _CAP if each != each else min(each, 2 * _CAP)
 
 
 def _reference(value: Value) -> int:
-    """0 for the default dtype, more for rarer ones."""
+    """Return 0 for the default dtype, and more for rarer ones."""
     if isinstance(value, Ref) and value.kind != "dtype":
         return int(value.name != "cpu")
     if not isinstance(value, Tensor | Ref):

@@ -1,4 +1,4 @@
-"""Whether two builds' results of one call differ, by their descriptions."""
+"""The difference of two builds' results of one call, by their descriptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|/[\w./+-]+")
 
 
 class _Described(Comparer):
-    """Compares the descriptions of results: where they are made alike and do not agree, the first place is told."""
+    """A comparison of the descriptions of results, which names the first part that does not agree."""
 
     another = "another {what}\n{expected} before, now {actual}"
 
@@ -85,7 +85,7 @@ _DESCRIBED = _Described(lambda value: None)
 
 
 def difference(before: Value, after: Value) -> str:
-    """In what two results differ: in the first line what, in the second how; empty where they agree.
+    """Return the difference of two results: its subject, then a line with both values; empty if they agree.
 
     Floating-point numbers agree within the default tolerances of their dtype; texts may differ in versions, addresses
     and paths.
@@ -96,10 +96,10 @@ def difference(before: Value, after: Value) -> str:
 
 
 def distance(reference: Value, other: Value) -> float:
-    """The largest error of a result by a reference, in units of the tolerance for `other`'s dtypes.
+    """Return the largest error of a result by a reference, in units of the tolerance for `other`'s dtypes.
 
-    Infinite where shapes, integers, or where NaN and infinity stand, differ, or results are not made alike. The
-    reference may be of higher precision.
+    The error is infinite if shapes, integers or the places of NaN and infinity differ, or if results are not made
+    alike. The reference may be of higher precision.
     """
     return _DESCRIBED.error(reference, other)
 
@@ -110,7 +110,7 @@ def _shown(tensor: Tensor) -> str:
 
 
 def same_text(before: str, after: str) -> bool:
-    """Whether two texts are the same but for versions, addresses and paths."""
+    """Return whether two texts are the same but for versions, addresses and paths."""
     one, other = (_ADDRESS.sub("", _VERSION.sub("", text)) for text in (before, after))
     return one == other
 
@@ -125,7 +125,7 @@ def _prims_apart(reference: Any, other: Any) -> float:
 
 
 def _numbers(tensor: Tensor) -> NDArray[Any]:
-    """All elements where they are described, else least and largest, and what is no number among them."""
+    """Return all elements if they are described; if not, the least, largest and special value (NaN, infinity)."""
     fill = tensor.fill
     if not tensor.size:
         return np.empty(0)
@@ -151,7 +151,7 @@ def _apart(reference: NDArray[Any], other: NDArray[Any], dtype: str) -> float:
 
 
 def _to_the_edge(numbers: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """Numbers within the tolerance of the largest of the dtype become infinite: rounding decides whether they are."""
+    """Make numbers infinite that are within the tolerance of the dtype's largest one: rounding decides between them."""
     edge = dtype.largest / (1 + dtype.tolerance.relative)
     return np.where(np.abs(numbers) >= edge, np.sign(numbers) * inf, numbers)
 

@@ -39,13 +39,13 @@ _GUIDE = "see docs/known-findings.md for the form of an entry"
 
 
 class Sighting(NamedTuple):
-    """A bug as the registry is asked about it. signature: its text; modes: those in which it has shown itself."""
+    """A bug, in the form in which the registry is asked about it."""
 
-    signature: str
+    signature: str  # the signature's text
     api: str
     oracle: str
     kind: str
-    modes: frozenset[str]
+    modes: frozenset[str]  # modes that have shown the bug
     library: str
     version: str
 
@@ -61,7 +61,7 @@ def _is_link(value: str) -> str:
 
 
 def _is(parse: Callable[[str], object], refusal: type[Exception], what: str) -> AfterValidator:
-    """Text that `parse` takes; it refuses other text with `refusal`."""
+    """Return a validator of text that `parse` accepts; `parse` refuses other text with `refusal`."""
 
     def check(value: str) -> str:
         try:
@@ -79,28 +79,25 @@ Globs = Annotated[tuple[Text, ...], BeforeValidator(_several)]
 
 
 class Known(BaseModel):
-    """One entry: it matches where everything that it says holds.
-
-    signature: the whole text. pattern: a regular expression, found anywhere in it. api: names with wildcards. mode: a
-    wildcard that every mode must fit in which the bug shows itself. versions: a range such as `>=2.9,<2.14`. expires:
-    the first day on which it matches no longer.
-    """
+    """An entry of the registry, which matches if all its conditions hold."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Text
-    signature: Text | None = None
+    signature: Text | None = None  # the whole text of the signature
+    # A regular expression that is searched for in the signature.
     pattern: Annotated[Text, _is(re.compile, re.error, "regular expression: {}")] | None = None
-    api: Globs = ()
+    api: Globs = ()  # names of apis, with wildcards
     oracle: Text | None = None
     kind: Text | None = None
-    mode: Text | None = None
+    mode: Text | None = None  # a wildcard that fits every mode that shows the bug
     library: Text | None = None
+    # A range of versions, such as `>=2.9,<2.14`.
     versions: Annotated[Text, _is(SpecifierSet, InvalidSpecifier, _RANGE)] | None = None
     reason: str = ""
     issue: Link | None = None
     documentation: Link | None = None
-    expires: date | None = None
+    expires: date | None = None  # the first day on which the entry does not match any more
 
     @model_validator(mode="after")
     def _says_enough(self) -> Self:
@@ -111,19 +108,19 @@ class Known(BaseModel):
         return self
 
     def matches(self, seen: Sighting) -> bool:
-        """Whether everything that the entry says holds; whatever the day."""
+        """Return whether all conditions of the entry hold. Its expiry date does not count."""
         equal = ("signature", "oracle", "kind", "library")
         return (
             all(getattr(self, name) in (None, getattr(seen, name)) for name in equal)
             and (self.pattern is None or re.search(self.pattern, seen.signature) is not None)
             and (not self.api or any(fnmatchcase(seen.api, glob) for glob in self.api))
-            # A bug that another mode shows too is none of that mode's.
+            # A bug that another mode shows too is not specific to that mode.
             and (self.mode is None or {fnmatchcase(mode, self.mode) for mode in seen.modes} == {True})
             and (self.versions is None or _contains(self.versions, seen.version))
         )
 
     def expired(self, today: date) -> bool:
-        """Whether it matches nothing any more."""
+        """Return whether the entry has reached its expiry date."""
         return self.expires is not None and self.expires <= today
 
 
@@ -135,7 +132,7 @@ def _contains(versions: str, version: str) -> bool:
 
 
 class Registry:
-    """Entries as of one day, the user's own first, which take the place of shipped ones with the same name."""
+    """Entries on one day, the user's own first. An entry of the user replaces a shipped one of the same name."""
 
     def __init__(self, own: Iterable[Known] = (), shipped: Iterable[Known] = (), today: date = date.min) -> None:
         self.own = {entry.name: entry for entry in own}
@@ -144,21 +141,21 @@ class Registry:
         self.today = today
 
     def match(self, seen: Sighting) -> Known | None:
-        """The first entry that matches and has not expired."""
+        """Return the first entry that matches and has not expired."""
         return next((each for each in self.entries if not each.expired(self.today) and each.matches(seen)), None)
 
 
 def load_registry(file: Path, today: date) -> Registry:
-    """The entries of the user's file, where there is one, and the shipped ones.
+    """Return the entries of the user's file, if there is one, and the shipped ones.
 
-    Raises UserError that names file, entry and key of whatever does not fit.
+    Raises UserError that names the file, entry and key that do not fit.
     """
     own = read_entries(file.read_bytes(), str(file)) if _is_there(file) else []
     return Registry(own, shipped_entries(), today)
 
 
 def shipped_entries() -> list[Known]:
-    """What libraries declare in their documentation, as shipped with nightfuzz."""
+    """Return the entries shipped with nightfuzz: behaviour that libraries declare in their documentation."""
     return read_entries(resources.files(__package__).joinpath(SHIPPED).read_bytes(), SHIPPED)
 
 
@@ -169,7 +166,7 @@ def _is_there(file: Path) -> bool:
 
 
 def read_entries(content: bytes, origin: str) -> list[Known]:
-    """The entries of a TOML file. Raises UserError that names origin, entry and key."""
+    """Return the entries of a TOML file. Raises UserError that names origin, entry and key."""
     try:
         data = tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -187,7 +184,7 @@ def read_entries(content: bytes, origin: str) -> list[Known]:
 
 
 def entry_of(row: dict[str, Any], where: str) -> Known:
-    """An entry from its keys and values. Raises UserError that begins with `where` and names the key."""
+    """Return an entry from its keys and values. Raises UserError that begins with `where` and names the key."""
     name = row.get("name")
     at = f"{where} ({name!r})" if isinstance(name, str) else where
     for key in row:
@@ -204,7 +201,7 @@ def entry_of(row: dict[str, Any], where: str) -> Known:
 
 
 def add_entry(file: Path, entry: Known) -> None:
-    """Appends an entry to the user's file, which is made where there is none; comments and order stay.
+    """Appends an entry to the user's file, which is made if there is none; comments and order stay.
 
     Raises UserError where the name is taken, or the file is not valid or not writable.
     """
@@ -218,7 +215,7 @@ def add_entry(file: Path, entry: Known) -> None:
 
 
 def remove_entry(file: Path, name: str) -> None:
-    """Takes an entry out of the user's file; the rest stays as it is. Raises UserError for an unknown name."""
+    """Remove an entry from the user's file and keep all other lines. Raises UserError for an unknown name."""
     document = _document(file)
     rows = document.get("known", [])
     names = [row.get("name") for row in rows]
@@ -229,14 +226,14 @@ def remove_entry(file: Path, name: str) -> None:
 
 
 def _document(file: Path) -> tomlkit.TOMLDocument:
-    """The user's file for editing, checked first: an edit never builds on what would be refused."""
+    """Return the user's file for editing, checked first: an edit never builds on a file that would be refused."""
     content = file.read_bytes() if _is_there(file) else b""
     read_entries(content, str(file))
     return tomlkit.parse(content)
 
 
 def _write(file: Path, document: tomlkit.TOMLDocument) -> None:
-    """All or nothing: the old file stays until the new one is complete. Raises UserError where it cannot be written."""
+    """Write the file whole: the old file stays until the new one is complete. Raises UserError if that fails."""
     text = tomlkit.dumps(document)
     read_entries(text.encode(), str(file))
     try:

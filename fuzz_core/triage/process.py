@@ -1,4 +1,4 @@
-"""Scripts in fresh processes that may crash, hang, flood their output or eat memory: run, and what each did."""
+"""Execution of scripts in fresh processes that may crash, hang, flood their output or eat memory."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from fuzz_core.worker.scripts import SCRIPT_NAME
 KEPT_OUTPUT = 64 * 1024
 _HALF = KEPT_OUTPUT // 2
 DEFAULT_MEMORY = 8 << 30
-# Of a process without a limit of address space: what it may hold, as a share of the machine's memory, and how often
-# that is looked at, in seconds.
+# A process without a limit of address space may hold this share of the machine's memory, checked at this interval in
+# seconds.
 HELD_SHARE = 1 / 3
 _LOOK_SECONDS = 0.05
-# How many times its time limit a process may have waited for a processor.
+# A process may wait for a processor this many times its time limit.
 _MOST_WAITED = 9.0
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "TZ")
 _CHUNK = 16 * 1024
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MACHINE_BYTES = os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES
 # A shell sets the limits: a function between fork and exec is unsafe in a controller that has threads.
-# The bound on processor time is for a hang that outlives a killed controller.
+# The limit of processor time stops a hang that outlives a killed controller.
 _LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -v "$1"; ulimit -t "$2"; shift 2; exec "$@"'
 
 KEPT_TEXT = 2000
@@ -53,11 +53,11 @@ _ALARM = re.compile(
 )
 _LOG_HEAD = re.compile(r"^[EF]\d{4} [^\]]*\] ")
 _LOG_LINE = re.compile(r"[IW]\d{4} |WARNING: All log messages|To enable the following instructions")
-# What Python's `warnings` writes: some lines, and mostly the one of the source that it is about.
+# A message of Python's `warnings`: some lines, and mostly the source line that it is about.
 _WARNING = re.compile(r"^\S+:\d+: \w*Warning: (?:(?:.*\n){1,8}?  (?!File )\S.*\n?|.*\n?)", re.MULTILINE)
 _PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
 _HANDLER = Path(stack.__file__)
-# gdb reads symbols for half a minute, so it is asked only where the handler cannot follow the stack.
+# gdb reads symbols for half a minute, so it runs only if the handler cannot follow the stack.
 _GDB = (
     "set confirm off",
     "set pagination off",
@@ -73,9 +73,9 @@ _GDB = (
 
 
 class Finished(NamedTuple):
-    """How a process ended. code: exit status, negative for a signal, None where it was stopped at the time limit."""
+    """How a process ended."""
 
-    code: int | None
+    code: int | None  # exit status, negative for a signal, None if the process was stopped at the time limit
     stdout: str
     stderr: str
     seconds: float
@@ -102,7 +102,10 @@ class _Kept:
                 self.tail = self.tail[-_HALF:]
 
     def text(self) -> str:
-        """What was kept, once the stream has ended (a stray grandchild may hold it open: then what there is)."""
+        """Returns the kept output once the stream has ended.
+
+        If a stray grandchild holds the stream open, returns the output so far.
+        """
         self.thread.join(timeout=2)
         if not self.thread.is_alive():
             self.stream.close()
@@ -118,7 +121,7 @@ class Processes:
         self._ended = False
 
     def start(self, command: Sequence[str], directory: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Starts one in a process group of its own, its output in pipes. Raises Interrupted after `end`."""
+        """Starts a process in a process group of its own, its output in pipes. Raises Interrupted after `end`."""
         with self._lock:
             if self._ended:
                 raise Interrupted("stopped before a script was run")
@@ -142,7 +145,7 @@ class Processes:
         process.wait()
 
     def end(self) -> None:
-        """Ends all that run."""
+        """Ends all running processes."""
         with self._lock:
             self._ended = True
             for pid in self._pids:
@@ -163,12 +166,16 @@ def run(
     processes: Processes | None = None,
     writable: Sequence[Path] = (),
 ) -> Finished:
-    """Runs a command in a temporary directory that holds `files` alone; it can change that and `writable`, no more.
+    """Runs a command in a temporary directory that holds `files` alone.
 
-    memory_bytes: of address space; with 0 there is no such limit, and it is killed once it holds HELD_SHARE of the
-    machine's memory or DEFAULT_MEMORY.
-    Its environment is a short list of harmless variables plus `env`; no core is dumped; all of its process group is
-    gone on return. Raises UserError where the command cannot be started, Interrupted after `processes.end()`.
+    The command can change only that directory and `writable`. Its environment is a short list of harmless variables
+    plus `env`. It dumps no core, and its process group has ended on return.
+
+    Args:
+        memory_bytes: limit of address space. With 0, the process is killed once it holds HELD_SHARE of the machine's
+            memory or DEFAULT_MEMORY.
+
+    Raises UserError if the command cannot be started, and Interrupted after `processes.end()`.
     """
     with TemporaryDirectory(prefix="nightfuzz-", ignore_cleanup_errors=True) as directory:
         for name, text in files.items():
@@ -191,7 +198,7 @@ def run(
 
 
 def _ended(process: subprocess.Popen[bytes], end: float, held: int) -> int | None:
-    """Its exit status, that of SIGKILL where it holds more bytes than it may (0: any), None where its time is over.
+    """Returns the exit status: that of SIGKILL if the process holds too many bytes (0: no limit), None after its time.
 
     The seconds in which it had no processor are not counted, a few times its own time at most.
     """
@@ -213,15 +220,13 @@ def _held(pid: int) -> int:
 
 
 class Confirmation(NamedTuple):
-    """How often a script did what was wanted; `outcome` is the first wanted one, or the last where none was.
-
-    forks: how many of the runs were forks of a process that had only imported the library; the other runs had a fresh
-    interpreter each.
-    """
+    """How often a script had a wanted outcome; `outcome` is the first wanted one, or the last if there is none."""
 
     hits: int
     runs: int
     outcome: Outcome
+    # How many of the runs were forks of a process that had only imported the library. The further runs had a fresh
+    # interpreter each.
     forks: int = 0
 
 
@@ -234,7 +239,7 @@ def run_python(
     processes: Processes | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Finished:
-    """Runs the first file in a fresh, limited process, with the names of the others as its arguments.
+    """Runs the first file in a fresh, limited process, with the names of all further files as its arguments.
 
     Raises UserError for a missing interpreter.
     """
@@ -252,12 +257,12 @@ def run_script(
     memory_bytes: int = DEFAULT_MEMORY,
     processes: Processes | None = None,
 ) -> Outcome:
-    """What a script does in a fresh, limited process. Raises UserError for a missing interpreter."""
+    """Runs a script in a fresh, limited process and returns its outcome. Raises UserError for a missing interpreter."""
     return classify(run_python(python, {SCRIPT_NAME: script}, dialect, timeout, memory_bytes, processes), dialect)
 
 
 def printed(python: str, script: str, dialect: Dialect, timeout: float, processes: Processes) -> Outcome:
-    """Runs a script in a fresh, limited process; the text of an `ok` outcome is what it printed."""
+    """Runs a script in a fresh, limited process; the text of an `ok` outcome is the script's output."""
     finished = run_python(python, {SCRIPT_NAME: script}, dialect, timeout, processes=processes)
     outcome = classify(finished, dialect)
     return outcome._replace(text=finished.stdout.strip()[:KEPT_TEXT]) if outcome.kind == "ok" else outcome
@@ -266,7 +271,7 @@ def printed(python: str, script: str, dialect: Dialect, timeout: float, processe
 def frames(
     python: str, script: str, timeout: float, dialect: Dialect, processes: Processes | None = None
 ) -> tuple[str, ...]:
-    """Functions of the library on the stack of the crashing thread, innermost first; () without a crash."""
+    """Returns the library's functions on the stack of the crashing thread, innermost first; () without a crash."""
     files = {SCRIPT_NAME: script}
     handled = {_HANDLER.name: _HANDLER.read_text(encoding="utf-8"), **files}
     finished = run_python(python, handled, dialect, timeout / 2, 0, processes)
@@ -284,7 +289,7 @@ def frames(
 
 
 def classify(finished: Finished, dialect: Dialect) -> Outcome:
-    """What a process did, by the way it ended and what it wrote."""
+    """Returns the outcome of a process, by its exit status and its output."""
     quiet = finished._replace(stderr=dialect.chatter.sub("", finished.stderr))
     outcome = _classified(_uncaught(quiet, dialect))
     if dialect.miscompiled.search(outcome.text):
@@ -292,13 +297,14 @@ def classify(finished: Finished, dialect: Dialect) -> Outcome:
     complaint = f"{outcome.name}: {outcome.text}"
     may_be_memory = outcome.kind in ("exception", "exit") or outcome.name == "SIGABRT"
     if outcome.name == "SIGKILL" or (may_be_memory and dialect.out_of_memory.search(complaint)):
-        # Nothing but the kernel's out-of-memory killer sends SIGKILL here: the time limit's own has no exit status.
+        # SIGKILL stands for a lack of memory, by the kernel or by `_ended`: a process stopped at the time limit has no
+        # exit status.
         return outcome._replace(kind="oom")
     return outcome
 
 
 def _uncaught(finished: Finished, dialect: Dialect) -> Finished:
-    """As if the library had let a signal end the process that it has caught; said is then what came before."""
+    """Returns the process as if a signal that the library caught had ended it, with the output before the signal."""
     found = dialect.caught.search(finished.stderr) if finished.code else None
     if found is None:
         return finished
@@ -320,14 +326,14 @@ def _classified(finished: Finished) -> Outcome:
 
 
 def _said(stderr: str) -> str:
-    """The lines that raise the alarm, or the last ones where none does; warnings say nothing of an end."""
+    """Returns the lines that raise the alarm; if there are none, the last lines. Warnings explain no end."""
     alarms = "\n".join(_LOG_HEAD.sub("", match.group(0)).strip() for match in _ALARM.finditer(stderr))
     others = "\n".join(line for line in _WARNING.sub("", stderr).splitlines() if not _LOG_LINE.match(line))
     return alarms[:KEPT_TEXT] or others[-KEPT_TEXT:].strip()
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal, such as `SIGSEGV`."""
+    """Returns the name of a signal, such as `SIGSEGV`."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -335,7 +341,7 @@ def signal_name(number: int) -> str:
 
 
 def _raised(finished: Finished) -> Outcome:
-    """The exception that ended the script: its frames inside the library, innermost first."""
+    """Returns the exception that ended the script, with its frames inside the library, innermost first."""
     lines = finished.stderr[finished.stderr.rindex(_TRACEBACK) :].splitlines()[1:]
     first = next((i for i, line in enumerate(lines) if line and not line[0].isspace()), len(lines))
     message = "\n".join(lines[first:]).strip()

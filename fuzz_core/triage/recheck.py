@@ -1,4 +1,4 @@
-"""What has become of a bug on another build: what each run says, what they say together, what closes and reopens it."""
+"""State of a bug on another build: the result of a run, of all runs, and the events that close and reopen the bug."""
 
 from __future__ import annotations
 
@@ -23,33 +23,30 @@ CLEAN_BUILDS = 2
 _CRASH = oracle_of("crash")
 _ATTRIBUTE = re.compile(r"(?:^module|^type object|object)\b.* has no attribute '(\w+)'", re.DOTALL)
 _IMPORTS = ("ImportError", "ModuleNotFoundError")
-# What Python says where a call does not fit the parameters that the function has.
+# Python's messages for a call that does not fit the parameters of its function.
 _UNFIT = re.compile(
     r"unexpected keyword argument|got multiple values for (?:keyword )?argument|missing \d+ required \w+"
     r"|missing a required argument|takes (?:no|at most|exactly|from)?\s?[\d\w ]*(?:positional |keyword )?arguments?\b"
 )
-# Libraries leave a name behind for a while whose only work is to say that it is gone.
+# Libraries keep a removed name for a while, which only raises that it was removed.
 _WITHDRAWN = re.compile(r"\b(?:has been|have been|is now|was|been) removed\b|\bno longer (?:available|exists)\b")
 
 
 class Sighting(NamedTuple):
-    """What one run says. status: shown, changed, clean or unrunnable; said: the signature that it has, or why."""
+    """The result of one run."""
 
-    status: str
+    status: str  # shown, changed, clean or unrunnable
     outcome: Outcome
-    said: str = ""
+    said: str = ""  # the signature that the run has, or the reason for the status
 
 
 class Check(NamedTuple):
-    """What all runs on one build say together. hits: how many of `runs` show the bug; outcome: of the one that decides.
+    """The combined result of all runs on one build."""
 
-    status: shown (all runs), flaky (some), else changed, unrunnable or clean.
-    """
-
-    status: str
-    hits: int
+    status: str  # shown (all runs), flaky (some), else changed, unrunnable or clean
+    hits: int  # how many of `runs` show the bug
     runs: int
-    outcome: Outcome
+    outcome: Outcome  # outcome of the run that decides the status
     said: str = ""
 
 
@@ -61,14 +58,14 @@ class Mark(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A turn in the life of a bug. kind: fixed (on the first clean build) or regressed; build: where."""
+    """An event in the life of a bug."""
 
-    kind: str
-    build: str
+    kind: str  # fixed (on the first clean build) or regressed
+    build: str  # the build that shows the event
 
 
 def summed(sightings: Sequence[Sighting]) -> Check:
-    """The runs of one script together; no run that tells nothing makes a build clean."""
+    """Combine the runs of one script. A build is clean only if every run is."""
     first = {seen.status: seen for seen in reversed(sightings)}
     decisive = next(first[status] for status in (SHOWN, CHANGED, UNRUNNABLE, CLEAN) if status in first)
     hits = sum(seen.status == SHOWN for seen in sightings)
@@ -77,7 +74,7 @@ def summed(sightings: Sequence[Sighting]) -> Check:
 
 
 def recognised(seen: Sequence[Sighting], own: Sighting) -> list[Sighting]:
-    """The same runs, where what the bug's own build says today is the bug, however it was signed when it was found.
+    """Return the same runs; the failure that the bug's own build shows today counts as the bug.
 
     Other processors run other kernels, and another nightfuzz may write a signature in another way.
     """
@@ -87,9 +84,10 @@ def recognised(seen: Sequence[Sighting], own: Sighting) -> list[Sighting]:
 
 
 def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
-    """A script that fails by itself: the oracle of crashes tells whether, the signature whether it is the same bug.
+    """Judge a script that fails by itself.
 
-    An exception that says what the bug's own said is the bug, whatever that oracle thinks of it without knowing more.
+    The crash oracle decides whether it has failed, the signature whether it shows the same bug.
+    An exception with the signature of the bug is the bug, even if the crash oracle, which knows less, calls it clean.
     """
     verdict = _CRASH.judge({"cpu": outcome}, dialect)
     own = Verdict(bug.oracle, bug.kind)
@@ -103,9 +101,9 @@ def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
 
 
 def asserted(found: Outcome, ran: Outcome) -> Outcome:
-    """Returns the outcome of a comparison with the values that its script has told.
+    """Return the outcome of a comparison with the values that its script printed.
 
-    How the results differ, and which of them is wrong, it says as before.
+    The lines that say how the results differ, and which one is wrong, stay as they are.
     """
     if (ran.kind, ran.name) != ("exception", "AssertionError") or not ran.text:
         return found
@@ -114,13 +112,13 @@ def asserted(found: Outcome, ran: Outcome) -> Outcome:
 
 
 def blame_in(text: str) -> str:
-    """Return the line of a difference that says which mode is wrong; empty where no evidence tells."""
+    """Return the line of a difference that says which mode is wrong; empty if no evidence decides."""
     last = text.rpartition("\n")[2]
     return last if last.startswith(WRONG) else ""
 
 
 def by_assertion(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
-    """A script that asserts what should hold: the assertion is the bug, any other failure is another one."""
+    """Judge a script that asserts what should hold: the assertion is the bug, any other failure is another bug."""
     if (outcome.kind, outcome.name) == ("exception", "AssertionError"):
         return Sighting(SHOWN, outcome, bug.signature_text)
     seen = by_failure(bug, outcome, dialect)
@@ -134,9 +132,9 @@ def _another(seen: Sighting) -> Sighting:
 
 
 def beside_plain(seen: Sighting, plain: Outcome, script: str) -> Sighting:
-    """What an asserting script says that shows nothing, in the light of the plain call alone.
+    """Judge an asserting script that does not show the bug, by the outcome of the plain call alone.
 
-    Two sides that fail alike satisfy some assertions; a call that is refused without any mode has no modes to differ.
+    Two modes that fail alike satisfy some assertions. If the plain call is refused as well, no two modes differ.
     """
     why = hindrance(plain, script)
     if why:
@@ -148,7 +146,7 @@ def beside_plain(seen: Sighting, plain: Outcome, script: str) -> Sighting:
 def by_verdicts(
     bug: Bug, found: Iterable[tuple[Verdict, Outcome]], wanted: str, first: Outcome, dialect: Dialect
 ) -> Sighting:
-    """A test case that no script can show, replayed: its verdicts tell. `first` is what the plain call did."""
+    """Judge a replayed test case that no script can show, by its verdicts. `first` is the outcome of the plain call."""
     ours = []
     for verdict, outcome in found:
         if verdict.oracle == bug.oracle:
@@ -166,9 +164,9 @@ def _words(outcome: Outcome) -> str:
 
 
 def hindrance(outcome: Outcome, script: str) -> str:
-    """Why a script that did not fail like its bug has told nothing of it; empty where it has.
+    """Return why a script that did not fail like its bug gives no answer about the bug; empty if it gives one.
 
-    A name that is gone, a call that no longer fits its function, a process that ended before its time.
+    The reasons: a name is gone, a call does not fit its function any more, or the process ended early.
     """
     said = f"{outcome.name}: {outcome.text.strip().partition(chr(10))[0]}"
     if outcome.kind == "exit" or outcome.name == "SIGKILL":
@@ -185,18 +183,24 @@ def _misses(outcome: Outcome, script: str) -> bool:
     if outcome.name != "AttributeError":
         return bool(_WITHDRAWN.search(outcome.text))
     missing = _ATTRIBUTE.search(outcome.text)
-    # Inside the library the same words may be about anything; a module answers for the names that are asked of it.
+    # Inside the library the same words may be about any object. A message about a module names what the script asked
+    # for.
     asked = not outcome.frames or outcome.text.startswith("module ")
     names = (node.attr for node in ast.walk(parsed(script)) if isinstance(node, ast.Attribute))
     return missing is not None and asked and missing[1] in names
 
 
 def events(found: str, order: Sequence[str], marks: Iterable[Mark]) -> tuple[Event, ...]:
-    """The life of a bug out of its checks, the oldest first; `order` has all builds of the library, oldest first.
+    """Return the events in the life of a bug, from its checks.
 
-    It is fixed where the two newest builds that were checked, both later than the one where it was found, are clean,
-    and its script still showed it where it was found after the first of them. It has regressed where a build after the
-    first clean one shows it again; where that one itself does, it never was fixed.
+    A bug is fixed if the two newest checked builds are clean and later than the build on which it was found. Its script
+    must also have shown it on that build after the first of those checks. A bug has regressed if a build after the
+    first clean one shows it again. If the first clean build itself shows it again, the bug never was fixed.
+
+    Args:
+        found: the build on which the bug was found.
+        order: all builds of the library, the oldest first.
+        marks: the checks, the oldest first.
     """
     place = {build: number for number, build in enumerate(order)}
     newest: dict[str, str] = {}
@@ -220,7 +224,7 @@ def events(found: str, order: Sequence[str], marks: Iterable[Mark]) -> tuple[Eve
 
 
 def first_clean(found: str, order: Sequence[str], newest: Mapping[str, str]) -> str:
-    """Where the clean builds begin that lead up to the newest checked one; empty where they are too few."""
+    """Return the first of the clean builds that lead up to the newest checked one; empty if they are too few."""
     later = (build for build in reversed(order[order.index(found) + 1 :]) if build in newest)
     clean = list(itertools.takewhile(lambda build: newest[build] == CLEAN, later))
     return clean[-1] if len(clean) >= CLEAN_BUILDS else ""

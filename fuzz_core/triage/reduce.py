@@ -31,7 +31,7 @@ class Search:
         self.tried: set[tuple[str, int]] = set()
 
     def attempt(self, candidate: TestCase) -> bool:
-        """Whether the candidate is the new best one."""
+        """Return whether the candidate is the new best one."""
         key = (dumps(candidate.invocation), candidate.seed)
         if key in self.tried or self.deadline() or (price := cost(candidate)) >= self.cost:
             return False
@@ -53,10 +53,13 @@ Pass = Callable[[Search], None]
 
 
 def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
-    """The simplest test case that greedy passes reach; it reproduces if `test` does, and never costs more.
+    """Return the simplest test case that greedy passes reach. It reproduces if `test` does, and never costs more.
 
-    `reproduces` executes a candidate; `deadline` says when to stop with the best so far. Of a program, statements go;
-    all of it goes where the call that it is about suffices.
+    A program loses statements. If the call that the program is about suffices, the whole program goes.
+
+    Args:
+        reproduces: executes a candidate and returns whether it shows the bug.
+        deadline: returns whether to stop with the best test case so far.
     """
     if test.program:
         alone = test._replace(program="")
@@ -71,7 +74,7 @@ def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: C
 
 
 def at_each(simplify: Simplifier) -> Pass:
-    """A pass that offers simpler values at every place, again and again where one is accepted."""
+    """Return a pass that offers simpler values at every place, again and again while one is accepted."""
 
     def run(search: Search) -> None:
         index = 0
@@ -84,7 +87,7 @@ def at_each(simplify: Simplifier) -> Pass:
 
 
 def _drive(proposals: Generator[Value, bool, object], accept: Callable[[Value], bool]) -> bool:
-    """Feeds a generator with what became of its candidates; whether any was accepted."""
+    """Feed a generator with the results of its candidates; return whether any was accepted."""
     progress, accepted = False, None
     with suppress(StopIteration):
         while True:
@@ -94,7 +97,7 @@ def _drive(proposals: Generator[Value, bool, object], accept: Callable[[Value], 
 
 
 def shrink_equal_sizes(search: Search) -> None:
-    """Dimensions and integers that are equal shrink together: channels of a tensor and of its layer, two operands."""
+    """Shrink dimensions and integers that are equal together: channels of a tensor and of its layer, two operands."""
     done: set[int] = set()
     while sizes := [n for n in _sizes(search.best.invocation) if n not in done]:
         done.add(sizes[0])
@@ -102,7 +105,7 @@ def shrink_equal_sizes(search: Search) -> None:
 
 
 def _sizes(tree: Value) -> list[int]:
-    """Positive numbers that occur twice among dimensions and integers, the largest first."""
+    """Return positive numbers that occur twice among dimensions and integers, the largest first."""
     found: Counter[int] = Counter()
     for value in walk(tree):
         if isinstance(value, Tensor):
@@ -113,7 +116,7 @@ def _sizes(tree: Value) -> list[int]:
 
 
 def _shrink_together(search: Search, size: int, change: Callable[[Value, int], Value]) -> None:
-    """Everything of one size becomes 1, 0 or as small as can be; `change` gives another size to what has this one."""
+    """Shrink all dimensions and integers of one size to 1, 0 or the least that works; `change` sets another size."""
     start = search.best.invocation
 
     def make(number: int) -> Value:
@@ -130,7 +133,7 @@ def _with_size(size: int, value: Value, number: int) -> Value:
 
 
 def shrink_equal_axes(search: Search) -> None:
-    """The same axis of all tensors of one rank shrinks together where it is equally long: a batch, its channels."""
+    """Shrink the same axis of all tensors of one rank together if it is equally long: a batch, its channels."""
     shapes = [tensor.shape for tensor in tensors_of(search.best.invocation)]
     found = Counter((size, -len(shape), -axis) for shape in shapes for axis, size in enumerate(shape) if size > 1)
     for size, rank, axis in sorted((key for key, times in found.items() if times > 1), reverse=True):
@@ -144,7 +147,7 @@ def _with_axis(rank: int, axis: int, size: int, value: Value, number: int) -> Va
 
 
 def drop_equal_dimensions(search: Search) -> None:
-    """Tensors of equal shape lose the same dimension together."""
+    """Remove the same dimension from all tensors of equal shape together."""
     tree = search.best.invocation
 
     def without(shape: tuple[int, ...], axis: int) -> Value:
@@ -156,7 +159,7 @@ def drop_equal_dimensions(search: Search) -> None:
 
 
 def cast_equal_dtypes(search: Search) -> None:
-    """Tensors and dtype arguments of one dtype change it together."""
+    """Change the dtype of all tensors and dtype arguments of one dtype together."""
     for old in sorted({tensor.dtype for tensor in tensors_of(search.best.invocation)}):
         for new in simplify.simpler_dtypes(old):
 
@@ -170,7 +173,7 @@ def cast_equal_dtypes(search: Search) -> None:
 
 
 def zero_seed(search: Search) -> None:
-    """Random streams that begin at 0."""
+    """Set the seed of the random streams to 0."""
     search.attempt(search.best._replace(seed=0))
 
 
@@ -187,10 +190,13 @@ PASSES: tuple[Pass, ...] = (
 
 
 def shortened(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
-    """The test case with a program that no single statement can be taken out of; the text is else as it was.
+    """Return the test case with a program from which no single statement can be removed; its further text is unchanged.
 
-    A program that names the api that it is about does so to the end: what fails without it is something else.
-    `reproduces` executes a candidate; `deadline` says when to stop with the best so far.
+    A program that names the api of the bug keeps that name: a failure without the api is another bug.
+
+    Args:
+        reproduces: executes a candidate and returns whether it shows the bug.
+        deadline: returns whether to stop with the best test case so far.
     """
     best, tried = test, {test.program}
     about = test.invocation.api.rpartition(".")[2]
@@ -209,15 +215,14 @@ def shortened(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: 
 
 
 def _mentioned(program: str) -> set[str]:
-    """The names and attributes in a program."""
+    """Return the names and attributes in a program."""
     return {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(parsed(program))}
 
 
 def _shorter(program: str) -> Iterator[str]:
-    """What the program's end depends on; the program without each of its statements in turn: those of most lines
-    first, of these the last ones.
+    """Yield the part that the program's end depends on, then the program without each of its statements in turn.
 
-    A body that would be empty gets `pass`.
+    Statements of most lines come first; of equal ones, the last. A body that would be empty gets `pass`.
     """
     tree = parsed(program)
     yield sliced(program).lstrip("\n")
@@ -236,17 +241,17 @@ def _shorter(program: str) -> Iterator[str]:
 
 
 def slice_of(program: str) -> tuple[str, ...]:
-    """The statements that the last one depends on, itself among them, in order and without their layout.
+    """Return the statements that the last one depends on, itself among them, in order and without their layout.
 
-    It is the static backward slice (Weiser 1981, Program slicing) of the top level, where names alone tell: whoever
-    calls or sets something of an object, without a name for what comes of that, changes it. A module is taken to
-    change nothing, whatever it is told. Empty where the text is no program.
+    The result is the static backward slice (Weiser 1981, Program slicing) of the top level, by names alone. A statement
+    that uses an object counts as a change of the object, unless it binds the result to a name. No statement counts as a
+    change of a module. Returns () if the text is no program.
     """
     return tuple(ast.unparse(each) for each in _needed(parsed(program).body))
 
 
 def sliced(program: str) -> str:
-    """The program without the statements that its last one does not depend on; its imports stay, and its layout."""
+    """Return the program without the statements that its last one does not need; imports and layout stay."""
     statements = parsed(program).body
     needed = [*_needed(statements), *(each for each in statements if isinstance(each, _IMPORTS))]
     kept, every = ({line for each in some for line in _lines(each)} for some in (needed, statements))
@@ -255,7 +260,7 @@ def sliced(program: str) -> str:
 
 
 def _lines(statement: ast.stmt) -> range:
-    """The lines of a statement, decorators and all, counted from 1."""
+    """Return the lines of a statement, decorators and all, counted from 1."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     first = min([statement.lineno, *(each.lineno for each in decorators)])
     return range(first, (statement.end_lineno or 0) + 1)
@@ -280,7 +285,7 @@ def _needed(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def _bound(statement: ast.stmt) -> set[str]:
-    """The names that a statement gives a new meaning, and does nothing else; none where it changes what it names."""
+    """Return the names that a statement binds; an empty set if it also changes an object that it names."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
     targets = statement.targets if isinstance(statement, ast.Assign) else []

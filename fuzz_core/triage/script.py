@@ -1,6 +1,6 @@
-"""Standalone scripts: the library's public names only, as few and as short lines as they can be.
+"""Standalone scripts: the library's public names only, in as few and as short lines as possible.
 
-Test cases come from untrusted code: every name is checked to be one, everything else is written by `repr`.
+Test cases come from untrusted code: every name is checked to be an identifier, and `repr` writes all other parts.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _BUILTINS = ("bool", "int", "float", "complex", "str", "bytes", "list", "tuple",
 _NUMPY = re.compile(r"\bnp\.")
 _INSTANCES = ("Tensor", "Variable", "Var")
 _LONG = 16
-# Signs in messages of compilers and of ours, as a keyboard has them.
+# Signs in messages of compilers and of nightfuzz, with their ASCII spelling.
 _TYPED = str.maketrans({"…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'})  # noqa: RUF001
 NAMES = ("x", "y", "z")
 CALL = "{actual}"
-# A random draw that only the library's own seed makes the same each time.
+# A random draw that only the library's own seed can repeat.
 _DRAWN = re.compile(r"\.rand\w*\(")
 
 
 class Argument(NamedTuple):
-    """One argument as source; `keyword` is empty for a positional one."""
+    """The source of one argument; `keyword` is empty for a positional argument."""
 
     keyword: str
     source: str
@@ -55,7 +55,7 @@ def render(
     repeated: bool = False,
     forbidden: Quoted | None = None,
 ) -> str:
-    """A standalone script that makes the call; `expected` and `observed` become comments of one line each.
+    """Return a standalone script that makes the call; `expected` and `observed` become comments of one line each.
 
     `seeded` also seeds the library's random streams from the test case; `repeated` calls again and again and asserts
     that memory does not grow. `forbidden`: it fails where the call returns, and quotes this. A program is its own
@@ -70,7 +70,7 @@ def render(
 
 
 def render_printing(test: TestCase, dialect: Dialect) -> str:
-    """A standalone script that makes the call and prints the result.
+    """Return a standalone script that makes the call and prints the result.
 
     Raises CodecError for a name that is none, and BuildError for a dtype that the library does not have.
     """
@@ -78,7 +78,7 @@ def render_printing(test: TestCase, dialect: Dialect) -> str:
 
 
 def _written(dialect: Dialect, lines: list[str], more: Sequence[str] = ()) -> str:
-    """A script that imports the library, numpy where the lines name it, and `more`."""
+    """Return a script that imports the library, `more`, and numpy if the lines name it."""
     numpy = "import numpy as np"
     needed = numpy not in dialect.imports and any(map(_NUMPY.search, lines))
     text = "\n".join([*dialect.imports, *[numpy] * needed, *more, "", *lines, ""])
@@ -86,7 +86,7 @@ def _written(dialect: Dialect, lines: list[str], more: Sequence[str] = ()) -> st
 
 
 def with_comments(script: str, expected: str, observed: str) -> str:
-    """A script that ends with what was expected and observed."""
+    """Return a script that ends with the expected and the observed outcome as comments."""
     return "\n".join([script.rstrip("\n"), *_comments(expected, observed), ""])
 
 
@@ -95,7 +95,7 @@ def _comments(expected: str, observed: str) -> list[str]:
 
 
 def _returned(statements: list[str], forbidden: Quoted) -> list[str]:
-    """The last statement's value, and a failure, since the call should not have returned."""
+    """Return statements that print the last value and fail, since the call should not have returned."""
     *before, last = statements
     said = f'the documentation forbids {forbidden.argument}={forbidden.value} ("{forbidden.text}"): '
     told = 'print(told := f"expected an exception, got {actual}")'
@@ -103,14 +103,14 @@ def _returned(statements: list[str], forbidden: Quoted) -> list[str]:
 
 
 def draws(test: TestCase, dialect: Dialect) -> bool:
-    """Whether the script of a call draws elements, so that it needs a seed. Raises as `render` does."""
+    """Return whether the script of a call draws elements, so that it needs a seed. Raises as `render` does."""
     return not test.program and _DRAWN.search(render(test, dialect)) is not None
 
 
 def _repeated(statements: list[str]) -> list[str]:
-    """A loop around the statements; from the 500th call on, 2,000 further ones may cost a mebibyte at most.
+    """Return a loop around the statements. From the 500th call on, 2,000 further calls may cost one mebibyte at most.
 
-    Resident pages as they are: the peak that `getrusage` tells is inherited from whoever started the process.
+    The script reads its resident pages: the peak that `getrusage` reports is inherited from the parent process.
     """
     held = 'int(open("/proc/self/statm").read().split()[1])'
     inside = [f"    {line}" for statement in statements for line in statement.splitlines()]
@@ -124,14 +124,14 @@ def _repeated(statements: list[str]) -> list[str]:
 
 
 def comment(text: str) -> str:
-    """A comment of one line and at most 100 columns."""
+    """Return a comment of one line and at most 100 columns."""
     line = " ".join(["#", *"".join(c if c.isprintable() else " " for c in text).split()])
     line = line.translate(_TYPED).encode("ascii", "backslashreplace").decode()
     return line if len(line) <= COLUMNS else f"{line[: COLUMNS - 3]}..."
 
 
 def checked_name(name: str) -> str:
-    """The name, if it is a dotted identifier. Raises CodecError."""
+    """Return the name, if it is a dotted identifier. Raises CodecError."""
     if not all(_NAME.match(part) and not keyword.iskeyword(part) for part in name.split(".")):
         raise CodecError(f"not a public name: {name[:100]!r}")
     return name
@@ -147,7 +147,7 @@ class Writer:
         self.taken = {*self.roots, "np", "m"}
 
     def statements(self, invocation: Invocation, printed: bool = False) -> list[str]:
-        """The lines that make the call, and print its result."""
+        """Return the lines that make the call, and print its result."""
         receiver, arguments = self._parts(invocation)
         if invocation.then is not None:
             self.lines.append(self._call(f"m = {receiver}", arguments))
@@ -156,7 +156,7 @@ class Writer:
         return [*self.lines, f"print({last})" if printed else last]
 
     def _parts(self, invocation: Invocation) -> tuple[str, list[Argument]]:
-        """What is called, and with which arguments."""
+        """Return the name of the called function, and its arguments."""
         name, args = self._public(invocation.api), invocation.args
         owner, _, method = name.rpartition(".")
         if args and owner in {f"{root}.{cls}" for root in self.roots for cls in _INSTANCES} and _is_instance(args[0]):
@@ -172,9 +172,9 @@ class Writer:
         return positional + [Argument(_keyword(name), self.source(value)) for name, value in kwargs]
 
     def _call(self, receiver: str, arguments: list[Argument]) -> str:
-        """The call in one line, its longest arguments moved to statements of their own until it fits."""
+        """Return the call in one line, its longest arguments moved to statements of their own until it fits."""
         while len(line := _call(receiver, arguments)) > COLUMNS:
-            # What was moved is a name now; moving it again would never end.
+            # A moved argument is a name now; moving it again would never end.
             movable = [pair for pair in enumerate(arguments) if pair[1].source not in self.taken]
             index, longest = max(movable, key=lambda pair: len(pair[1].source), default=(0, None))
             if longest is None or len(longest.source) < _LONG:
@@ -196,7 +196,7 @@ class Writer:
         return checked_name(name)
 
     def source(self, value: Value) -> str:
-        """A value as an expression."""
+        """Return a value as an expression."""
         match value:
             case Prim():
                 return prim_literal(value)
@@ -248,7 +248,7 @@ def _keyword(name: str) -> str:
 
 
 def _operand(source: str) -> str:
-    """The expression in parentheses, where a method could not be called on it otherwise."""
+    """Return the expression, in parentheses if a method call on it needs them."""
     simple = ast.Call | ast.Attribute | ast.Name | ast.Subscript
     return source if isinstance(ast.parse(source, mode="eval").body, simple) else f"({source})"
 
@@ -275,13 +275,17 @@ def render_comparison(
     seeded: bool = False,
     check: str | None = None,
 ) -> str:
-    """A script that ends with an AssertionError where the mode disagrees with the plain call.
+    """Return a script that ends with an AssertionError if the mode disagrees with the plain call.
 
-    `expected` and `observed` become comments. `seeded` also seeds the library's random streams before each call.
-    `check` takes the place of the mode's own: RAISED where one of the two refuses the call, CALL for the mode's call
-    alone where that is one expression. `{changed}` in it stands for the changed tensors, which it calls `other`. A
-    program stands between the statements of its mode. Raises CodecError for a mode that has no text, or a name that is
-    none.
+    A program stands between the statements of its mode. Raises CodecError for a mode that has no text, or a name that
+    is none.
+
+    Args:
+        expected, observed: become comments.
+        seeded: also seed the library's random streams before each call.
+        check: replaces the mode's own check. RAISED fits two modes of which one refuses the call. CALL checks the
+            mode's call alone, if that is one expression. `{changed}` in it stands for the changed tensors, which it
+            calls `other`.
     """
     if test.program:
         return with_comments(render_around(test, mode, dialect), expected, observed)
@@ -333,7 +337,7 @@ class _Function(Writer):
         self.taken |= {*NAMES, "f", "g", "actual", "expected"}
 
     def body(self, invocation: Invocation, first: list[str]) -> list[str]:
-        """The statements of the function; the last one returns the result."""
+        """Return the statements of the function; the last one returns the result."""
         *before, last = self.statements(invocation)
         if invocation.then is not None and self.tensors and invocation.api.startswith(self.way.owner):
             made = before.pop().removeprefix("m = ")
@@ -355,7 +359,7 @@ class _Function(Writer):
 
 
 def render_around(test: TestCase, mode: str, dialect: Dialect) -> str:
-    """A script that ends with an AssertionError where the program does not do in the mode what it is to do.
+    """Return a script that ends with an AssertionError if the program does not do its work in the mode.
 
     Raises CodecError for a mode that has no text, and for a program that is none.
     """
@@ -366,7 +370,7 @@ def render_around(test: TestCase, mode: str, dialect: Dialect) -> str:
         statements = ast.parse(test.program).body
     except (SyntaxError, ValueError, RecursionError) as error:
         raise CodecError(f"no program: {error}") from error
-    # Its docstring and its switches have to stay at the beginning.
+    # The program's docstring and `__future__` imports have to stay at the beginning.
     end = 0
     for place, statement in enumerate(statements):
         docstring = place == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -379,7 +383,7 @@ def render_around(test: TestCase, mode: str, dialect: Dialect) -> str:
 
 
 def parsed(program: str) -> ast.Module:
-    """The syntax of a program; without any statement where the text is none."""
+    """Return the syntax of a program; without any statement if the text is no program."""
     try:
         return ast.parse(program)
     except (SyntaxError, ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What makes two findings one bug: the api and what its failure says, without anything that varies between runs.
+"""Signatures, which decide whether two findings are one bug: the api and the words of its failure.
 
-Messages and names of functions are freed of what varies: the native frames of a crash come out of what a handler inside
-the dying process, gdb or the library itself has written.
+Messages and names of functions lose the parts that vary between runs. The native frames of a crash come from a handler
+inside the dying process, from gdb or from the library itself.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from fuzz_core.worker.stack import FAULTS
 
 TOP_FRAMES = 3
 MAX_TEXT = 200
-# Whether the calling thread or one of its pool meets the fault first is chance; beyond these, stacks differ by that.
+# The calling thread or a thread of its pool meets the fault first, by chance. So stacks differ in the frames beyond
+# these.
 _PARALLEL = re.compile(r"::(?:invoke_parallel|parallel|parallel_for|parallelFor|ParallelFor|parallel_nd)$")
-# One wrong dtype shows as many, by those of the arguments.
+# A wrong dtype appears as different dtypes, depending on the arguments.
 _DTYPE = re.compile(rf"\b(?:torch\.|tf\.)?(?:{'|'.join(sorted(DTYPES, key=len, reverse=True))})\b")
 _GRAPH, _NODE = "Graph execution error:", "[[{{node "
 _CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|LLVM ERROR: .*)")
-# Each rule removes one thing that varies: the order matters, from the largest form to the smallest.
+# Rules that remove one varying part each. The order matters, from the largest form to the smallest.
 _VARYING = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"(?s)\s*Exception raised from .*", ""),
         (r"(?s)\s*\*{10}\s*Async error was detected.*", ""),
-        # One way into the library adds the kernel, another its name in the graph as well.
+        # Some functions of the library add the kernel, further ones also its name in the graph.
         (r"(?s)(?<!\s)(?:\s*+\[Op:\w++\])++(?:\s*+name:.*)?\s*+\Z", ""),
         (r"\b(?:tf\.)?[Tt]ensor\((?:[^()]|\([^()]*\))*\)", "<tensor>"),
         (r"<tf\.(?:Tensor|Variable)[^<>]*>", "<tensor>"),
@@ -44,7 +45,7 @@ _VARYING = [
         (r"(?:[A-Za-z]:)?(?:[\w.+-]*/)+[\w.+-]*\.\w+(?::\d+)?", "<path>"),
         (r"0x[0-9a-fA-F]+", "<address>"),
         (r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|\u2018[^\u2019\n]{0,200}\u2019", "<value>"),
-        # Possessive: there are exponentially many ways to split a run of digits, a message could stop the controller.
+        # Possessive: a run of digits can be split in exponentially many ways, and a message could stop the controller.
         (r"[\[(]\s*+(?:[-+]?(?=(?:[^\W\d]|\.)*+\d)[\w.]++\s*+,?\s*+)++[\])]", "<shape>"),
         (r"(?i)[-+]?\b(?:nan|inf|infinity)\b", "<number>"),
         (r"[-+]?(?<![A-Za-z_\d])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?[jJ]?\b", "<number>"),
@@ -57,7 +58,7 @@ _LINE = re.compile(r"#\d+\s+(?:0x[0-9a-f]+ in )?(.+?)(?: from (\S+))?$", re.MULT
 _PRINTED = re.compile(r"^\s+@\s+0x[0-9a-f]+\s+(\S.*?)\s*$", re.MULTILINE)
 _SUFFIX = re.compile(r"\[(?:abi|clone)[^\]]*\]|\.(?:part|constprop|isra|cold|lto_priv|_omp_fn)\b\S*")
 _OPERATOR = re.compile(r"operator\s?(?:<=>|<<=?|>>=?|<=|>=|->\*?|<|>)")
-# Frames that raise the alarm and say nothing about the cause.
+# Frames that raise the alarm; they do not show the cause.
 _ALARM = re.compile(
     r"LogMessage|log_internal|torchCheckFail|torchInternalAssertFail|c10::(?:Error|detail)::|::terminate|backtrace"
     r"|wrap_kernel_functor|make_boxed_from|BoxedKernel|c10::Dispatcher|^std::"
@@ -72,7 +73,7 @@ class Signature(NamedTuple):
 
 
 def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
-    """The signature of a finding; the same for the same fault with other numbers, addresses, paths and shapes."""
+    """Return the signature of a finding, which is the same for other numbers, addresses, paths and shapes."""
     text = f"{api}: {_fault(verdict, outcome)}"
     return Signature(text, blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest())
 
@@ -80,7 +81,7 @@ def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
 def _fault(verdict: Verdict, outcome: Outcome) -> str:
     kind = kind_of(verdict.kind)
     if kind.fault == "comparison" and kind.oracle == verdict.oracle:
-        # How the results differ; what follows the first line says where and by how much.
+        # The first line says how the results differ; further lines say where and by how much.
         how = _of_node(verdict.detail).partition("\n")[0]
         return f"{verdict.kind}: {_DTYPE.sub('<dtype>', normalised(how))}"
     if kind.fault == "detail":
@@ -95,7 +96,7 @@ def _fault(verdict: Verdict, outcome: Outcome) -> str:
 
 
 def _of_node(text: str) -> str:
-    """What failed inside of a graph, the paragraph before its node; others say where the graph was made."""
+    """Return the failure inside a graph: the paragraph before its node. Further paragraphs say where it was made."""
     before, graph, after = text.partition(_GRAPH)
     told, node, _ = after.partition(_NODE)
     return before + told.strip().rpartition("\n\n")[2] if graph and node else text
@@ -103,18 +104,18 @@ def _of_node(text: str) -> str:
 
 def _death(outcome: Outcome) -> str:
     if corrupts_heap(outcome):
-        # The allocator notices long after the fault: signal and frames say nothing of where it was.
+        # The allocator notices long after the fault: signal and frames do not locate it.
         return "memory corruption"
     if check := _CHECK.search(outcome.text):
         return f"{outcome.name}: {normalised(check[1])}"
-    # One fault misses memory as either, as the addresses fall.
+    # The same fault raises either signal, depending on the addresses.
     name = "SIGSEGV" if outcome.name == "SIGBUS" else outcome.name
     where = " < ".join(_top(outcome.frames))
     return f"{name} in {where}" if where else name
 
 
 def _top(frames: Sequence[str]) -> list[str]:
-    """The innermost functions, each once in a row, as far as a thread of a pool would show them too."""
+    """Return the innermost functions, each once in a row, as far as a thread of a pool would show them too."""
     kept: list[str] = []
     for frame in frames:
         if frame in FAULTS or len(kept) == TOP_FRAMES:
@@ -127,15 +128,15 @@ def _top(frames: Sequence[str]) -> list[str]:
 
 
 def corrupts_heap(outcome: Outcome) -> bool:
-    """Whether the allocator's last words say that the heap was corrupted."""
+    """Return whether the allocator's last words say that the heap was corrupted."""
     return outcome.kind == "signal" and any(words.search(outcome.text) for words in CORRUPTION.values())
 
 
 def normalised(message: str) -> str:
-    """A message without numbers, addresses, paths, shapes, quoted values and tensors; one line, bounded."""
-    # Beyond this nothing would be kept, and a hostile message could make the patterns slow.
+    """Return a message without numbers, addresses, paths, shapes, quoted values and tensors; one line, bounded."""
+    # Text beyond this length would not be kept, and a hostile message could make the patterns slow.
     text = _bare(reason_of(_of_node(message))[: 8 * MAX_TEXT])
-    # A cut can leave a number of what was none, as in the middle of `0A`.
+    # A cut in the middle of a word such as `0A` can leave a number.
     return text if len(text) <= MAX_TEXT else _bare(text[:MAX_TEXT])[:MAX_TEXT].rstrip()
 
 
@@ -150,9 +151,9 @@ class _Heard(NamedTuple):
 
 
 def heard(output: str) -> list[tuple[str, str]] | None:
-    """(function, module) of each frame, from what `stack.py` prints: [] without a death, None where it cannot tell.
+    """Return (function, module) of each frame that `stack.py` printed: [] without a death, None if unknown.
 
-    Anything else that a hostile process prints is None too.
+    Any other output, of a hostile process for example, gives None too.
     """
     try:
         return [*decode(_Heard, [json.loads(output.strip().rpartition("\n")[2])]).frames]
@@ -161,31 +162,31 @@ def heard(output: str) -> list[tuple[str, str]] | None:
 
 
 def parse(output: str, dialect: Dialect) -> tuple[str, ...]:
-    """The cleaned names of in-library functions in gdb's backtrace."""
+    """Return the cleaned names of in-library functions in gdb's backtrace."""
     _, _, trace = output.rpartition(" received signal ")
     found = (_LINE.match(line) for line in trace.splitlines())
     return inside([(match.group(1), match.group(2) or "") for match in found if match], dialect)
 
 
 def inside(told: Sequence[tuple[str, str]], dialect: Dialect) -> tuple[str, ...]:
-    """The cleaned names of in-library functions, and where memory was missed; `told` as of `heard`."""
+    """Return the cleaned names of in-library functions, and where memory was missed; `told` as of `heard`."""
     fault = [function for function, module in told[-1:] if not module and function in FAULTS]
     names = _cleaned(function for function, module in told if dialect.native_modules.search(module))
     return (*names[: MAX_FRAMES - len(fault)], *fault)
 
 
 def _cleaned(names: Iterable[str]) -> list[str]:
-    """The names without those of frames that raise the alarm, and of none."""
+    """Return the names that are not empty and not of frames that raise the alarm."""
     return [short for name in names if not _ALARM.search(name) and (short := clean(name)) not in ("", "??")]
 
 
 def stack_trace(stderr: str) -> tuple[str, ...]:
-    """The same from the stack trace that a failed CHECK prints itself (symbolised by absl)."""
+    """Return the same from the stack trace that a failed CHECK prints itself (symbolised by absl)."""
     return tuple(_cleaned(name for name in _PRINTED.findall(stderr) if "::" in name)[:MAX_FRAMES])
 
 
 def clean(name: str) -> str:
-    """A function's qualified name: no arguments, template arguments, lambdas, addresses or build paths."""
+    """Return a function's qualified name: no arguments, template arguments, lambdas, addresses or build paths."""
     if name.startswith("_Z"):
         return _demangled(name)
     name = _SUFFIX.sub("", name.replace("(anonymous namespace)::", ""))
@@ -196,7 +197,7 @@ def clean(name: str) -> str:
 
 
 def _demangled(name: str) -> str:
-    """The leading qualified name of a symbol that gdb could not demangle (an outlined OpenMP body)."""
+    """Return the leading qualified name of a symbol that gdb could not demangle (an outlined OpenMP body)."""
     rest, parts = re.sub(r"^_ZN?[KVr]*", "", name), []
     while (match := re.match(r"(\d+)(\w+)", rest)) and not rest.startswith("12_GLOBAL__N_1"):
         length = int(match.group(1))

@@ -1,8 +1,8 @@
 """Simpler values in place of one value.
 
-Simpler values come from small generators, driven by the search.
+Small generators propose simpler values, and the search drives them.
 
-Each `yield` hands over a candidate and learns whether it was accepted; what follows may build on it.
+A `yield` hands over a candidate and learns whether it was accepted; later candidates may build on it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ZEROS, ONES = Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0)
 
 
 def first_of(candidates: Iterable[Value]) -> Generator[Value, bool, bool]:
-    """Proposes one after the other until one is accepted. Returns whether one was."""
+    """Propose candidates in turn until one is accepted. Returns whether one was."""
     for candidate in candidates:
         if (yield candidate):
             return True
@@ -39,10 +39,10 @@ def first_of(candidates: Iterable[Value]) -> Generator[Value, bool, bool]:
 
 
 def lowered(number: int, make: Callable[[int], Value]) -> Generator[Value, bool, int]:
-    """The smallest number above 1, by bisection; half, where the number is not free to move by one.
+    """Search the smallest accepted number above 1, by bisection; try half if the number cannot move by one.
 
-    Large numbers go to the smallest landmark instead: the exact place where a bad index begins to crash differs from
-    process to process, so that a number just above it would not reproduce. Returns the last that was accepted.
+    A large number goes to the smallest landmark instead. The exact number at which a bad index begins to crash differs
+    from process to process, so a number just above it would not reproduce. Returns the number that was accepted last.
     """
     if number > EXACT:
         for landmark in LANDMARKS:
@@ -64,13 +64,13 @@ def lowered(number: int, make: Callable[[int], Value]) -> Generator[Value, bool,
 
 
 def drop_then(value: Value) -> Proposals:
-    """The construction alone, without what is done with the instance."""
+    """Propose the construction alone, without the call on the instance."""
     if isinstance(value, Invocation) and value.then is not None:
         yield value._replace(then=None)
 
 
 def fewer(which: str, kept: Callable[[tuple[Any, ...]], list[tuple[Any, ...]]]) -> Simplifier:
-    """With fewer arguments of one sort: of the call, then of what is done with the instance."""
+    """Return a simplifier that drops arguments of one sort: of the call, then of the call on the instance."""
 
     def with_fewer(call: Any) -> Iterator[Any]:
         return (call._replace(**{which: items}) for items in kept(getattr(call, which)))
@@ -94,7 +94,7 @@ def _shorter(length: int) -> list[int]:
 
 
 def shorten_sequences(value: Value) -> Proposals:
-    """An empty sequence or dictionary, a half of it, or one without one item."""
+    """Propose an empty sequence or dictionary, a half of it, and each without one item."""
     if isinstance(value, Seq):
         half = len(value.items) // 2
         halves = [value.items[:half], value.items[half:]] if half else []
@@ -104,7 +104,7 @@ def shorten_sequences(value: Value) -> Proposals:
 
 
 def replace_objects(value: Value) -> Proposals:
-    """None for a tensor; None, one of its own arguments, or a plain tensor for an object made by another call."""
+    """Propose None for a tensor; for an object made by a call: None, an argument of that call, or a plain tensor."""
     if isinstance(value, Tensor):
         yield NONE
     if isinstance(value, Invocation):
@@ -112,7 +112,7 @@ def replace_objects(value: Value) -> Proposals:
 
 
 def simplify_scalars(value: Value) -> Proposals:
-    """None, the zero and the one of the type, then the smallest magnitude."""
+    """Propose None, the zero and the one of the type, then the smallest magnitude."""
     if not isinstance(value, Prim) or value.type in ("none", "ellipsis"):
         return
     number = value.value
@@ -135,7 +135,7 @@ def _integers(number: int) -> Proposals:
     if (yield from first_of(Prim("int", simple) for simple in (0, 1, -1))):
         return
     sign = -1 if number < 0 else 1
-    # A large number fails for want of memory, one as far below nothing should be refused.
+    # A large positive number fails for lack of memory. The negative one of the same size should be refused instead.
     if -EXACT <= number < 0 and (yield Prim("int", -number)):
         sign = 1
     yield from lowered(abs(number), lambda n: Prim("int", sign * n))
@@ -151,7 +151,7 @@ def _floats(number: float) -> Proposals:
 
 
 def shrink_tensors(value: Value) -> Proposals:
-    """Fewer dimensions, then each dimension 1, 0, or as small as can be, the smallest in front."""
+    """Propose fewer dimensions, then each dimension as 1, 0, or the least that works, the smallest first."""
     if not isinstance(value, Tensor):
         return
     if (yield resized(value, tuple(min(n, 1) for n in value.shape))):
@@ -170,7 +170,7 @@ def shrink_tensors(value: Value) -> Proposals:
 
 
 def resized(tensor: Tensor, shape: tuple[int, ...], last: bool = False) -> Tensor:
-    """The first (or last) elements along every dimension; larger dimensions repeat what there is."""
+    """Return the first (or last) elements along every dimension; larger dimensions repeat what there is."""
     if tensor.fill.kind != "values":
         return tensor._replace(shape=shape)
     inside = elements(tensor).reshape(tensor.shape)
@@ -182,19 +182,19 @@ def resized(tensor: Tensor, shape: tuple[int, ...], last: bool = False) -> Tenso
 
 
 def along(tensor: Tensor, axis: int, size: int, last: bool = False) -> Tensor:
-    """The tensor with another size along one dimension, see `resized`."""
+    """Return the tensor with another size along one dimension, see `resized`."""
     return resized(tensor, (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :]), last)
 
 
 def without_axis(tensor: Tensor, axis: int, last: bool = False) -> Tensor:
-    """One dimension less: its first (or last) slice."""
+    """Return the tensor with one dimension less: its first (or last) slice."""
     one = along(tensor, axis, 1, last)
     strides = None if one.strides is None else one.strides[:axis] + one.strides[axis + 1 :]
     return one._replace(shape=one.shape[:axis] + one.shape[axis + 1 :], strides=strides)
 
 
 def simplify_fills(value: Value) -> Proposals:
-    """Zeros, ones, one constant, no special values, few and small elements."""
+    """Propose zeros, ones, one constant, no special values, few and small elements."""
     if not isinstance(value, Tensor):
         return
     fill = value.fill
@@ -235,7 +235,7 @@ def _elements(tensor: Tensor) -> Proposals:
 
 
 def _element(tensor: Tensor, flat: Any, index: int) -> Proposals:
-    """`flat` is changed along with every acceptance, so that the next element builds on it."""
+    """Propose simpler values of one element; `flat` keeps accepted ones, so that the next element builds on them."""
 
     def make(number: Any) -> Tensor:
         changed = flat.copy()
@@ -253,13 +253,13 @@ def _element(tensor: Tensor, flat: Any, index: int) -> Proposals:
 
 
 def simpler_dtypes(name: str) -> tuple[str, ...]:
-    """Default dtypes of the same kind: an index that became a float would be another, less valid call."""
+    """Return default dtypes of the same kind: a float in place of an index would make another, less valid call."""
     known = DTYPES.get(name)
     return () if known is None else tuple(d for d in DEFAULTS.get(known.kind, ()) if d != name)
 
 
 def default_dtypes(value: Value) -> Proposals:
-    """float32 or int64 for another dtype of its kind; the CPU for another device."""
+    """Propose float32 or int64 for another dtype of its kind, and the CPU for another device."""
     if isinstance(value, Tensor):
         yield from first_of(cast(value, name) for name in simpler_dtypes(value.dtype))
     elif isinstance(value, Ref) and value.kind == "dtype":
@@ -269,7 +269,7 @@ def default_dtypes(value: Value) -> Proposals:
 
 
 def cast(tensor: Tensor, dtype: str) -> Tensor:
-    """The tensor in another dtype; written elements are converted."""
+    """Return the tensor in another dtype; written elements are converted."""
     if tensor.fill.kind != "values":
         return tensor._replace(dtype=dtype)
     if "string" in (DTYPES[tensor.dtype].kind, DTYPES[dtype].kind):
@@ -281,7 +281,7 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
 
 
 def plain_layout(value: Value) -> Proposals:
-    """Row-major, without gradient, a tensor rather than a parameter or an array."""
+    """Propose a row-major tensor without gradient, in place of a parameter or an array."""
     if isinstance(value, Tensor):
         plain = {"strides": None, "requires_grad": False, "container": "tensor"}
         yield from first_of([value._replace(**plain), *(value._replace(**{k: v}) for k, v in plain.items())])  # type: ignore[arg-type]
@@ -289,7 +289,7 @@ def plain_layout(value: Value) -> Proposals:
 
 FEWER: tuple[Simplifier, ...] = (
     drop_then,
-    # Without any keyword argument, or without one.
+    # Drop all keyword arguments, or one.
     fewer("kwargs", _without),
     fewer("args", lambda items: [items[:n] for n in _shorter(len(items))]),
     replace_objects,

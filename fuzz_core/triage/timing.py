@@ -1,4 +1,4 @@
-"""How a script shows that one of two equivalent calls takes many times as long as the other."""
+"""Checks of scripts that time two equivalent calls: one takes many times as long."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect
 
-# Both calls in turns on one thread, without the first turn, which may compile something. What else runs on the machine
-# only adds to a time, so the shortest processor times are compared: by half the ratio of the oracle of costs. They are
-# those of the thread: under a limit of processor time the kernel counts those of a process in steps of milliseconds.
+# The two calls run in turns on one thread. The first turn, which may compile, is left out. Load of the machine only
+# adds to a time, so the shortest processor times are compared. The factor is half the ratio of the oracle of costs.
+# Times are those of the thread: under a limit of processor time the kernel counts the time of a process in steps of
+# milliseconds.
 TURNS, FACTOR = 8, 5
 _DETAIL = re.compile(r"(?P<slow>[\w-]+)@: (?P=slow)@ takes \S+ s, (?P<fast>[\w-]+)@ takes \S+ s\Z")
 _TIMED = """THREADother = {changed}
@@ -37,7 +38,7 @@ class CostPair(NamedTuple):
 
 
 def cost_pair(detail: str, dialect: Dialect) -> CostPair | None:
-    """The modes of a verdict on costs; None where no script can time them: another precision, a call that writes."""
+    """Return the modes of a verdict on costs; None if no script can time them (other precision, a call that writes)."""
     found = _DETAIL.match(detail)
     changed = next((mode for mode in found.groups() if mode in dialect.ways), "") if found else ""
     if found is None or not changed:
@@ -47,7 +48,7 @@ def cost_pair(detail: str, dialect: Dialect) -> CostPair | None:
 
 
 def timing_check(pair: CostPair, dialect: Dialect) -> str:
-    """The check of a comparison that times both calls, see `render_comparison`."""
+    """Return the check of a comparison that times both calls, see `render_comparison`."""
     lines = dialect.ways[pair.changed].check.split("\n")
     last = next(place for place, line in enumerate(lines) if "{actual}" in line)
     body = "\n".join(f"    {line}" for line in lines[: last + 1])

@@ -1,1 +1,1 @@
-"""What runs in the target's environment: the zygote, and the processes forked from it."""
+"""Code that runs in the target's environment: the zygote, and the processes forked from it."""

@@ -1,4 +1,4 @@
-"""`python -m fuzz_core.worker LIBRARY ROLE DESCRIPTOR [PLAN]`: started by the controller's supervisor alone."""
+"""`python -m fuzz_core.worker LIBRARY ROLE DESCRIPTOR [PLAN]`: only the controller's supervisor starts this program."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Which of two modes that differ is wrong: by difference quotients, double precision, NumPy, or a third mode."""
+"""The wrong one of two modes that differ: by difference quotients, double precision, NumPy, or a third mode."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _ARRAYS = Comparer(lambda value: None)
 
 
 class Blame(NamedTuple):
-    """The mode whose result is wrong, and by which evidence."""
+    """The mode whose result is wrong, and the evidence."""
 
     mode: str
     witness: str
 
 
 def with_blame(text: str, found: Difference) -> str:
-    """Return the text of a real difference with a last line that names the wrong mode, where evidence tells.
+    """Return the text of a real difference with a last line that names the wrong mode, if evidence decides.
 
-    Where the mode that others are compared with is the wrong one, the text has its result as the actual one. The first
-    line identifies the bug and stays as it is.
+    If the reference mode is the wrong one, the text names its result as the actual one. The first line identifies the
+    bug and stays as it is.
     """
     blame = find_blame(found)
     if blame is None:
@@ -42,13 +42,13 @@ def with_blame(text: str, found: Difference) -> str:
 
 
 def find_blame(found: Difference) -> Blame | None:
-    """Return which side of a real difference is wrong; None where no evidence tells."""
+    """Return which of the two modes of a real difference is wrong; None if no evidence decides."""
     if found.relation == GRADIENT:
         return Blame(found.way.against, "difference quotients") if found.way.trusted else _by_quotient(found)
     if found.relation not in (*VALUES, *METADATA):
         return None
     if found.adapter.differences(found.reference, found.result, SHAPE):
-        # Double precision is the plain call in all but its numbers, and so no witness of its shape.
+        # The mode of double precision is the plain call with other numbers, and so no witness of its shape.
         return _by_shape(found) or (_by_numpy(found) if found.relation in VALUES else None)
     if found.relation in METADATA:
         return None
@@ -58,16 +58,17 @@ def find_blame(found: Difference) -> Blame | None:
 
 
 def blame_for_refusal(refusal: Refusal) -> str:
-    """Return the last line of the text of a call that one mode refuses; empty where no evidence tells who is wrong."""
+    """Return the last line of the text about a call that one mode refuses; empty if no evidence decides."""
     accepts = refusal.accepting == refusal.executor.adapter.modes()[0]
     is_resized = accepts and _resized(refusal.executor, refusal.case) is not None
     return f"\n{WRONG}{refusal.accepting}, by {RESIZED}" if is_resized else ""
 
 
 def _by_shape(found: Difference) -> Blame | None:
-    """The plain call is wrong about a shape where a third mode has that of the other mode.
+    """Blame the plain call for a wrong shape; None without a witness.
 
-    A third mode that agrees with the plain call proves nothing: both may ask the same function. Modes share rules of
+    The witness is the changed argument of the plain call, or a third mode with the same shape as the mode in question.
+    A third mode that agrees with the plain call is no proof: both may ask the same function. Modes share rules of
     dtypes, too.
     """
     if found.way.against != found.plain or _shapes(found, found.reference) == _shapes(found, found.result):
@@ -89,7 +90,7 @@ def _shapes(found: Difference, result: Any) -> list[Any]:
 
 
 def _resized(executor: Executor, case: TestCase) -> Any:
-    """The shape of the first argument, if the plain call gives it another one; None otherwise."""
+    """Return the shape of the first argument, if the plain call gives it another one; None otherwise."""
     plain, adapter = executor.adapter.modes()[0], executor.adapter
     try:
         adapter.enter(plain)
@@ -124,16 +125,16 @@ def _sides(found: Difference) -> tuple[tuple[str, Any], tuple[str, Any]]:
 
 
 def _error(found: Difference, answer: Any, result: Any) -> float:
-    """How far a result is from NumPy's, in units of the tolerance; infinite where it has other parts."""
+    """Return how far a result is from NumPy's, in units of the tolerance; infinite if it is no single array."""
     arrays = found.adapter.comparer.arrays(result)
     if len(arrays) != 1 or arrays[0] is None:
         return inf
-    # The dtype of NumPy's answer follows other rules of promotion.
+    # NumPy has other rules of promotion, so the dtype of its answer does not count.
     return _ARRAYS.error(answer, np.asarray(arrays[0]).astype(np.asarray(answer).dtype, copy=False))
 
 
 def _numpy_answer(found: Difference) -> Any:
-    """What the function of the same name in NumPy returns for the call; None where it returns no array."""
+    """Return the answer of NumPy's function of the same name for the call; None if it returns no array."""
     call = found.case.invocation
     name = call.api.rpartition(".")[2]
     function = next((made for space in _SPACES if callable(made := getattr(space, name, None))), None)
@@ -155,7 +156,7 @@ def _named(found: Difference, keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _array(found: Difference, value: Any) -> Any:
-    """An argument as NumPy takes it: a tensor as the array of its elements."""
+    """Return an argument for NumPy: a tensor becomes the array of its elements."""
     if isinstance(value, list | tuple):
         return type(value)([_array(found, each) for each in value])
     leaf = found.adapter.comparer.leaf(value) if hasattr(value, "dtype") else None

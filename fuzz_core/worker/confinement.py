@@ -1,11 +1,11 @@
-"""Where a process of untrusted code can write: its own folders and a private `/tmp`. The rest is read-only for it.
+"""Confinement of untrusted code: a process can write to its own folders and a private `/tmp`, and read the system.
 
-The controller's own Python runs this file before any code of the target (a `.pth` file is such code):
-`confinement.py GUARD NETWORK WRITABLE COMMAND…`. There are two means, and each is used where the kernel has it:
+The controller's own Python runs `confinement.py GUARD NETWORK WRITABLE COMMAND…` before any code of the target (a
+`.pth` file is such code). There are two means, and each is used if the kernel has it:
 
 - namespaces of mounts, of shared memory and of the network. A user without rights gets them in a user namespace;
-- Landlock, which also keeps the process from undoing the mounts, from reading `/proc/PID/environ` of others, and from
-  ending them.
+- Landlock, which also keeps the process from undoing the mounts, from reading `/proc/PID/environ` of other processes,
+  and from ending them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-# What was achieved, for the process that is started; the words of `confine` with commas.
+# The confinement that was achieved, for the started process: the words of `confine`, with commas.
 VARIABLE = "NIGHTFUZZ_CONFINED"
 NO_START = "the target's interpreter does not start"
 NAMESPACE, LANDLOCK = "namespace", "landlock"
-# Private, and gone with the last process that uses them.
+# Private folders, which are removed with the last process that uses them.
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 TEMPORARY_BYTES = 1 << 30
 # A container is thrown away with its `/tmp`.
@@ -32,10 +32,10 @@ _NEWNS, _NEWIPC, _NEWUSER, _NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x40000
 _MS_NOSUID_NODEV, _MS_BIND_REC, _MS_PRIVATE_REC = 0x2 | 0x4, 0x1000 | 0x4000, 0x40000 | 0x4000
 _MOUNT_SETATTR, _RDONLY, _AT_FDCWD, _AT_RECURSIVE = 442, 1, -100, 0x8000
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-# From this version on it keeps signals from processes outside.
+# From this version on, Landlock keeps signals from processes outside.
 _SCOPES, _SIGNALS = 6, 1 << 1
 _PATH_BENEATH, _NO_NEW_PRIVILEGES, _DROP_FROM_BOUNDS = 1, 38, 24
-# Root keeps its power over files, which the mounts limit. Others would let it read what other processes hold.
+# Root keeps its power over files, which the mounts limit. Further powers would let it read other processes.
 _CAPABILITIES_OF_FILES, _CAPABILITIES = 4, 64
 # Rights of Landlock to change files. From its version 2 on a file can be renamed to another folder.
 _OLDEST, _WRITE_FILE, _EVERY_CHANGE, _TRUNCATE = 2, 1 << 1, (1 << 14) - (1 << 4) | 1 << 1, 1 << 14
@@ -46,9 +46,11 @@ def confined(
 ) -> list[str]:
     """Return the command line that starts a command in its confinement.
 
-    writable: folders that it may change, the directory that it starts in among them. guard: a scratch folder; then a
-    process stays above the command, ends all that it started, and removes that folder if the controller was killed.
-    network: whether the command keeps the network.
+    Args:
+        writable: folders that the command may change, its start directory included.
+        guard: a scratch folder, or empty. With a folder, a process stays above the command and ends all its
+            descendants. If the controller was killed, that process removes the folder.
+        network: whether the command keeps the network.
     """
     folders = os.pathsep.join(str(path) for path in writable)
     return [sys.executable, "-I", "-S", __file__, str(guard), "network" if network else "", folders, *command]
@@ -57,7 +59,7 @@ def confined(
 def confine(writable: Sequence[str], network: bool = False) -> list[str]:
     """Confine this process and all that it starts. Return the means that work here: NAMESPACE, LANDLOCK."""
     means = []
-    # A trial in another process: a half-made namespace could not be left again.
+    # The trial runs in another process: a process cannot leave a half-made namespace.
     if _succeeds(lambda: _separate(writable, network)):
         _separate(writable, network)
         means.append(NAMESPACE)
@@ -67,7 +69,7 @@ def confine(writable: Sequence[str], network: bool = False) -> list[str]:
         means.append(LANDLOCK)
     for number in range(_CAPABILITIES_OF_FILES, _CAPABILITIES):
         _libc().prctl(_DROP_FROM_BOUNDS, number, 0, 0, 0)
-    # The directory is to be found anew, in the mount that can be written to.
+    # The process must enter its directory again, in the mount that can be written to.
     os.chdir(os.getcwd())  # noqa: PTH109
     return means
 
@@ -85,7 +87,7 @@ def _succeeds(work: object) -> bool:
 
 
 def _separate(writable: Sequence[str], network: bool) -> None:
-    """Enter new namespaces, and mount in them. Raises OSError where the kernel refuses."""
+    """Enter new namespaces, and mount in them. Raises OSError if the kernel refuses."""
     user, group = os.geteuid(), os.getegid()
     namespaces = _NEWNS | _NEWIPC | (0 if network else _NEWNET)
     if _libc().unshare(namespaces) != 0:
@@ -95,13 +97,14 @@ def _separate(writable: Sequence[str], network: bool) -> None:
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
     _mount("none", "/", flags=_MS_PRIVATE_REC)
     temporary = [place for place in TEMPORARY if os.path.realpath(place) == place and Path(place).is_dir()]
-    # Opened before anything hides them. What others keep in `/tmp` can be read: a checkout or a wheel may lie there.
+    # The folders are opened before mounts hide them. Files of other programs in `/tmp` stay readable: a checkout or a
+    # wheel may lie there.
     kept = [(folder, os.open(folder, os.O_PATH)) for folder in (os.path.realpath(path) for path in writable)]
     shown = [each for place in temporary[:-1] for each in _kept_in(place)]
     for place in temporary:
         _mount("tmpfs", place, "tmpfs", _MS_NOSUID_NODEV, f"mode=1777,size={TEMPORARY_BYTES}")
     for path, descriptor in shown:
-        # Its owner may have removed it meanwhile.
+        # The owner may have removed the file meanwhile.
         with suppress(FileNotFoundError):
             _bind(path, descriptor)
     for path, descriptor in kept:
@@ -122,7 +125,7 @@ def _kept_in(place: str) -> list[tuple[str, int]]:
 
 
 def _bind(path: str, descriptor: int) -> None:
-    """Mount what was opened in the same place again."""
+    """Mount an opened file or folder in its old place again."""
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         Path(path).mkdir(parents=True, exist_ok=True)
     else:
@@ -134,12 +137,12 @@ def _bind(path: str, descriptor: int) -> None:
 
 
 def version_of_landlock() -> int:
-    """Return the version of the kernel's Landlock, a negative number where it has none."""
+    """Return the version of the kernel's Landlock, a negative number if there is none."""
     return int(_libc().syscall(_CREATE_RULESET, None, 0, 1))
 
 
 def _restrict(writable: Sequence[str]) -> None:
-    """Allow changes below these folders, and writing to devices. Raises OSError where there is no Landlock."""
+    """Allow changes below these folders, and writing to devices. Raises OSError if there is no Landlock."""
     version = version_of_landlock()
     if version < _OLDEST:
         raise OSError("no Landlock, or an old one")
@@ -189,7 +192,7 @@ def main(guarded: str, network: str, folders: str, *command: str) -> None:
     guardian = os.getppid()
     means = confine(folders.split(os.pathsep), bool(network))
     if guarded:
-        # Again: new rights in a namespace of the user cancel it.
+        # This setting is made again: new rights in a namespace of the user cancel it.
         die_with_parent(guardian)
     try:
         os.execvpe(command[0], command, {**os.environ, VARIABLE: ",".join(means)})

@@ -19,7 +19,7 @@ from fuzz_core.ir.values import Fill, Tensor, TestCase, Value
 from fuzz_core.worker.evidence import Difference
 from fuzz_core.worker.nearby import FLOATING, INTEGER, Elements
 
-# How much of an interval elements leave free at each end, as a share of its length: ends may be excluded.
+# Elements leave this share of an interval's length free at each end: ends may be excluded.
 MARGIN = 0.05
 _SPEAKS_OF_DISTRIBUTIONS = re.compile(r"cross[-_ ]?entropy|probability\s+distribution", re.IGNORECASE)
 # A sentence, a paragraph, or the entry of an argument.
@@ -49,7 +49,7 @@ def _documentation(found: Difference) -> str:
 
 
 def intervals(text: str) -> Iterator[tuple[float, float]]:
-    """Yield the interval of each sentence that says where the elements of an argument must be.
+    """Yield the interval of each sentence that limits the elements of an argument.
 
     A sentence with several intervals, for several channels, gives what all of them share.
     """
@@ -81,7 +81,7 @@ def confined(case: TestCase, low: float, high: float) -> Iterator[TestCase]:
 def distributed(case: TestCase) -> Iterator[TestCase]:
     """Yield the call with each tensor in turn as distributions along each of its dimensions, the last one first.
 
-    Real numbers are divided by their sum; of integers, the largest becomes 1, and the others 0.
+    Real numbers are divided by their sum. The largest integer becomes 1, and all smaller ones 0.
     """
     for tensor in dict.fromkeys(tensors_of(case.invocation)):
         change = {FLOATING[0]: _divided, **dict.fromkeys(INTEGER, _one_hot)}.get(DTYPES[tensor.dtype].kind)
@@ -104,7 +104,7 @@ def _one_hot(drawn: Elements, axis: int) -> Elements:
 
 
 def _exchanged(case: TestCase, old: Tensor, change: Callable[[Elements], Elements]) -> TestCase:
-    """The call with the elements of a tensor changed, which have its shape, wherever that tensor stands."""
+    """Return the call with the elements of a tensor changed at every place of that tensor; its shape stays."""
     with np.errstate(all="ignore"):
         made = change(elements(old).reshape(old.shape)).astype(DTYPES[old.dtype].storage)
     new = old._replace(fill=Fill("values", data=pack(made.reshape(-1))))

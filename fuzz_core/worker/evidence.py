@@ -1,4 +1,4 @@
-"""Evidence of a difference: what was seen, and what more executions of the test case show."""
+"""Evidence of a difference: the results, and more executions of the test case on demand."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fuzz_core.worker.observers import GARBAGE, garbage
 
 NUMERICAL = "grad-numerical"
 REPEATS = 3
-# Repetitions for results of few elements: a toss of a coin is the same in three repetitions one time in four.
+# Repetitions for results of few elements: three tosses of a coin are equal in one case of four.
 REPEATS_OF_FEW, FEW = 16, 8
-# How far the seeds of repetitions are apart. Modes choose layouts by the lowest bits of a seed, which must stay.
+# The distance of the seeds of repetitions. Modes choose layouts by the lowest bits of a seed, which must stay.
 SEED_STEP = 1 << 16
 
 # Relations of modes, see `adapters.dialect.ModeSpec`.
@@ -29,40 +29,40 @@ GRADIENT = "gradient"
 FINITE = "finite"
 MEMORY = "memory"
 MODES = (*METADATA, *VALUES, GRADIENT, FINITE)
-# One of two modes refuses what the other accepts.
+# The relation of two modes of which one refuses a call and one accepts it.
 REFUSAL = "refusal"
-# Two builds of a library differ: in numbers, in how long the call takes, or in anything else.
+# Relations of two builds of a library that differ: in numbers, in the time of the call, or in another way.
 BUILD_VALUES, BUILD_SPEED, BUILD_OTHER = BUILDS = ("build values", "build speed", "build other")
 
 
 class Evidence(Protocol):
-    """What the checks know of every difference. `relation` says which excuses apply."""
+    """The facts that the checks know about every difference. `relation` says which excuses apply."""
 
     relation: str
     case: TestCase
 
     @property
     def is_random(self) -> bool:
-        """Whether a side does otherwise when the test case is executed again."""
+        """Whether a mode behaves differently when the test case is executed again."""
 
 
 class Executor(Protocol):
-    """What the evidence needs of the execution."""
+    """The parts of the execution that the evidence needs."""
 
     adapter: Adapter
 
     def mode(self, name: str) -> Mode:
-        """The mode of a name."""
+        """Return the mode of a name."""
 
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
-        """Outcome and live result of one execution."""
+        """Return outcome and live result of one execution."""
 
     def reads_out_of_bounds(self, test: TestCase) -> bool:
-        """Whether the mode REDZONE differs, and no excuse applies."""
+        """Return whether the mode REDZONE differs, and no excuse applies."""
 
 
 class Difference:
-    """Evidence of two modes whose results differ. Each execution that a check asks for is done once."""
+    """Evidence of two modes whose results differ. Executions that several checks ask for are done once."""
 
     def __init__(self, executor: Executor, case: TestCase, mode: str, reference: Any, result: Any) -> None:
         self.executor = executor
@@ -76,7 +76,7 @@ class Difference:
 
     @cached_property
     def is_random(self) -> bool:
-        """See `Evidence`: also with other random streams and other garbage in memory."""
+        """See `Evidence`. Repetitions have other random streams and other garbage in memory."""
         relation = self.relation if self.relation in METADATA else "values"
         results = {self.way.against: self.reference, self.mode: self.result}
         sizes = [array.size for array in self.adapter.comparer.arrays(self.reference) if array is not None]
@@ -90,11 +90,11 @@ class Difference:
 
     @cached_property
     def reads_out_of_bounds(self) -> bool:
-        """Whether what lies in memory beside the arguments changes the result of the call."""
+        """Whether memory beside the arguments changes the result of the call."""
         return REDZONE in self.adapter.ways and self.executor.reads_out_of_bounds(self.case)
 
     def reads_gaps(self, case: TestCase) -> bool:
-        """Whether what lies behind the rows of an argument changes the result of a call."""
+        """Return whether memory behind the rows of an argument changes the result of a call."""
         if not all(mode in self.adapter.ways and self.executor.mode(mode).applies(case) for mode in GAPS):
             return False
         results = [self.run(case, mode) for mode in GAPS]
@@ -112,14 +112,14 @@ class Difference:
         return self.adapter.whole(self.reference)
 
     def agree(self, case: TestCase) -> bool | None:
-        """Whether both sides return the same for another test case; None where a side does not return."""
+        """Return whether both modes return the same for another test case; None if a mode does not return."""
         first, second = self.run(case, self.way.against), self.run(case, self.mode)
         if first is None or second is None:
             return None
         return not self.adapter.differences(first[0], second[0], self.relation)
 
     def run(self, case: TestCase, mode: str) -> tuple[Any] | None:
-        """The result of a mode; None where it does not return."""
+        """Return the result of a mode; None if it does not return."""
         outcome, result = self.executor.run(case, mode)
         return (result,) if outcome.kind == "ok" else None
 
@@ -135,20 +135,20 @@ class Difference:
 
     @cached_property
     def precise(self) -> tuple[Any] | None:
-        """The result in higher precision, which is the plain result where the mode does not apply."""
+        """The result in higher precision; the plain result if the mode does not apply."""
         if self.executor.mode(DOUBLE).applies(self.case):
             return self.run(self.case, DOUBLE)
         return (self.reference,)
 
     @cached_property
     def errors(self) -> tuple[float, float]:
-        """How far the mode and the mode that it is compared with are from the precise result."""
+        """The errors of the mode and of the reference mode, by the precise result."""
         assert self.precise is not None
         far, near = (self.adapter.error(self.precise[0], result) for result in (self.result, self.reference))
         return far, near
 
     def nudged(self) -> Iterator[tuple[Any] | None]:
-        """The results of double precision for a few roundings of the input, in both directions."""
+        """Return the results of double precision for a few roundings of the input, in both directions."""
         return (self.run(self.case, mode) for mode in NUDGED if mode in self.adapter.ways)
 
     @cached_property
@@ -168,7 +168,7 @@ class Difference:
 
     @cached_property
     def quotient(self) -> tuple[Any] | None:
-        """The difference quotient, which exists only where a function is smooth."""
+        """The difference quotient, which exists only if the function is smooth at the input."""
         return self.run(self.case, NUMERICAL)
 
     @cached_property
@@ -178,7 +178,7 @@ class Difference:
 
 
 class Refusal:
-    """Evidence of two modes of which one refuses what the other accepts; outcomes by mode."""
+    """Evidence of two modes, one of which refuses a call that the second one accepts; outcomes by mode."""
 
     relation = REFUSAL
 
@@ -196,7 +196,7 @@ class Refusal:
 
     @cached_property
     def repetition(self) -> str:
-        """What repetitions show first: `random`, or `empty` where a mode accepts and computes no element or number."""
+        """Return what repetitions show: `random`, `empty` (a mode computes no element or number) or empty text."""
         for seed, (mode, outcome) in itertools.product(range(1, REPEATS), self.outcomes.items()):
             again, result = self.executor.run(self.case._replace(seed=self.case.seed + seed * SEED_STEP), mode)
             if again.kind != outcome.kind or (again.kind == "exception" and again.name != outcome.name):
@@ -207,7 +207,7 @@ class Refusal:
 
 
 def _is_computed(result: Any) -> bool:
-    """Whether there are elements or numbers in a result."""
+    """Return whether there are elements or numbers in a result."""
     if isinstance(result, dict | list | tuple):
         return any(map(_is_computed, result.values() if isinstance(result, dict) else result))
     return hasattr(result, "dtype") or isinstance(result, bool | int | float | complex | str)

@@ -1,8 +1,8 @@
 """False-positive filters for differential oracles: each excuse explains one harmless cause of a difference.
 
-Excuses are looked for only after a difference was seen, so a check may execute the test case several more times.
-The rules are the libraries' own: the same random state, no comparison of indices on ties, and a reference of higher
-precision, from which a mode must be further away than the plain mode is (PyTorch's form for fuzzers' reports).
+Excuses are looked for only after a difference was seen, so a check may execute the test case several more times. The
+rules are the libraries' own: the same random state, and no comparison of indices on ties. A mode must also be further
+away from a reference of higher precision than the plain mode is (PyTorch's form for fuzzers' reports).
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ from fuzz_core.worker.scale import (
     underflows,
 )
 
-# A change of the input by a few roundings may be amplified by as much before a difference means something.
+# A difference counts only if it exceeds the effect of a few roundings of the input this many times.
 AMPLIFIED = 10.0
-# Inputs that are so many roundings off show how far rounding alone moves a result.
+# Inputs this many roundings off show how far rounding alone moves a result.
 ROUNDINGS = (1, -1, 2, -2, 3, -3)
 PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
-# A difference quotient takes steps of 1e-12 at the least.
+# The least step of a difference quotient is 1e-12.
 FINEST_EXPONENT = 12
-# Calls with integers within the lengths that are tried.
+# The most calls with integers within the lengths.
 MOST_INDEXED = 16
 
 _NUMERAL = r"(-?\d+(?:\.\d+)?)"
@@ -85,7 +85,7 @@ _LIMITATION = re.compile(
 )
 
 
-# It is no fault of the mode, and a finding about the call itself.
+# An excuse for the mode, and a finding about the call itself.
 OUT_OF_BOUNDS = "reads memory that is not its own"
 
 
@@ -107,7 +107,7 @@ def _has_no_quotient(found: Difference) -> bool:
 
 
 def _moves_derivative(found: Difference) -> bool:
-    """Whether a nudge of the input changes the derivative."""
+    """Return whether a nudge of the input changes the derivative."""
     if not found.has_quotients or (first := found.derivative) is None:
         return found.has_quotients
     moved = found.run(nudged(found.case), found.differentiated)
@@ -115,7 +115,7 @@ def _moves_derivative(found: Difference) -> bool:
 
 
 def _rounds_derivative(found: Difference) -> bool:
-    """Whether rounding the input moves one of two derivatives about as far as they are apart.
+    """Return whether rounding the input moves one of two derivatives about as far as they are apart.
 
     The derivative of a well-conditioned function still cancels where its formula subtracts large or tiny numbers.
     """
@@ -133,12 +133,12 @@ def _rounds_derivative(found: Difference) -> bool:
 
 
 def _rounded(found: Difference, case: TestCase, mode: str) -> Iterator[tuple[Any] | None]:
-    """The results of a mode for a few roundings of the input."""
+    """Return the results of a mode for a few roundings of the input."""
     return (found.run(rounded(case, roundings), mode) for roundings in ROUNDINGS)
 
 
 def _gap(one: float | None, other: float | None) -> float:
-    """How far two derivatives are apart: infinitely where one is no number."""
+    """Return how far two derivatives are apart: infinitely if one is no number."""
     if one is None or other is None or one == other or (isnan(one) and isnan(other)):
         return 0.0
     apart = abs(one - other)
@@ -146,7 +146,7 @@ def _gap(one: float | None, other: float | None) -> float:
 
 
 def _steps_too_little(found: Difference) -> bool:
-    """Whether a whole number is none of the lengths, and as a power of ten finer than a quotient's smallest step."""
+    """Return whether a whole number is no length, and as a power of ten finer than a quotient's smallest step."""
     tiny = found.is_numerical and any(size >= FINEST_EXPONENT for size in sizes(found.case))
     return tiny and found.derivative is not None and not any(found.derivative[0])
 
@@ -166,7 +166,7 @@ def _differs_in_first_derivative(found: Difference) -> bool:
 
 
 def _is_finite_when_nudged(found: Difference) -> bool:
-    """Whether the result has no NaN or infinity, or does not exist, a few roundings away."""
+    """Return whether the result has no NaN or infinity, or does not exist, a few roundings away."""
     return not all(each and found.adapter.differences(found.reference, each[0], FINITE) for each in found.nudged())
 
 
@@ -181,7 +181,7 @@ def _is_as_precise(found: Difference) -> bool:
 
 
 def _moves_far(found: Difference) -> bool:
-    """Whether a few roundings of the input move the precise result about as far."""
+    """Return whether a few roundings of the input move the precise result about as far."""
     if not found.has_reference or found.precise is None:
         return False
     precise = found.precise[0]
@@ -190,10 +190,10 @@ def _moves_far(found: Difference) -> bool:
 
 
 def _rounds_result(found: Difference) -> bool:
-    """Whether a few roundings of the input move a result about as far as the modes are apart.
+    """Return whether a few roundings of the input move a result about as far as the modes are apart.
 
-    That is the plain result, or the mode's if it stays apart from the plain one: a fault at one number alone is none of
-    rounding. Integers that real numbers are computed from are rounded as real numbers, which have the same results.
+    The result is the plain one, or the mode's if it stays apart from the plain one. A fault at one number alone has
+    another cause. Integers are rounded as real numbers, if the call gives the same results for real numbers.
     """
     apart, case = found.adapter.error(found.reference, found.result), found.case
     modes = (found.way.against, found.mode)
@@ -216,33 +216,34 @@ def _rounds_result(found: Difference) -> bool:
 
 
 def _breaks_ties(found: Difference) -> bool:
-    """Whether the sides agree without ties: nobody promises which one of equals is meant."""
+    """Return whether the modes agree without ties: libraries do not promise which of equal elements they choose."""
     return has_ties(found.case) and found.is_whole and found.agree(without_ties(found.case)) is True
 
 
 def _is_rounded_last(found: Difference) -> bool:
-    """Whether the modes agree on real numbers: nobody promises how results are made whole."""
+    """Return whether the modes agree on real numbers: libraries do not promise how they round results to integers."""
     real = _unrounded(found.case)
     return real != found.case and found.is_whole and found.agree(real) is True
 
 
 def _is_not_produced(found: Difference) -> bool:
-    """Whether the modes agree on an argument that the function returns which, by documentation, must have made it."""
+    """Return whether the modes agree on an argument from the function that must make it, by documentation."""
     case = produced(found)
     return case is not None and case != found.case and found.agree(case) is True
 
 
 def _misses_elements(found: Difference) -> bool:
-    """Whether an integer reads beyond a dimension, by documentation or not: within the lengths, it reads no gap.
+    """Return whether an integer makes the call read beyond a dimension, by documentation or not.
 
-    Kernels that take every argument for a contiguous one read gaps whatever the integers are.
+    The proof is that the call reads no gap once the integers are within the lengths. Kernels that take every argument
+    for a contiguous one read gaps with any integers.
     """
     beyond = list(itertools.islice(indexed(found.case), MOST_INDEXED))
     return bool(beyond) and found.reads_gaps(found.case) and not all(map(found.reads_gaps, beyond))
 
 
 def _leaves_set(found: Difference) -> bool:
-    """Whether the modes agree once a tensor keeps to the set of values that the documentation gives (`1 or -1`)."""
+    """Return whether the modes agree once a tensor keeps to the documented set of values (`1 or -1`)."""
     function = found.executor.mode(found.mode).builder.found(found.case.invocation.api)
     told = _MEMBERS.search(" ".join((getattr(function, "__doc__", None) or "").split()))
     kept = with_members(found.case, [*map(float, told.groups())]) if told else ()
@@ -250,7 +251,7 @@ def _leaves_set(found: Difference) -> bool:
 
 
 def _unrounded(case: TestCase) -> TestCase:
-    """The same call with real numbers for the integers that it is asked for."""
+    """Return the same call with real numbers in place of the integers that it asks for."""
 
     def of(value: Value) -> Value:
         asked = isinstance(value, Ref) and value.kind == "dtype" and DTYPES[value.name].kind in ("int", "uint")
@@ -261,8 +262,8 @@ def _unrounded(case: TestCase) -> TestCase:
     return case._replace(invocation=real._replace(then=case.invocation.then))
 
 
-# The only place that names an excuse. Of one relation the first that applies is the reason, and checks execute the test
-# case in this order.
+# The only place that names an excuse. For each relation, the first excuse that applies is the reason. Checks execute
+# the test case in this order.
 EXCUSES = (
     Excuse(
         "not implemented",
@@ -344,5 +345,5 @@ EXCUSES = (
 
 
 def find_excuse(evidence: Evidence) -> Excuse | None:
-    """The first excuse that applies to a difference, or None for a real difference."""
+    """Return the first excuse that applies to a difference, or None for a real difference."""
     return next((each for each in EXCUSES if evidence.relation in each.relations and each.check(evidence)), None)

@@ -1,4 +1,4 @@
-"""One test case, executed in every mode its oracles ask for, and judged on the spot."""
+"""Execution of a test case in every mode that its oracles ask for, and its verdicts."""
 
 from __future__ import annotations
 
@@ -34,16 +34,21 @@ MAX_REMEMBERED = 4096
 REPEATS = 7
 # A call that takes more than a share of this is not repeated often enough to be judged.
 TIMED_SECONDS = 1.0
-# What takes longer is not weighed; a glance at so many repetitions tells most suspects from leaks.
+# Calls that take longer are not weighed. A glance at this many repetitions separates most suspects from leaks.
 WEIGHED_SECONDS = 0.002
 GLANCE = 30
 TEXT = "nightfuzz_text"
-# A shorter one is in many messages without being repeated.
+# A shorter text of the call may be in a message by chance.
 LEAST_CHARACTERS = 4
 
 
 class Execution:
-    """Runs test cases in this process; `clock` gives seconds. devices: whether modes of devices are the only ones."""
+    """Runs test cases in this process.
+
+    Args:
+        clock: returns seconds.
+        devices: whether modes of devices are the only ones.
+    """
 
     def __init__(
         self,
@@ -60,31 +65,33 @@ class Execution:
         self.modes = (*adapter.modes(), *(() if devices else adapter.ways))
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
         self.ways: dict[str, Mode] = {}
-        # Told before each execution in another mode than the first: whether it is a dear one, and which.
+        # Called before each execution in a mode other than the first, with whether the mode is expensive, and its name.
         self.alive: Callable[[bool, str], None] = lambda dear, mode: None
         if documentation:
             self.modes += (quotes.MODE,)
             self.ways[quotes.MODE] = documented.Documented(adapter, documentation, clock)
         # The outline of the first mode's result: no live object may outlast its test.
         self.shown: Hashable = None
-        # A device has failed in a way that no later test of this process can be judged after.
+        # Whether a device has failed, so that no later test of this process can be judged.
         self.poisoned = False
 
     def inside(self) -> float:
-        """Seconds spent in calls of the library so far."""
+        """Returns the seconds spent in calls of the library so far."""
         return sum(way.builder.inside for way in self.ways.values())
 
     def mode(self, name: str) -> Mode:
-        """The mode of a name."""
+        """Returns the mode of a name."""
         if name not in self.ways:
             self.ways[name] = mode_of(self.adapter, name, self.clock)
         return self.ways[name]
 
     def judge(self, test: TestCase, redzone: bool = False) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
-        """The outcome of the first mode, and every verdict that is not clean with the outcome it rests on.
+        """Returns the outcome of the first mode, and every verdict that is not clean with the outcome it rests on.
 
-        redzone: whether the differential oracle looks at REDZONE whatever its share. An oracle that meets a read out of
-        bounds in another mode has it look, too.
+        If an oracle meets a read out of bounds in another mode, the differential oracle looks at REDZONE, too.
+
+        Args:
+            redzone: whether the differential oracle looks at REDZONE regardless of its share.
         """
         first = self.modes[0]
         plain, result = self.run(test, first)
@@ -116,7 +123,7 @@ class Execution:
         return outcome.kind == "ok" and bool(outcome.text) and not outcome.name
 
     def _without_given(self, test: TestCase, plain: Outcome) -> Outcome:
-        """A failure without what is the caller's: code that is compiled, or text that is repeated."""
+        """Returns a failure without the caller's part: code that is compiled, or text that the message repeats."""
         if oracle_of("crash").judge({self.modes[0]: plain}, self.dialect).clean:
             return plain
         if self.dialect.compiled and is_compiled(test, lambda other: self.run(other, self.modes[0])[0]):
@@ -124,7 +131,7 @@ class Execution:
         return without_given(test, plain)
 
     def weigh(self, test: TestCase, alive: Callable[[], None]) -> list[tuple[Verdict, Outcome]]:
-        """What the leak oracle thinks of a suspect; `alive` is called before each repetition."""
+        """Returns the verdict of the leak oracle on a suspect; `alive` is called before each repetition."""
         oracle = oracle_of("leak")
         planned = oracle.plan(test, self.modes, self.dialect)
         outcomes = {mode: self._repeated(test, mode.rstrip("*"), alive) for mode in planned}
@@ -132,7 +139,7 @@ class Execution:
         return [] if verdict.clean else [(verdict, next(iter(outcomes.values())))]
 
     def _repeated(self, test: TestCase, mode: str, alive: Callable[[], None]) -> Outcome:
-        """The outcome of a quick call that returns, with the bytes that each repetition leaves in its text."""
+        """Returns the outcome of a quick call that returns, with the bytes that each repetition leaves in its text."""
         outcome = self.run(test, mode)[0]
         if outcome.kind != "ok" or outcome.seconds > WEIGHED_SECONDS:
             return outcome
@@ -148,7 +155,7 @@ class Execution:
         return outcome._replace(text=f"every call leaves {left} bytes" if left else "")
 
     def _failures(self, results: dict[str, tuple[Outcome, Any]]) -> list[tuple[Verdict, Outcome]]:
-        """What the crash oracle thinks of the other modes, where they have been executed for another oracle."""
+        """Returns the first verdict of the crash oracle on a further mode that was executed for another oracle."""
         if len(results) == 1 or all(oracle.name != "crash" for oracle in self.oracles):
             return []
         crash = oracle_of("crash")
@@ -157,11 +164,11 @@ class Execution:
         return [found for found in judged if not found[0].clean][:1]
 
     def _outcome(self, test: TestCase, mode: str, results: dict[str, tuple[Outcome, Any]]) -> Outcome:
-        """What a mode did, in the text how its result differs from the one that it is compared with."""
+        """Returns the outcome of a mode; its text is the difference of the result from that of the reference mode."""
         if mode not in results and self.poisoned:
             return Outcome("skipped", "poisoned")
         if self.modes[0] in results and results[self.modes[0]][0].kind == "skipped":
-            # The input may be one that no kernel must get.
+            # The input may be unsafe for every kernel.
             return results[self.modes[0]][0]
         if mode == REDZONE and self.modes[0] in results and results[self.modes[0]][0].kind != "ok":
             return Outcome("skipped", "nothing to compare")
@@ -195,7 +202,7 @@ class Execution:
         return outcome._replace(text=text if excuse else with_blame(text, found), name=excuse.name if excuse else "")
 
     def _refusal(self, test: TestCase, mode: str, plain: Outcome, outcome: Outcome) -> Outcome:
-        """One of two modes refuses what the other accepts; what is an internal error is one of its own."""
+        """Judges a call that one of two modes refuses; an internal error is a bug of its own."""
         refused = plain if plain.kind == "exception" else outcome
         said = f"{refused.name}: {refused.text}"
         if self.dialect.internal_error.search(said):
@@ -210,7 +217,7 @@ class Execution:
         return outcome._replace(text=f"{REFUSES}{against} accepts: {said}{blame_for_refusal(refusal)}")
 
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
-        """Outcome and live result of one execution; whatever the library raises is an outcome."""
+        """Returns outcome and live result of one execution; every exception of the library is an outcome."""
         began = self.clock()
         try:
             way = self.mode(mode.split("@")[0])
@@ -225,7 +232,7 @@ class Execution:
             return self.failure(error, self.clock() - began), None
 
     def failure(self, error: BaseException, seconds: float) -> Outcome:
-        """What an exception comes to."""
+        """Returns the outcome that stands for an exception."""
         name, text = type(error).__name__, _message(error)
         if isinstance(error, MemoryError):
             return Outcome("oom", "MemoryError", text, seconds=seconds)
@@ -243,7 +250,7 @@ class Execution:
         return Outcome("exception", name, text, frames[::-1], seconds)
 
     def _timed(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
-        """Repeated calls after a warm-up, with floating-point tensors in the mode's dtype where it names one."""
+        """Returns the times of repeated calls after a warm-up, in the mode's dtype if it names one."""
         name, _, precision = mode.partition("@")
         if precision:
             test = test._replace(invocation=with_precision(test.invocation, precision))
@@ -256,7 +263,7 @@ class Execution:
         return (timed(times) if times else outcome), result
 
     def _cost(self, test: TestCase, mode: str) -> float:
-        """Seconds of one more call: of the library's alone on the first device, with the wait for any other."""
+        """Returns the seconds of one call: the library's alone on the first device, with the wait on other devices."""
         before = self.mode(mode).builder.inside
         outcome = self.run(test, mode)[0]
         if mode in self.modes[1 : len(self.adapter.modes())]:
@@ -272,19 +279,19 @@ def _message(error: BaseException) -> str:
 
 
 def with_precision(value: Invocation, dtype: str) -> Invocation:
-    """The same call with every floating-point tensor of PRECISIONS in another dtype."""
+    """Returns the same call with every floating-point tensor of PRECISIONS in another dtype."""
 
     def cast(tensor: Tensor) -> Tensor:
         if tensor.dtype not in PRECISIONS:
             return tensor
-        # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
+        # Kept elements are bytes of their own dtype. The cost of a call depends on shapes, not on elements.
         return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)
 
     return with_tensors(value, cast)
 
 
 def reading(dialect: Dialect) -> Dialect:
-    """The dialect, with patterns that are asked once per text: the same few messages come again and again."""
+    """Returns the dialect with patterns that search each text once: the same few messages come again and again."""
     found = copy(dialect)
     for name in ("out_of_memory", "internal_error", "poisons"):
         search = lru_cache(MAX_REMEMBERED)(getattr(dialect, name).search)
@@ -293,7 +300,7 @@ def reading(dialect: Dialect) -> Dialect:
 
 
 def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:
-    """Whether the compiler complains of a word that is put in the place of the text of one of the arguments.
+    """Returns whether the compiler complains of a word that takes the place of an argument's text.
 
     A name that is looked up (of an operator, a mode) is not compiled: with such a word, the call is refused.
     """
@@ -307,8 +314,10 @@ def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:
 
 
 def without_given(test: TestCase, outcome: Outcome) -> Outcome:
-    """The outcome without the texts of the call in its message: one that looks like an internal error makes no bug of
-    the exception that refuses it."""
+    """Returns the outcome without the texts of the call in its message.
+
+    A text that looks like an internal error is no bug of the exception that refuses it.
+    """
     said = outcome.text
     for text in sorted(texts_of(test.invocation), key=len, reverse=True):
         if len(text) >= LEAST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""A few numbers in shared memory that outlive the worker: which test it was in, since when, and in which mode."""
+"""A journal in shared memory that outlives the worker: its current test, the time of its start, and its mode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 SIZE = 64
 # Exit codes of a worker: an exception of nightfuzz's own code, and one that the library under test has brought about.
 OWN_FAULT, DISTURBED = 70, 71
-# Whether a test is executed, in a way that may take its time.
+# Whether a test is executed, or executed in a mode that may take its time.
 INSIDE, DEAR = 1, 2
 _FORM = struct.Struct("<qqdq32s")
 # Linux 5.1; Python names it from 3.13 on.
@@ -23,20 +23,17 @@ _F_SEAL_FUTURE_WRITE = 0x10
 
 
 class Entry(NamedTuple):
-    """lease and test (its index in the api's stream) name it; clock: CLOCK_MONOTONIC then; running: INSIDE or DEAR.
-
-    mode: the one that it was executed in, empty for the first one.
-    """
+    """An entry of the journal: the execution of a test, named by lease and test."""
 
     lease: int
-    test: int
-    clock: float
-    running: int
-    mode: str
+    test: int  # index in the api's stream
+    clock: float  # CLOCK_MONOTONIC at the start or the end
+    running: int  # INSIDE or DEAR during an execution, 0 after it
+    mode: str  # mode of the execution, empty for the first mode
 
 
 def make() -> int:
-    """A descriptor of an empty journal, for the worker to map and for its supervisor to read."""
+    """Returns a descriptor of an empty journal, for the worker to map and for its supervisor to read."""
     descriptor = os.memfd_create("journal", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(descriptor, SIZE)
     return descriptor
@@ -45,9 +42,9 @@ def make() -> int:
 class Journal:
     """A memory-mapped file shared by the worker, which writes, and its supervisor, which reads.
 
-    The worker's end is sealed: a library that writes on descriptors which are not its own cannot reach it. A copy of
-    the worker (a library may fork in a test and return in both processes) has no journal and dies at its next entry:
-    two processes that work on one lease would both be believed.
+    The worker's end is sealed: a library that writes on descriptors which are not its own cannot reach it. A library
+    may fork in a test and return in both processes. The copy of the worker has no journal and dies at its next entry:
+    the supervisor would believe two processes that work on one lease.
     """
 
     def __init__(self, descriptor: int, *, reading: bool = False) -> None:
@@ -61,20 +58,20 @@ class Journal:
                     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
 
     def begin(self, lease: int, index: int) -> None:
-        """Called right before a test."""
+        """Notes the start of a test."""
         self.lease, self.index = lease, index
         self.again(False)
 
     def again(self, dear: bool, mode: str = "") -> None:
-        """Called before each further execution of the test."""
+        """Notes the start of each further execution of the test."""
         running = DEAR if dear else INSIDE
         _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), running, mode.encode())
 
     def end(self) -> None:
-        """Called right after a test."""
+        """Notes the end of a test."""
         _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), 0, b"")
 
     def read(self) -> Entry:
-        """The last entry."""
+        """Returns the last entry."""
         lease, test, clock, running, mode = _FORM.unpack_from(self.memory, 0)
         return Entry(lease, test, clock, running, mode.rstrip(b"\0").decode("ascii", "replace"))

@@ -1,8 +1,8 @@
-"""What a forked process may use, applied once, before any foreign code runs in it; what it starts ends with it.
+"""Limits of a forked process, applied once, before any foreign code runs in it. Its descendants end as well.
 
-Orphans too: a subreaper inherits those among its descendants, so killing its children again and again, until none is
-left, reaches them all without a control group. The process above the zygote sees to it that nothing outlives the
-controller.
+Orphans end too: a subreaper inherits those among its descendants. The process kills its children again and again, until
+none is left. So it reaches them all without a control group. The process above the zygote ends all processes that would
+outlive the controller.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ORDERLY = b"."
 
 
 def limit(memory_bytes: int, file_bytes: int = FILE_BYTES) -> None:
-    """Address space to `memory_bytes` above what is mapped now, file size, open files; no core files.
+    """Limits address space to `memory_bytes` above the current size, file size and open files; no core files.
 
     Address space bounds threads too: each maps its stack.
     """
@@ -49,14 +49,14 @@ def limit(memory_bytes: int, file_bytes: int = FILE_BYTES) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """The kernel ends this process when `parent` is gone: a worker that hangs would outlive a killed controller."""
+    """Makes the kernel end this process with `parent`: a worker that hangs would outlive a killed controller."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(0)
 
 
 def default_signals() -> None:
-    """Puts default handlers back: libraries take signals over at import, and crashes must look like crashes.
+    """Restores default handlers: libraries take signals over at import, and crashes must look like crashes.
 
     A write beyond the limit on file sizes fails instead of killing: its signal is ignored.
     """
@@ -68,7 +68,7 @@ def default_signals() -> None:
 
 
 def cut_network() -> str:
-    """Takes the network away: a namespace of its own where the kernel allows it, else a refusing `connect`.
+    """Takes the network away: by a separate namespace if the kernel allows it, else by a refusing `connect`.
 
     Returns which of the two is in force, `namespace` or `python`.
     """
@@ -84,21 +84,21 @@ def cut_network() -> str:
 
 
 def redirect(output: int) -> None:
-    """Standard input from nowhere, standard output and error to a file of our own."""
+    """Redirects standard input to the null device, and standard output and error to a file of nightfuzz."""
     _close_input()
     os.dup2(output, 1)
     os.dup2(output, 2)
 
 
 def _close_input() -> None:
-    """Standard input from nowhere."""
+    """Redirects standard input to the null device."""
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
 
 
 def own_output() -> str:
-    """The end of what this process and its children have printed, 64 KiB at most."""
+    """Returns the end of the output of this process and its children, 64 KiB at most."""
     with suppress(OSError), Path("/proc/self/fd/2").open("rb") as file:
         file.seek(max(os.fstat(file.fileno()).st_size - OUTPUT_BYTES, 0))
         return file.read(OUTPUT_BYTES).decode("utf-8", "replace")
@@ -114,12 +114,12 @@ def raise_descriptors(descriptors: Sequence[int]) -> list[int]:
 
 
 def adopt() -> None:
-    """Orphans among this process's descendants become its children."""
+    """Makes orphans among this process's descendants its children."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def children(pid: int | str = "self") -> list[int]:
-    """The children of a process, those that have ended and were not waited for among them."""
+    """Returns the children of a process, including those that have ended and were not waited for."""
     found: list[int] = []
     try:
         tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - names alone
@@ -133,9 +133,9 @@ def children(pid: int | str = "self") -> list[int]:
 
 
 def delayed(pid: int, depth: int = 3) -> float:
-    """Seconds for which a process, or what it has started, was ready to run and had no processor.
+    """Returns the seconds for which a process or its descendants were ready to run and had no processor.
 
-    Of all their threads the one that has waited longest counts: the others wait for it, or beside it.
+    The thread that has waited longest counts: further threads wait for it, or at the same time.
     """
     longest = 0
     with suppress(OSError):
@@ -147,7 +147,7 @@ def delayed(pid: int, depth: int = 3) -> float:
 
 
 def wait_for(pid: int, seconds: float) -> bool:
-    """Whether a child has ended, within `seconds`; its status stays to be read."""
+    """Returns whether a child has ended, within `seconds`; its status stays to be read."""
     descriptor = os.pidfd_open(pid)
     try:
         poll = select.poll()
@@ -160,7 +160,7 @@ def wait_for(pid: int, seconds: float) -> bool:
 def end_children(keep: Collection[int] = (), seconds: float = END_SECONDS) -> None:
     """Kills and reaps all children but those in `keep`, then the orphans that these leave, until none is left.
 
-    One that cannot die (a driver holds it) is left after `seconds`, for the next time.
+    A child that cannot die (a driver holds it) is left after `seconds`, for the next time.
     """
     deadline = time.monotonic() + seconds
     while doomed := [pid for pid in children() if pid not in keep]:
@@ -175,9 +175,9 @@ def end_children(keep: Collection[int] = (), seconds: float = END_SECONDS) -> No
 def guard(scratch: str) -> None:
     """Returns in a new process, which is to become the zygote; the old one stays and guards it.
 
-    When the zygote ends, or the controller does, every descendant is killed. Standard input is the controller's
-    lifeline: it writes `ORDERLY` and closes it when it will clean up by itself; where it was closed without a word,
-    the controller was killed, and its folder `scratch` is removed here.
+    When the zygote or the controller ends, every descendant is killed. Standard input is the controller's lifeline: it
+    writes `ORDERLY` and closes it when it will clean up by itself. If the lifeline closes without `ORDERLY`, the
+    controller was killed, and its folder `scratch` is removed here.
     """
     adopt()
     guardian = os.getpid()
@@ -189,7 +189,7 @@ def guard(scratch: str) -> None:
     poll = select.poll()
     for descriptor in (0, os.pidfd_open(pid)):
         poll.register(descriptor, select.POLLIN)
-    # Until there is nothing more to guard.
+    # Wait until the zygote or the controller ends.
     ready = dict(poll.poll())
     orphaned = 0 in ready and os.read(0, 1) != ORDERLY
     end_children()

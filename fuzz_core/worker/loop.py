@@ -1,6 +1,6 @@
-"""The hot loop, what a worker shares with its zygote, and its pipes.
+"""The hot loop, the state that a worker shares with its zygote, and its pipes.
 
-Of a library that compiles while it runs, what was compiled once is used well before more is.
+If a library compiles while it runs, compiled code is used in many tests before more is compiled.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.observers import Corpus, Growth, Novelty
 from fuzz_core.worker.plan import Plan
 
-# Tests of kinds that are compiled, between two that are not; and so many of the latter in a lease at most.
+# Tests of compiled kinds between two tests of new kinds, and the most tests of new kinds in a lease.
 WARM_TESTS = 8
 COLD_TESTS = 4
-# So many tests in a row that would have to be compiled: there are no others.
+# After this many postponed tests in a row, a new kind is compiled: the api has no other tests left.
 MAX_POSTPONED = 32
-# Every so many tests one is executed once more under a watch for operators, which costs several times the test.
+# A test in this many is executed once more under a watch for operators, which costs several times the test.
 OPERATORS_PERIOD = 256
 WATCHED_SECONDS = 0.05
-# So many tests in a row that were executed before: the rest of the slice is better spent on another api.
+# After this many tests in a row that were executed before, the slice is better spent on another api.
 EXHAUSTED_AFTER = 20
-# The collector's own steps cost a tenth of the time: what it looks through is nearly all here to stay.
+# The collector's own steps cost a tenth of the time: nearly all objects that it visits stay.
 COLLECTED_AFTER = (5000, 20, 50)
-# Warming up takes some; what leaks comes here again and again.
+# A warm-up takes some memory; a leak reaches this growth again and again.
 SUSPICIOUS_BYTES = 8 << 20
 
 
 class World(NamedTuple):
-    """What the zygote has loaded and its children share."""
+    """Objects that the zygote has loaded and its children share."""
 
     adapter: Adapter
     dialect: Dialect
@@ -65,9 +65,9 @@ class Channel(NamedTuple):
     journal: Journal
 
     def write(self, line: str) -> None:
-        """Sends one line whole; a closed pipe ends the process, since nobody is there to work for.
+        """Sends one line whole; a closed pipe ends the process, since the controller is gone.
 
-        It begins on a line of its own, whatever a library may have written to the pipe before.
+        The message begins a new line, even if a library has written to the pipe before.
         """
         data = b"\n" + line.encode("utf-8", "replace")
         try:
@@ -81,16 +81,17 @@ class Channel(NamedTuple):
         self.write(dumps(message) + "\n")
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Messages from the controller until it closes the pipe."""
+        """Yields messages from the controller until it closes the pipe."""
         with os.fdopen(self.incoming, "rb", buffering=1 << 16, closefd=False) as file:
             for line in file:
                 yield loads(line)
 
 
 class Compiling:
-    """Chooses tests by what they would compile: operator, dtypes and ranks, which the types of arguments stand for.
+    """A filter of tests by what they would compile: operator, dtypes and ranks, for which the types of arguments stand.
 
-    cold: how many tests of the lease something was compiled for.
+    Attributes:
+        cold: how many tests of the lease needed a compilation.
     """
 
     def __init__(self) -> None:
@@ -100,7 +101,7 @@ class Compiling:
         self.warm = WARM_TESTS
 
     def postpones(self, test: TestCase) -> bool:
-        """Whether a test is left out: of a kind that is new to this process, while others would be quick."""
+        """Returns whether to leave a test out: its kind is new to this process, while further tests would be quick."""
         if hash(kind(test.invocation)) in self.kinds:
             return False
         early = self.warm < WARM_TESTS and self.postponed < MAX_POSTPONED
@@ -109,7 +110,7 @@ class Compiling:
         return postponed
 
     def executed(self, test: TestCase) -> bool:
-        """Whether something was compiled for the test that was executed last."""
+        """Returns whether the test that was executed last needed a compilation."""
         before, self.seconds = self.seconds, _compiled()
         self.kinds.add(hash(kind(test.invocation)))
         self.postponed = 0
@@ -120,38 +121,37 @@ class Compiling:
 
 
 def kind(value: Value) -> object:
-    """The type of a value: of a call, the api and the types of its arguments; an empty tensor is of one of its own."""
+    """Returns the type of a value: for a call, its api and types of arguments. Empty tensors have their own type."""
     if isinstance(value, Invocation):
         return value.api, *zip(argument_names(value, {}), map(kind, children(value)), strict=True)
     return fuzz_type(value), isinstance(value, Tensor) and value.size == 0
 
 
 def _compiled() -> float:
-    """Seconds of processor time that children of this process have taken."""
+    """Returns the seconds of processor time that children of this process have taken."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 @dataclass
 class Turn:
-    """What a lease has come to. longest: seconds of its longest test. spoilt: the library's switches have changed, or
-    its device is lost.
-
-    repeated: how many tests in a row had been executed before. cold: how many something was compiled for, and seconds
-    that those took.
-    """
+    """The state and the counts of one lease."""
 
     lease: int
     log: bool
     counts: Counter[str] = field(default_factory=Counter)
-    longest: float = 0.0
-    spoilt: bool = False
-    repeated: int = 0
-    cold: int = 0
-    compiling: float = 0.0
+    longest: float = 0.0  # seconds of the longest test, compilations excluded
+    spoilt: bool = False  # a test has changed the library's switches or lost its device
+    repeated: int = 0  # tests in a row that were not executed: duplicates and postponed ones
+    cold: int = 0  # tests that needed a compilation
+    compiling: float = 0.0  # seconds of those tests
 
     def over(self, until: float | None) -> bool:
-        """Whether it is to be handed back; never before its last test where there is no such time."""
+        """Returns whether to hand the lease back before its last test.
+
+        Args:
+            until: monotonic time in seconds; None means that only the last test ends the lease.
+        """
         if until is None:
             return False
         return self.repeated >= EXHAUSTED_AFTER or time.monotonic() >= until + self.compiling
@@ -184,12 +184,12 @@ class Worker:
         gc.set_threshold(*COLLECTED_AFTER)
 
     def work(self, lease: dict[str, Any]) -> None:
-        """A lease names an api, a range of its tests, and the clock time at which to hand the rest back.
+        """Executes a lease: an api, a range of its tests, and the clock time at which to hand the remaining tests back.
 
-        With a clock time, it is handed back early where the api has nothing new to give.
+        A lease with a clock time is handed back early if the api has no new tests to give.
         """
         api, until, log = lease["api"], lease["until"], lease["log"]
-        # What tests of the api have shown in other processes: outcome classes, some with their test.
+        # Outcome classes that tests of the api have shown in other processes, some with their test.
         self.novelty.tell(api, (shown for shown, _ in lease["news"]))
         for _, known in lease["news"]:
             if known is not None:
@@ -199,7 +199,8 @@ class Worker:
         index = lease["first"]
         began, inside = time.monotonic(), self.execution.inside()
         growth = Growth()
-        # Without a time-box nothing depends on what this process did before: other leases than last time, maybe.
+        # A run without a time-box must not depend on earlier leases of this process: the last run may have had other
+        # leases.
         executed = self.executed if until is not None else set[int]()
         sparing = self.compiling if until is not None else None
         if sparing is not None:
@@ -272,7 +273,7 @@ class Worker:
                 return
 
     def _operators(self, test: TestCase, outcome: Outcome) -> list[str]:
-        """Operators that no test of this process has dispatched to: the test once more, watched."""
+        """Executes the test once more and returns its operators that are new to this process."""
         if outcome.kind != "ok" or outcome.seconds > WATCHED_SECONDS:
             return []
         found: set[str] = set()
@@ -288,7 +289,7 @@ class Worker:
             self.channel.send({**found, "verdict": verdict, "outcome": outcome})
 
     def replay(self, lease: dict[str, Any]) -> dict[str, Any]:
-        """One given test case, for minimising: its outcome and verdicts, whatever they are."""
+        """Executes a given test case, for minimising, and returns its outcome and all its verdicts."""
         test = decode_test(lease["test"])
         outcome, verdicts = self.execution.judge(test, lease.get("redzone", False))
         if lease.get("weigh"):
@@ -296,5 +297,5 @@ class Worker:
         return {"outcome": outcome, "verdicts": verdicts, "spoilt": self.is_spoilt()}
 
     def is_spoilt(self) -> bool:
-        """Whether the library's switches have changed, or its device is lost."""
+        """Returns whether the library's switches have changed, or its device is lost."""
         return self.execution.poisoned or self.adapter.state() != self.state

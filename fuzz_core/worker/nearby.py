@@ -1,4 +1,4 @@
-"""How large the numbers in a test case are, and calls beside it: the same but for elements that must not matter."""
+"""The sizes of numbers in a test case, and similar calls: the same except for elements that must not matter."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import numbers_of, rewritten, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, Prim, Tensor, TestCase, Value, prim
 
-# Far enough from a kink that a difference quotient no longer sees it.
+# A number this far from a kink is not affected by it in a difference quotient.
 ASIDE = 1e-3
-# Of ASIDE: a derivative that changes by more than its tolerance is amplified a thousand times.
+# A share of ASIDE: a derivative that changes by more than its tolerance is amplified a thousand times.
 NUDGE = 1e-3
 # A product of eight numbers of these magnitudes neither overflows nor vanishes in single precision.
 LEAST, LARGEST = 2.0**-12, 2.0**12
-# From here on, neighbours in single precision are a quarter apart or more.
+# From this number on, neighbours in single precision are a quarter apart or more.
 CROWDED = 2.0**21
 FLOATING, INTEGER = ("float", "complex"), ("int", "uint")
 WHOLE = (*INTEGER, "bool")
@@ -30,7 +30,7 @@ Elements = NDArray[Any]
 
 
 def aside(test: TestCase) -> TestCase:
-    """Every real number a little off, by an amount that depends on where it stands: ties and kinks are gone.
+    """Return the call with every real number a little off, by its place: ties and kinks are gone.
 
     A tiny number moves away from zero as far as zero does: to a difference quotient, tiny numbers are one.
     In single precision where that is more than there is: else equal ones would be rounded to equal ones.
@@ -45,7 +45,7 @@ def aside(test: TestCase) -> TestCase:
 
 
 def nudged(test: TestCase) -> TestCase:
-    """Every real number, in double precision, off by less than matters to a derivative."""
+    """Return the call with every real number, in double precision, off by less than matters to a derivative."""
     return _changed(test, lambda drawn: drawn * (1 + NUDGE * _places(drawn)), "float64")
 
 
@@ -59,7 +59,7 @@ def rounded(test: TestCase, roundings: int) -> TestCase:
             return tensor
         signs = np.where(np.cos(1 + 2.4 * np.arange(tensor.size) + next(seen)) < 0, -1, 1)
         with np.errstate(all="ignore"):
-            # One epsilon of a number is a half to one of the distances to its neighbours, so that it always moves.
+            # The epsilon of a number is at least the distance to its neighbours, so the number always moves.
             moved = elements(tensor).astype(np.float64) * (1 + roundings * dtype.epsilon * signs)
             return tensor._replace(fill=Fill("values", data=pack(moved.astype(dtype.storage))))
 
@@ -67,7 +67,7 @@ def rounded(test: TestCase, roundings: int) -> TestCase:
 
 
 def with_rounded_scalars(test: TestCase, roundings: int) -> TestCase:
-    """Return the call with each scalar that single precision hardly tells from its neighbours so many roundings off."""
+    """Return the call with each scalar close to its neighbours in single precision moved by so many roundings."""
 
     def of(value: Value) -> Value:
         number = value.value if isinstance(value, Prim) else None
@@ -80,7 +80,7 @@ def with_rounded_scalars(test: TestCase, roundings: int) -> TestCase:
 
 
 def wrapped(test: TestCase) -> TestCase:
-    """Return the call with each integer beyond 32 bits as what its lowest 32 bits say, with their sign."""
+    """Return the call with each integer beyond 32 bits replaced by its lowest 32 bits, with their sign."""
 
     def of(value: Value) -> Value:
         number = value.value if isinstance(value, Prim) else None
@@ -108,7 +108,7 @@ def floated(test: TestCase) -> TestCase:
 
 
 def tempered(test: TestCase) -> TestCase:
-    """Every real number that is not zero between LEAST and LARGEST in magnitude."""
+    """Return the call with every real number but zero between LEAST and LARGEST in magnitude."""
     return _changed(test, lambda drawn: np.sign(drawn) * np.clip(np.abs(drawn), LEAST, LARGEST))
 
 
@@ -123,9 +123,9 @@ def scaled_down(test: TestCase) -> TestCase:
 
 
 def without_ties(test: TestCase) -> TestCase:
-    """Every tensor of integers by the ranks of its elements, of equal ones in order: none is equal to another.
+    """Return the call with ranks for integers in tensors; equal elements get different ranks, in order.
 
-    In 64 bits where the dtype does not have so many numbers.
+    The ranks have 64 bits if the dtype does not have so many numbers.
     """
 
     def ranked(tensor: Tensor) -> Tensor:
@@ -139,7 +139,7 @@ def without_ties(test: TestCase) -> TestCase:
 
 
 def grown(test: TestCase) -> TestCase:
-    """Every length of no elements is one: what is accepted for want of elements is looked at."""
+    """Return the call with every empty dimension of length one: the library then looks at all arguments."""
 
     def of(tensor: Tensor) -> Tensor:
         shape = tuple(max(length, 1) for length in tensor.shape)
@@ -149,9 +149,9 @@ def grown(test: TestCase) -> TestCase:
 
 
 def indexed(test: TestCase) -> Iterator[TestCase]:
-    """Yield the call with the elements of one tensor of integers within the indices of one length, where some are not.
+    """Yield the call with the integers of one tensor moved within the indices of one length, if some are beyond.
 
-    The lengths are those of tensors of real numbers, the longest first: so few elements change as may be.
+    The lengths are those of tensors of real numbers. The longest comes first, so that few elements change.
     """
     lengths = {length for tensor in _filled(test) for length in tensor.shape}
     for place, tensor in enumerate(tensors_of(test.invocation)):
@@ -186,7 +186,7 @@ def _exchanged(test: TestCase, place: int, made: Tensor) -> TestCase:
 
 
 def has_ties(test: TestCase) -> bool:
-    """Whether a tensor of integers has equal elements."""
+    """Return whether a tensor of integers has equal elements."""
     return any(len(np.unique(elements(tensor))) < tensor.size for tensor in _filled(test, WHOLE))
 
 
@@ -208,7 +208,7 @@ def _with(test: TestCase, change: Callable[[Tensor], Tensor]) -> TestCase:
 
 
 def _filled(test: TestCase, kinds: Sequence[str] = FLOATING) -> Iterator[Tensor]:
-    """The tensors of some kinds of dtypes that have elements."""
+    """Return the tensors of some kinds of dtypes that have elements."""
     return (t for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in kinds and t.size)
 
 
@@ -218,10 +218,11 @@ def _places(drawn: Elements) -> Elements:
 
 
 def scales(test: TestCase) -> Iterator[tuple[float, float, float, float]]:
-    """The least magnitude that is not zero and the largest of each floating-point tensor that has elements, and of its
-    dtype the least normal number and the largest; infinity for doubles.
+    """Yield four magnitudes of each floating-point tensor that has elements.
 
-    An overflow excuses a difference from the reference in double precision. A double that overflows does so there, too.
+    The first two are the least magnitude above zero, and the largest. The last two are the least normal number of its
+    dtype, and the largest; infinity for doubles. An overflow excuses a difference from the reference in double
+    precision. A double that overflows does so there, too.
     """
     for tensor in _filled(test):
         dtype, sizes = DTYPES[tensor.dtype], np.abs(elements(tensor).astype(np.complex128))
@@ -235,32 +236,32 @@ def scales(test: TestCase) -> Iterator[tuple[float, float, float, float]]:
 
 
 def has_nan(test: TestCase) -> bool:
-    """Whether an element or a number is NaN."""
+    """Return whether an element or a number is NaN."""
     return any(number != number for number in numbers_of(test.invocation)) or any(
         bool(np.isnan(elements(tensor)).any()) for tensor in _filled(test)
     )
 
 
 def largest_whole(test: TestCase) -> int:
-    """The largest magnitude among integers in tensors."""
+    """Return the largest magnitude among integers in tensors."""
     drawn = map(elements, _filled(test, INTEGER))
     return max((max(abs(int(each.min())), abs(int(each.max()))) for each in drawn), default=0)
 
 
 def overflows(test: TestCase) -> bool:
-    """Whether an integer does not fit into the narrowest integer dtype beside it: conversions wrap as they like."""
+    """Return whether an integer does not fit into the narrowest integer dtype of the call: conversions differ."""
     dtypes = [t.dtype for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in INTEGER]
     scalars = [abs(number) for number in numbers_of(test.invocation) if isinstance(number, int)]
     return max([largest_whole(test), *scalars]) > min((integer_bounds(dtype)[1] + 1 for dtype in dtypes), default=inf)
 
 
 def magnitudes(test: TestCase) -> Iterator[float]:
-    """The largest of each floating-point tensor, and the numbers'."""
+    """Yield the largest magnitude of each floating-point tensor, then the magnitudes of the numbers."""
     yield from (high for _, high, *_ in scales(test))
     yield from map(abs, numbers_of(test.invocation))
 
 
 def is_complex(test: TestCase) -> bool:
-    """Whether there is a complex number or tensor."""
+    """Return whether there is a complex number or tensor."""
     scalars = any(isinstance(number, complex) for number in numbers_of(test.invocation))
     return scalars or any(DTYPES[tensor.dtype].kind == "complex" for tensor in tensors_of(test.invocation))

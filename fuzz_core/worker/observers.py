@@ -1,6 +1,7 @@
-"""What is observed of a process beside outcomes: whether they are new to it, and how much memory it holds.
+"""Observers of a process: whether outcomes are new to it, and how much memory it holds.
 
-Outcome classes say what an execution showed, coarse enough that a new one is news; the tests that did are kept.
+Outcome classes say what an execution showed. The classes are coarse, so a new one matters; the tests that show a new
+class are kept.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ ROUND = 200
 LEAST_BYTES = 1024
 PAGE = resource.getpagesize()
 GARBAGE = (0x5A, 0x33, 0xC1)
-# malloc.h: what is allocated is filled with the complement of this byte.
+# See malloc.h: allocated memory is filled with the complement of this byte.
 _M_PERTURB = -6
 _MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
 
 def outline(result: Any) -> Hashable:
-    """Types, dtypes and ranks of a result, cheap to take: (type, dtype, rank), or one of those per part."""
+    """Returns types, dtypes and ranks of a result: (type, dtype, rank), or one triple per part."""
     kind = type(result)
     if kind is tuple or kind is list:
         return (kind.__name__, min(len(result), MAX_PARTS + 1), *map(outline, result[:MAX_PARTS]))
     try:
         dtype = getattr(result, "dtype", None)
-        # The dtype itself where it can be a key: its text is only needed when it is new.
+        # The dtype itself is used if it can be a key: its text is only needed when it is new.
         return kind.__name__, dtype if isinstance(dtype, Hashable) else str(dtype), getattr(result, "ndim", None)
     except Exception:  # noqa: BLE001 - a result that cannot be looked at is of a class by itself
         return kind.__name__, "unreadable"
 
 
 class Novelty:
-    """What each api has shown so far, in this process and, as it is told, in others."""
+    """Outcome classes that each api has shown so far, in this process and in other processes that reported them."""
 
     def __init__(self) -> None:
         self.raw: set[Hashable] = set()
@@ -53,11 +54,11 @@ class Novelty:
         self.reported: Counter[tuple[str, ...]] = Counter()
 
     def tell(self, api: str, classes: Iterable[str]) -> None:
-        """These outcome classes have been seen elsewhere."""
+        """Adds outcome classes that other processes have seen."""
         self.known[api].update(classes)
 
     def of(self, api: str, outcome: Outcome, shown: Hashable) -> str:
-        """The outcome class where it is new for the api, else empty. `shown`: the outline of an ok result."""
+        """Returns the outcome class if it is new for the api, else empty. `shown` is the outline of an ok result."""
         key = (api, outcome.kind, shown) if outcome.kind == "ok" else (api, outcome.name, outcome.text)
         if outcome.kind == "skipped" or key in self.raw:
             return ""
@@ -71,9 +72,9 @@ class Novelty:
         return found
 
     def enough(self, api: str, verdict: Verdict, outcome: Outcome) -> bool:
-        """Whether as many findings that look alike have been reported as are worth it; counts it.
+        """Counts a finding, and returns whether enough findings that look alike have been reported before.
 
-        What another mode disagrees about is of another kind; an exception is the same one in every mode.
+        A disagreement of another mode is of another kind; an exception is the same in every mode.
         """
         detail = "" if verdict.oracle == "crash" else verdict.detail
         texts = (VARIABLE.sub("", text)[: 2 * MAX_CLASS] for text in (detail, outcome.text))
@@ -83,7 +84,7 @@ class Novelty:
 
 
 def outcome_class(outcome: Outcome, shown: Hashable) -> str:
-    """A bounded text: kind and outline, or kind, exception and its message without what varies from call to call."""
+    """Returns a bounded text: kind and outline, or kind, exception and its message without varying parts."""
     if outcome.kind == "ok":
         return f"ok {shown}"[:MAX_CLASS]
     first = outcome.text.split("\n", 1)[0][: 3 * MAX_CLASS]
@@ -91,14 +92,14 @@ def outcome_class(outcome: Outcome, shown: Hashable) -> str:
 
 
 class Grown(NamedTuple):
-    """A member of the corpus. number: negative and its own, where traced invocations have positive ids."""
+    """A member of the corpus."""
 
-    number: int
+    number: int  # negative, so that it differs from the positive ids of traced invocations
     test: TestCase
 
 
 class Corpus:
-    """The members of each api in the order in which they came; numbers are this corpus's own."""
+    """The members of each api in the order of arrival; this corpus numbers them itself."""
 
     def __init__(self) -> None:
         self.members: defaultdict[str, list[Grown]] = defaultdict(list)
@@ -110,26 +111,26 @@ class Corpus:
         self.members[test.invocation.api].append(Grown(-self.count, test))
 
     def of(self, api: str) -> Sequence[Grown]:
-        """The api's members so far."""
+        """Returns the api's members so far."""
         return self.members.get(api, ())
 
 
 def resident() -> int:
-    """Resident memory of this process in bytes."""
+    """Returns the resident memory of this process in bytes."""
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - a tenth of the cost of a Path
         return int(file.read().split()[1]) * PAGE
 
 
 def left_behind(call: Callable[[], object], held: Callable[[], int] = resident) -> int:
-    """Bytes that each call leaves, where two rounds of 200 after a first one agree; 0 where memory settles.
+    """Returns the bytes that each call leaves, if two rounds of 200 after a first one agree; 0 if memory settles.
 
-    What fills a cache stops growing, what fragments the heap grows by fits and starts; a leak grows evenly.
+    A cache stops growing when it is full, and a fragmented heap grows unevenly. A leak grows evenly.
     """
     sizes = []
     for _ in range(3):
         for _ in range(ROUND):
             call()
-        # Cycles wait for Python's collector: they are no leak.
+        # Cycles wait for Python's collector and are no leak.
         gc.collect()
         sizes.append(held())
     least, most = sorted((sizes[1] - sizes[0], sizes[2] - sizes[1]))
@@ -137,7 +138,7 @@ def left_behind(call: Callable[[], object], held: Callable[[], int] = resident) 
 
 
 class Growth:
-    """Where memory grew in a row of tests: block by block of 64."""
+    """The growth of memory in a row of tests: block by block of 64."""
 
     BLOCK = 64
 
@@ -148,7 +149,7 @@ class Growth:
         self.worst = (0, 0)
 
     def before(self, index: int) -> None:
-        """Called before each test."""
+        """Measures memory at each block of tests, before a test."""
         if self.tests % self.BLOCK == 0:
             self._block(index)
         self.tests += 1
@@ -160,14 +161,14 @@ class Growth:
         self.last, self.begins = now, index
 
     def end(self, index: int) -> tuple[int, range]:
-        """Bytes by which memory has grown, and the block of tests in which most; `index` is the first not run."""
+        """Returns the growth of memory in bytes, and the block with most of it; `index` is the first test not run."""
         self._block(index)
         return self.last - self.first, range(self.worst[1], min(self.worst[1] + self.BLOCK, index))
 
 
 @contextmanager
 def garbage(byte: int) -> Iterator[None]:
-    """Within it, memory that nobody has written to is full of one byte, where glibc is the allocator."""
+    """Fills memory that no code has written to with one byte while the context lasts, if glibc is the allocator."""
     if _MALLOPT is None:
         yield
         return

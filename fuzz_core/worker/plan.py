@@ -1,4 +1,4 @@
-"""What is to be fuzzed, as one file that the controller writes and every process of the target reads.
+"""The plan of a run, as one file that the controller writes and every process of the target reads.
 
 The first line holds the options, apis and argument value space. Then comes a line per api that has similarities to
 others, as `"api" base64`, then one per invocation, as `[id, api, encoded invocation]`. The controller reads the same
@@ -24,7 +24,7 @@ from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.space import ArgumentSpace
 from fuzz_core.worker.observers import Grown
 
-# One mutant of so many is one of a member of the corpus.
+# In this many mutants, one is made from a member of the corpus.
 GROWN_PERIOD = 3
 MAX_RULES = 12
 MAX_DECODED = 1 << 15
@@ -32,22 +32,17 @@ _QUOTE = ord('"')
 
 
 class Header(NamedTuple):
-    """seed: the run's stream seed. disabled: mutator kinds or names switched off. params: names by api.
-
-    space: the argument value space but for the similarities, which are many times as large as all the rest.
-    documented: constraints, see `ir.constraints`. few: whether few arguments of a call are mutated most of the time,
-    see `mutation.algorithm`. devices: whether modes of other devices and backends are the only ones.
-    """
+    """The options of a run: the first line of the plan."""
 
     library: str
-    seed: int
+    seed: int  # the run's stream seed
     oracles: list[str]
-    disabled: list[str]
-    params: dict[str, list[str]]
-    space: dict[str, Any]
-    documented: Sequence[Any] = ()
-    few: bool = True
-    devices: bool = False
+    disabled: list[str]  # mutator kinds or names that are switched off
+    params: dict[str, list[str]]  # names of parameters by api
+    space: dict[str, Any]  # the argument value space without the similarities, which are many times as large
+    documented: Sequence[Any] = ()  # constraints, see `ir.constraints`
+    few: bool = True  # whether most mutations change few arguments of a call, see `mutation.algorithm`
+    devices: bool = False  # whether modes of other devices and backends are the only ones
 
 
 def write_plan(
@@ -66,7 +61,7 @@ def write_plan(
 
 
 class Rows(Mapping[str, str]):
-    """Texts that stay where they are in a mapped file until they are asked for."""
+    """Texts that stay in a mapped file until they are read."""
 
     def __init__(self, text: mmap.mmap) -> None:
         self.text = text
@@ -85,8 +80,9 @@ class Rows(Mapping[str, str]):
 class Plan:
     """The parsed plan: `test(api, index)` is a pure function of the file and the index.
 
-    places: where the invocations of each api stand in the file, which is mapped, not read: few are used at a time.
-    similarity: rows by api, see `ArgumentSpace`.
+    Attributes:
+        places: places of each api's invocations in the file, which is mapped and not read: few are used at a time.
+        similarity: rows of similarities by api, see `ArgumentSpace`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -111,19 +107,19 @@ class Plan:
         self.invocation = lru_cache(MAX_DECODED)(self._invocation)
 
     def _invocation(self, api: str, place: int) -> tuple[int, Invocation]:
-        """The (id, invocation) at a place of an api's value space."""
+        """Returns the (id, invocation) at a place of an api's value space."""
         number, _, body = json.loads(self.text[self.places[api][place]])
         return number, decode_invocation(body)
 
     def count(self, api: str) -> int:
-        """How many invocations an api has."""
+        """Returns the number of invocations of an api."""
         return len(self.places[api])
 
     def test(self, api: str, index: int, grown: Sequence[Grown] = ()) -> TestCase:
-        """The index-th test case of an api: its invocations unmutated first, then mutants of each in turn.
+        """Returns the index-th test case of an api: its invocations unmutated first, then mutants of each in turn.
 
-        Where the corpus has grown, a share of the mutants are mutants of its members, which keep the traced invocation
-        that they go back to as their origin.
+        If the corpus has grown, a share of the mutants are mutants of its members. Such mutants keep the traced
+        invocation that they go back to as their origin.
         """
         count = len(self.places[api])
         seed = derive(self.header.seed, api, index)
@@ -134,7 +130,7 @@ class Plan:
             made = self.algorithm.case(invocation, number, seed, index // count)
             if made.rules or count == 1:
                 return made
-            # Nothing in it could be mutated: the next one has its turn.
+            # No part of the invocation could be mutated: the next one has its turn.
             number, invocation = self.invocation(api, (index + 1) % count)
             return self.algorithm.case(invocation, number, seed, index // count)
         member = grown[seed // GROWN_PERIOD % len(grown)]

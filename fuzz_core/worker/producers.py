@@ -1,4 +1,4 @@
-"""Functions whose results an argument must be, by documentation: `ldl_solve` takes what `ldl_factor_ex` returns.
+"""Functions that must make an argument, by documentation: `ldl_solve` takes results of `ldl_factor_ex`.
 
 Kernels rely on such arguments without a check, so that a call which returns is no proof of valid input.
 """
@@ -21,10 +21,10 @@ _PRODUCED = re.compile(
 
 
 def produced(found: Difference) -> TestCase | None:
-    """Return the same call on what the function that its documentation names returns for its first tensor.
+    """Return the same call on the results of the documented function for its first tensor.
 
     Further results take the place of the tensors that follow, as long as shapes and dtypes are the same. Returns None
-    where no function is named, or the named one does not return for this tensor.
+    if no function is named, or the named one does not return for this tensor.
     """
     first = next(tensors_of(found.case.invocation), None)
     if first is None:
@@ -39,7 +39,7 @@ def produced(found: Difference) -> TestCase | None:
 
 
 def _named(found: Difference) -> Iterator[str]:
-    """The public names of the functions that the documentation of the call's api names as makers of arguments."""
+    """Yield the public names of the functions that must make arguments, by the documentation of the call's api."""
     builder, api = found.executor.mode(found.mode).builder, found.case.invocation.api
     text = getattr(builder.found(api), "__doc__", None) or ""
     root, owner = api.partition(".")[0], api.rpartition(".")[0]
@@ -49,7 +49,7 @@ def _named(found: Difference) -> Iterator[str]:
 
 
 def _results(found: Difference, call: Invocation) -> list[Tensor]:
-    """The tensors that a call returns, as descriptions; none where it does not return."""
+    """Return the tensors that a call returns, as descriptions; none if it does not return."""
     answer = found.run(found.case._replace(invocation=call), found.plain)
     leaves = found.adapter.comparer.leaves(answer[0]) if answer else ()
     try:
@@ -64,7 +64,7 @@ def _refuse(value: object) -> Value:
 
 
 def _with(case: TestCase, made: list[Tensor]) -> TestCase:
-    """The call with these tensors in the place of its first ones."""
+    """Return the call with these tensors in the place of its first ones."""
     left = iter(made)
     places = iter(range(len(made)))
 

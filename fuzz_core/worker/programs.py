@@ -1,4 +1,4 @@
-"""Model programs, run one after the other in this process: each in names of its own, on data that is made once."""
+"""Model programs, run one after another in this process: each in its own namespace, on data that is made once."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from fuzz_core.worker.programs_ran import Asked, Ran
 from fuzz_core.worker.programs_run import Run
 from fuzz_core.worker.programs_watching import Place
 
-# Where this process writes what Python was at when it dies, or is asked by STACK_SIGNAL; in its own folder.
+# The file, in the process's own folder, for its Python stack when it dies or gets STACK_SIGNAL.
 STACK_FILE = "stack"
 STACK_SIGNAL = signal.SIGUSR1
-# Data of so many kinds at a time: they may be large.
+# The most prefixes whose data is kept: data may be large.
 KEPT = 2
-# All objects are looked through where a program may have left so much garbage, and after so many programs.
+# The collector runs if a program may have left this much garbage, and after this many programs.
 GARBAGE_BYTES = 16 << 20
 COLLECTED_EVERY = 32
-# What a process has grown by since its first program before it ends: memory that nobody gives back is limited.
+# A process ends once it has grown by this much since its first program: this limits memory that is never given back.
 MOST_GROWN_BYTES = 512 << 20
 
 
 class Programs(Execution):
-    """Runs programs, as `Execution` runs test cases."""
+    """Runs model programs, as `Execution` runs test cases."""
 
     def __init__(self, world: World, channel: Channel) -> None:
         super().__init__(world.adapter, world.dialect, ())
@@ -47,11 +47,11 @@ class Programs(Execution):
 
     @cached_property
     def models(self) -> Models:
-        """What the library has for them."""
+        """The library's tools for model programs."""
         return self.adapter.models()
 
     def answer(self, request: dict[str, Any]) -> None:
-        """Runs the program of a request, and sends what it came to."""
+        """Runs the program of a request, and sends the result."""
         if self.stack is None:
             self.stack = io.FileIO(STACK_FILE, "w")
             faulthandler.enable(self.stack)
@@ -62,7 +62,7 @@ class Programs(Execution):
         self.channel.send({"replayed": request["lease"], "ran": ran._asdict()})
 
     def ran(self, asked: Asked) -> Ran:
-        """What a program comes to."""
+        """Executes a program and returns its result."""
         before = self._released()
         self.first, self.numbers = self.first or before, self.numbers + 1
         watched = _watch_peak()
@@ -77,25 +77,25 @@ class Programs(Execution):
         return ran._replace(memory=(before, max(most, before), after), spoilt=spoilt or grown or ran.disturbed)
 
     def _released(self, held: int = 0) -> int:
-        """Resident bytes once the library has forgotten, without what is in cycles if it may be much."""
+        """Returns resident bytes after the library has freed memory; collects cycles if they may hold much."""
         self.models.forget()
         if held and (resident() > held + GARBAGE_BYTES or self.numbers % COLLECTED_EVERY == 0):
             gc.collect()
         return resident()
 
     def remembered(self, asked: Asked) -> Data | None:
-        """The data of a program, where another one had the same."""
+        """Returns the data of an earlier program with the same prefix, or None."""
         return self.kept.get(_key(asked))
 
     def remember(self, asked: Asked, data: Data) -> None:
-        """Keeps it for the next ones, in the place of what has not been asked for the longest."""
+        """Keeps data for later programs, in place of the least recently used data."""
         self.kept.pop(_key(asked), None)
         self.kept[_key(asked)] = data
         for old in list(self.kept)[:-KEPT]:
             del self.kept[old]
 
     def note(self, place: Place | None) -> None:
-        """Writes down which block the process is in, for whoever finds it dead."""
+        """Writes the current block to the journal, for the supervisor of a dead process."""
         self.journal.again(False, "" if place is None else f"{place.phase} {place.number}")
 
 
@@ -104,7 +104,7 @@ def _key(asked: Asked) -> tuple[str, int, bool]:
 
 
 def _watch_peak() -> bool:
-    """From now on the kernel remembers how much memory this process held at most, where it lets itself be told to."""
+    """Resets the kernel's record of this process's peak memory. Returns whether the kernel allows it."""
     try:
         with open("/proc/self/clear_refs", "wb", buffering=0) as file:  # noqa: PTH123 - as in `resident`
             file.write(b"5")
@@ -114,7 +114,7 @@ def _watch_peak() -> bool:
 
 
 def _peak() -> int:
-    """Resident bytes of this process at most since then."""
+    """Returns the peak of this process's resident bytes since `_watch_peak`."""
     with open("/proc/self/status", "rb") as file:  # noqa: PTH123 - as in `resident`
         found = re.search(rb"^VmHWM:\s+(\d+) kB", file.read(), re.MULTILINE)
     return int(found[1]) << 10 if found else 0

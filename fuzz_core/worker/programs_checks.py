@@ -1,4 +1,4 @@
-"""What is looked at once a program has run well: its gradients, and its model compiled."""
+"""Checks after a program has run well: its gradients, and its model compiled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUDGES = (1 + 2**-21, 1 - 2**-21)
 
 
 def gradients(models: Models, layers: Iterable[tuple[int, Any]]) -> dict[int, str]:
-    """By block, where the library can tell: see `Models.gradients`."""
+    """Returns the state of gradients by block, if the library can report it: see `Models.gradients`."""
     found = {}
     for number, layer in layers:
         if told := models.gradients(layer):
@@ -28,7 +28,7 @@ def gradients(models: Models, layers: Iterable[tuple[int, Any]]) -> dict[int, st
 
 
 def compared(adapter: Adapter, models: Models, last: Used | None) -> Compiled | None:
-    """The last use of a model, compiled; None where there is none, or where it is not the same each time."""
+    """Returns the last use of a model, compiled; None without a use, or if its results vary."""
     compiled = None if last is None else models.compiled(last.model)
     if last is None or compiled is None:
         return None
@@ -58,7 +58,7 @@ def _scaled(value: Any, factor: float) -> Any:
 
 
 def _moved(adapter: Adapter, last: Used, again: Any) -> float:
-    """How far the result moves with the input, or by itself: endless where nobody can tell."""
+    """Returns how far the result moves with the input, or by itself; infinite if the model takes no other input."""
     try:
         return max(adapter.error(again, _used(last, factor)) for factor in (1.0, *NUDGES))
     except Exception:  # noqa: BLE001 - a model that takes its input alone tells nothing of others
@@ -66,10 +66,11 @@ def _moved(adapter: Adapter, last: Used, again: Any) -> float:
 
 
 class Scales:
-    """The largest numbers in results of layers: the least and the greatest of them, but for 0.
+    """The largest numbers in results of layers: the least and the greatest of them, except 0.
 
-    half: whether one is in half precision. burst: whether the first one that is not finite came of finite numbers, in
-    a layer that is given.
+    Attributes:
+        half: whether a result is in half precision.
+        burst: whether the first result that is not finite came from a known layer with finite input and weights.
     """
 
     def __init__(self, models: Models) -> None:
@@ -102,7 +103,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 
 def _largest(tensor: Any) -> float:
-    """The largest number by its amount, endless where one is not finite; 0 where there are no elements to be seen."""
+    """Returns the largest magnitude; infinite if an element is not finite, 0 without readable elements."""
     try:
         plain = tensor.detach() if hasattr(tensor, "detach") else tensor
         found = np.abs(np.asarray(plain, dtype=np.float64)).max(initial=0.0)

@@ -1,4 +1,4 @@
-"""Data that a program makes before it does anything else: made once, and as good as new for each program."""
+"""Data that a program makes at its start: made once, and restored for each program."""
 
 from __future__ import annotations
 import __future__
@@ -21,15 +21,16 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.models import Models
 from fuzz_core.worker.programs_raised import PROGRAM
 
-# What nobody needs a copy of, or can have one of.
+# Values that need no copy, or can have none.
 _SHARED = (ModuleType, type, FunctionType, BuiltinFunctionType)
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
 class Data:
-    """What the first part of programs leaves in their module. Raises what that part raises.
+    """The names that the first part of programs leaves in their module. Raises the exceptions of that part.
 
-    reusable: whether `renew` puts everything back: the objects that it made, by copies, and the random streams.
+    Attributes:
+        reusable: whether `renew` restores the objects of that part, by copies, and the random streams.
     """
 
     def __init__(self, models: Models, prefix: str, names: Mapping[str, Any]) -> None:
@@ -48,7 +49,7 @@ class Data:
         self.reusable = self.again is not None and self._is_copied()
 
     def _is_copied(self) -> bool:
-        """Whether all of it can be copied; the program after which that is asked has copies as well."""
+        """Returns whether all data can be copied; the current program then works on copies, too."""
         try:
             self._copy()
         except Exception:  # noqa: BLE001 - what foreign objects raise when they are copied is theirs to choose
@@ -61,14 +62,14 @@ class Data:
         vars(self.module).update(self.shared, **own)
 
     def renew(self) -> None:
-        """The module, the switches and the random streams as the prefix left them. Only where it is reusable."""
+        """Restores the module, the switches and the random streams as the prefix left them. Needs `reusable`."""
         assert self.again is not None
         self._copy()
         put(self.switches)
         self.again()
 
     def run(self, rest: str, names: Mapping[str, Any]) -> None:
-        """Executes what comes after the prefix. Raises what that raises."""
+        """Executes the code after the prefix. Raises the exceptions of that code."""
         code = _compiled(rest, self.lines, self.flags)
         vars(self.module).update(names)
         with standing(self.module):
@@ -76,7 +77,7 @@ class Data:
 
 
 def reset(adapter: Adapter, seed: int) -> None:
-    """All random streams from the seed."""
+    """Seeds all random streams."""
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)
     adapter.reset(seed)
@@ -88,7 +89,7 @@ def _compiled(source: str, lines: int = 0, flags: int = 0) -> CodeType:
 
 
 def _streams(models: Models) -> Callable[[], None] | None:
-    """Puts all random streams back to where they are now; None where the library's cannot be."""
+    """Returns a function that restores all random streams to now; None if the library's cannot be restored."""
     python, arrays, library = random.getstate(), np.random.get_state(), models.streams()
     if library is None:
         return None
@@ -102,7 +103,7 @@ def _streams(models: Models) -> Callable[[], None] | None:
 
 
 class Switches(NamedTuple):
-    """What the interpreter and numpy do for everybody."""
+    """Settings of the interpreter and numpy that hold for all code."""
 
     recursion: int
     folder: str
@@ -112,16 +113,16 @@ class Switches(NamedTuple):
 
 
 def switches() -> Switches:
-    """As they are now."""
+    """Returns the current settings."""
     folder = ""
     with suppress(OSError):
-        # A program may have removed it.
+        # A program may have removed its folder.
         folder = os.getcwd()  # noqa: PTH109 - for each program
     return Switches(sys.getrecursionlimit(), folder, dict(os.environ), list(warnings.filters), np.geterr())
 
 
 def put(wanted: Switches) -> None:
-    """Puts them back to where they were."""
+    """Restores settings."""
     sys.setrecursionlimit(wanted.recursion)
     with suppress(OSError):
         os.chdir(wanted.folder)
@@ -129,7 +130,7 @@ def put(wanted: Switches) -> None:
         os.environ.clear()
         os.environ.update(wanted.environment)
     if warnings.filters != wanted.warned:
-        # It also forgets what has been warned of.
+        # The reset also forgets which warnings were given.
         warnings.resetwarnings()
         warnings.filters[:] = wanted.warned  # type: ignore[index]
     np.seterr(**wanted.numbers)
@@ -137,7 +138,7 @@ def put(wanted: Switches) -> None:
 
 @contextmanager
 def standing(module: ModuleType) -> Iterator[None]:
-    """Within it, a module stands for the program that the interpreter was started with."""
+    """Makes a module `__main__` while the context lasts."""
     before = sys.modules["__main__"]
     sys.modules["__main__"] = module
     try:
@@ -147,5 +148,5 @@ def standing(module: ModuleType) -> Iterator[None]:
 
 
 def shown(source: str) -> None:
-    """Has the lines of a program found, by those who ask for the source of what it defines."""
+    """Makes the lines of a program known to code that asks for the source of its definitions."""
     linecache.cache[PROGRAM] = (len(source), None, source.splitlines(keepends=True), PROGRAM)

@@ -1,4 +1,4 @@
-"""Where an exception of a program arose, and whether somebody meant to raise it."""
+"""The origin of a program's exception, and whether code raised it on purpose."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from typing import Any, NamedTuple
 from fuzz_core.worker.programs_ran import MOST_FRAMES, OWN
 from fuzz_core.worker.programs_watching import kind_of
 
-# The file that a program is, for itself and for its tracebacks.
+# The file name of a program, in its own names and in tracebacks.
 PROGRAM = "program.py"
-# Python asks these when an expression needs what is not there: that they say so is no more thought of than without.
+# Python calls these functions if an expression needs a missing attribute or key. Their error is no deliberate one.
 _LOOKED_UP = ("__getattr__", "__getattribute__", "__missing__")
 _OURS = str(Path(__file__).parent.parent)
 _STANDARD, *_INSTALLED_IN = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 _INSTALLED = tuple(_INSTALLED_IN)
-# A recursion without an end is the library's own where so many frames of it are the last ones: as many again may be
-# native, and the program may have fewer of them allowed.
+# An endless recursion is the library's own if this many of its frames come last. As many again may be native, and the
+# program may have set a lower limit.
 _DEEP = sys.getrecursionlimit() // 4
 
 
 class Raised(NamedTuple):
-    """See `Ran`. disturbed: it has passed code of an earlier program, which is left in the library."""
+    """See `Ran`."""
 
     line: int
     how: str
     frames: tuple[str, ...]
-    disturbed: bool = False
+    disturbed: bool = False  # whether the exception has passed code of an earlier program that is left in the library
 
 
 class _Point(NamedTuple):
@@ -47,7 +47,7 @@ class _Point(NamedTuple):
 
 
 def raised(error: BaseException) -> Raised:
-    """What the traceback of an exception says, which begins in the program."""
+    """Returns the origin of an exception, from its traceback, which begins in the program."""
     points = [point for point in _points(error.__traceback__) if not _file(point).startswith(_OURS)]
     if isinstance(error, SyntaxError) and not points:
         return Raised(error.lineno or 0, OWN, ())
@@ -69,7 +69,7 @@ def _file(point: _Point) -> str:
 
 
 def _how(error: BaseException, points: list[_Point]) -> str:
-    """What the last frame was at that is the library's or the program's; empty where its source is not at hand."""
+    """Returns how the last frame of the library or the program raised; empty if its source is not at hand."""
     own = [number for number, point in enumerate(points) if not _is_pythons(point)]
     if not own:
         return ""
@@ -82,7 +82,7 @@ def _how(error: BaseException, points: list[_Point]) -> str:
     if _file(last) == PROGRAM:
         return "call" if not is_raising and _is_native(error, _executed(last), last.frame) else OWN
     if last.frame.f_globals.get("__file__") == PROGRAM:
-        # Text that it has evaluated.
+        # The text was evaluated by the program.
         return OWN
     if is_last and is_raising:
         return "assert" if isinstance(error, AssertionError) else "raise"
@@ -93,14 +93,14 @@ def _how(error: BaseException, points: list[_Point]) -> str:
 
 
 def _is_pythons(point: _Point) -> bool:
-    """Whether a frame says what an expression's value would: the standard library's, and what looks attributes up."""
+    """Returns whether a frame stands for an expression's value: of the standard library, or a look-up of attributes."""
     file = _file(point)
     is_standard = file.startswith(_STANDARD) and not file.startswith(_INSTALLED)
     return point.frame.f_code.co_name in _LOOKED_UP or is_standard or file.startswith("<frozen ")
 
 
 def _executed(point: _Point) -> str:
-    """The source of the expression that the instruction belongs to; empty where there is none."""
+    """Returns the source of the expression that the instruction belongs to; empty if there is none."""
     positions = next(islice(point.frame.f_code.co_positions(), point.instruction // 2, None), None)
     first, last, start, end = positions or (None, None, None, None)
     lines = [line.encode() for line in linecache.getlines(_file(point))[(first or 1) - 1 : last]]
@@ -111,21 +111,21 @@ def _executed(point: _Point) -> str:
 
 
 def _is_native(error: BaseException, text: str, frame: FrameType) -> bool:
-    """Whether it is the library's native code that refuses: a function of its own, or what its tensors do."""
+    """Returns whether the library's native code refuses: a function, or an operator of its tensors."""
     if isinstance(error, AttributeError | NameError):
         return False
-    # A condition stands for its whole statement, of which the first line is enough.
+    # A condition stands for its whole statement, and its first line is enough.
     node = _parsed(f"({text})") or _parsed(text.removeprefix("el").partition("\n")[0] + " pass") or ast.Pass()
     if isinstance(node, ast.Call) and _is_foreign(node.func, frame):
         return True
     parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-    # What Python's own operators raise is more precise than this, or it is from a module.
+    # Python's own operators raise more precise exceptions than a RuntimeError, and none of a module.
     is_own = type(error).__module__ == "builtins" and type(error) is not RuntimeError
     return not is_own or any(kind_of(_looked_up(part, frame)) is not None for part in parts)
 
 
 def _parsed(text: str) -> ast.AST | None:
-    """The expression or statement that this is the source of; None where it is none."""
+    """Returns the expression or statement of a source; None if the text is neither."""
     try:
         (node,) = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -134,19 +134,20 @@ def _parsed(text: str) -> ast.AST | None:
 
 
 def _is_foreign(function: ast.expr, frame: FrameType) -> bool:
-    """Whether it is none of Python's own functions, and none in Python: of that there would be a frame."""
+    """Returns whether a function is native and not Python's own. A function in Python would have a frame."""
     called = _looked_up(function, frame)
     if called is None:
         return True
     home = getattr(called, "__module__", None) or type(getattr(called, "__self__", None)).__module__
-    # What makes an object of a class: one in Python would have a frame, but for arguments that it does not take.
+    # The functions that make an object of a class. Functions in Python would have a frame, unless they refuse the
+    # arguments.
     made = [getattr(called, name) for name in ("__init__", "__new__")] if isinstance(called, type) else [called]
     is_written = inspect.ismethod(called) or any(hasattr(each, "__code__") for each in made)
     return not is_written and str(home).partition(".")[0] not in sys.stdlib_module_names
 
 
 def _looked_up(expression: ast.expr, frame: FrameType) -> Any:
-    """The object of a dotted name in a frame; attributes are only read where that runs no code."""
+    """Returns the object of a dotted name in a frame; attributes are read only if that runs no code."""
     match expression:
         case ast.Name(id=name):
             for names in (frame.f_locals, frame.f_globals, vars(builtins)):

@@ -1,4 +1,4 @@
-"""What a model program came to, as the worker tells it and the controller reads it."""
+"""The result of a model program, which the worker writes and the controller reads."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.wire import among, below, cut, decode, most
 
-# Where in a block something arose; ELSEWHERE is outside of every block: in the data, the loss, the backward pass.
+# The phase of a block in which an event arose. `ELSEWHERE` is outside of every block: in the data, the loss or the
+# backward pass.
 MAKE, USE, ELSEWHERE = "make", "use", "backward or elsewhere"
-# What raised: a statement of the library for it; something native that the library's code or the program called; an
-# expression of the library's code, which nobody has thought of; or the program's own.
+# How an error was raised. A statement of the library raises it (`raise`, `assert`), or native code that the library or
+# the program called (`call`). An `expression` of the library fails without intention, and OWN stands for the program's
+# own code.
 OWN = "program"
 HOWS = ("", "raise", "assert", "call", "expression", OWN)
 GRADIENTS = (FINITE, NONFINITE, MISSING)
@@ -32,84 +34,72 @@ class Kind(NamedTuple):
 
 
 class Saw(NamedTuple):
-    """What a block took (its first tensor) and gave: one tensor, or so many results. None for neither.
+    """The first input tensor of a block, and its output: a tensor, or the number of results; None if unknown.
 
-    Of several uses it is the first, or the first in which all dimensions were known; always the one that failed.
-    alone: of one that failed, whether that tensor was all that it took, but for constants.
+    The first use counts, or the first in which all dimensions were known. A use that failed replaces it.
     """
 
     took: Kind | None = None
     gave: Kind | Whole | None = None
-    alone: bool = True
+    alone: bool = True  # for a failed block: whether the tensor was its only input, except constants
 
 
 class Compiled(NamedTuple):
-    """The last use of a program's model, compiled. apart: how far its result is from the plain one, in units of the
-    default tolerance. refused: what the compiler raised instead. moved: how far the plain one is from itself after a
-    change of the input by a few roundings; asked for where the two are apart."""
+    """The last use of a program's model, compiled."""
 
-    apart: float
-    refused: Text = ""
+    apart: float  # error of the compiled result, in units of the default tolerance
+    refused: Text = ""  # the compiler's exception, if it raised one
+    # Error of the plain result after a change of the input by a few roundings, if the two results are apart.
     moved: float = 0.0
 
 
 class Asked(NamedTuple):
-    """A program to be run. data: its first so many characters only make data, and are executed once for all programs
-    that begin so. seed: that of all random streams.
-
-    settled: what a library only promises (Jittor) is computed block by block, so that an error arises in its block;
-    other code is compiled for that than usual, and random numbers are drawn in another order. doubled: what says
-    nothing of its precision is in double precision. compared: its model is compiled too, and asked for the gradients of
-    what it trains. Results of layers are weighed where either is asked for.
-    """
+    """A program to run, with the checks to make."""
 
     source: str
-    data: int = 0
-    seed: int = 0
+    data: int = 0  # length of the prefix that makes data; programs with an equal prefix share its execution
+    seed: int = 0  # seed of all random streams
+    # Lazy results of a library (Jittor) are computed block by block, so that an error arises in its block. Then the
+    # library compiles other code, and draws random numbers in another order.
     settled: bool = False
-    doubled: bool = False
+    doubled: bool = False  # whether values without a stated precision are in double precision
+    # Whether the model is compiled too, and its gradients are checked. If this or `doubled` is set, results of layers
+    # are weighed.
     compared: bool = False
 
 
 class Ran(NamedTuple):
-    """One execution of a program.
-
-    line: the deepest one of the program in which it ended, from 1; 0 where it did not, or where that is not known.
-    inside, phase: the block in which it ended and whether that was made or used then; None and ELSEWHERE outside of
-    all. how: one of HOWS. frames: those of the library, innermost first. saw: by block. passed: what arrived at absent
-    ones. losses: what it printed after `loss`; where that is nothing, the numbers that it trained by, where the library
-    can tell. memory: resident bytes before, at most, and after all of it is released. gradients: of trained blocks, see
-    `adapters.models`; where the library can tell. compiled: where that was asked for, and the model has been used in a
-    way that is the same each time. untrained: the parameters of that model which its result depends on and get no
-    gradient from it, where that was asked for. scales: the least and the greatest of what is the largest number in a
-    result of a layer, where they were weighed; 0 and 0 where there is none. burst: whether the first result that was
-    not finite came of a layer with finite input and weights.
-    reused: the data was there already. spoilt: the process is not as it was before. disturbed: it was not when this
-    began: an exception has passed code of an earlier program.
-    """
+    """The result of one execution of a program."""
 
     outcome: Outcome
+    # The deepest line of the program at its exception, from 1; 0 without an exception, or if the line is unknown.
     line: Whole = 0
+    # The block in which the program ended, and its phase; None and `ELSEWHERE` outside of all blocks.
     inside: Block | None = None
     phase: Annotated[str, among(("", MAKE, USE, ELSEWHERE))] = ""
-    how: Annotated[str, among(HOWS)] = ""
-    frames: Annotated[tuple[Text, ...], most(MOST_FRAMES)] = ()
-    saw: Mapping[Block, Saw] = {}
-    passed: Mapping[Block, Kind | None] = {}
+    how: Annotated[str, among(HOWS)] = ""  # one of HOWS
+    frames: Annotated[tuple[Text, ...], most(MOST_FRAMES)] = ()  # frames of the library, innermost first
+    saw: Mapping[Block, Saw] = {}  # input and output by block
+    passed: Mapping[Block, Kind | None] = {}  # the input of blocks that are absent
+    # The numbers printed after `loss`; if there are none, the losses of its training, if the library can report them.
     losses: Annotated[tuple[float, ...], most(MOST_LOSSES)] = ()
-    memory: tuple[Whole, Whole, Whole] = (0, 0, 0)
+    memory: tuple[Whole, Whole, Whole] = (0, 0, 0)  # resident bytes before, at the peak, and after the release
+    # The gradients of trained blocks, see `adapters.models`, if the library can report them.
     gradients: Mapping[Block, Annotated[str, among(GRADIENTS)]] = {}
+    # The compiled model, if `compared` asked for it and the model gives the same result each time.
     compiled: Compiled | None = None
+    # Parameters that the model's result depends on and that get no gradient from it, if `compared` asked for them.
     untrained: tuple[Text, ...] = ()
+    # The least and the greatest of the layers' largest numbers, if they were weighed; 0 and 0 if there are none.
     scales: tuple[float, float] = (0.0, 0.0)
-    burst: bool = False
-    reused: bool = False
-    spoilt: bool = False
-    disturbed: bool = False
+    burst: bool = False  # whether a layer with finite input and weights gave the first result that is not finite
+    reused: bool = False  # whether the data existed already
+    spoilt: bool = False  # whether the process has changed and must end
+    disturbed: bool = False  # whether an exception has passed code of an earlier program
 
     @property
     def unexplained(self) -> bool:
-        """Whether an error fell out of an expression of the library, which nobody has thought of."""
+        """Whether an expression of the library failed without intention."""
         return self.outcome.kind == "exception" and self.how == "expression"
 
     @classmethod

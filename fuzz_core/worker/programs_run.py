@@ -1,4 +1,4 @@
-"""One model program, while it runs."""
+"""The execution of a model program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOSS = re.compile(r"^loss:?[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 
 
 class Run:
-    """One program."""
+    """The execution of one program, with its watch and its output."""
 
     def __init__(self, programs: Programs, asked: Asked) -> None:
         self.programs = programs
@@ -51,7 +51,7 @@ class Run:
         self.where = Raised(0, "", ())
 
     def outcome(self) -> Outcome:
-        """Executes it; whatever it raises is an outcome."""
+        """Executes the program; every exception is an outcome."""
         clock = self.programs.clock
         began, before = clock(), switches()
         try:
@@ -67,7 +67,7 @@ class Run:
             self.place = self.watch.place_of(error) or self.watch.named(error) or Place(-1, ELSEWHERE)
             where = raised(error)
             outcome = self.programs.failure(error, seconds)
-            # Whoever ends the interpreter, or runs out of memory, has not raised anything by mistake.
+            # An exit of the interpreter, or a lack of memory, is not raised by mistake.
             self.where = where if outcome.kind == "exception" else where._replace(how="")
             return outcome
 
@@ -87,11 +87,11 @@ class Run:
                 self.made.renew()
             with programs.models.losses(self.noted.append):
                 self.made.run(asked.source[asked.data :], self.names)
-                # What a library has only promised belongs to the program.
+                # Lazy results of the library belong to the program.
                 programs.adapter.finish(None)
 
     def told(self, outcome: Outcome) -> Ran:
-        """The outcome, with what was seen meanwhile, and what is to be seen now that the classes are as they were."""
+        """Restores the classes, and returns the outcome with the observations and the checks after the run."""
         number, phase = self.place or (-1, "")
         watch, where, programs = self.watch, self.where, self.programs
         watch.restore()
@@ -103,22 +103,22 @@ class Run:
             return ran
         trained = gradients(programs.models, watch.layers.values())
         with standing(self.made.module):
-            # What is in half precision anywhere is not what the default tolerance is for.
+            # The default tolerance does not fit a model with results in half precision.
             compiled = None if self.scales.half else compared(programs.adapter, programs.models, watch.last)
-            # What is not the same each time says nothing of what it depends on.
+            # A result that is not the same each time does not show what it depends on.
             same = watch.last is not None and compiled is not None
             untrained = programs.models.untrained(*watch.last) if watch.last is not None and same else ()
         return ran._replace(gradients=trained, compiled=compiled, untrained=untrained)
 
     def close(self) -> None:
-        """Forgets what the program has made."""
+        """Forgets the objects of the program."""
         self.watch.close()
         if self.made is not None:
             vars(self.made.module).clear()
 
 
 class Said(io.TextIOBase):
-    """What a program prints; its first 65,536 characters."""
+    """The output of a program: its first 65,536 characters."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -133,7 +133,7 @@ class Said(io.TextIOBase):
         builtins.print(*values, file=self if file is None else file, **how)
 
     def losses(self) -> tuple[float, ...]:
-        """The numbers that stand alone on a line after the word."""
+        """Returns the numbers that stand alone on a line after the word `loss`."""
         found = []
         for text in LOSS.findall(self.text)[:MOST_LOSSES]:
             try:

@@ -1,8 +1,8 @@
-"""What the blocks of a watched program take and give, and which of them is being made or used.
+"""The watch on a program's blocks: what they take and give, and which block is being made or used.
 
-A layer is watched by the class that says what calling it means: that class's `__call__` is another one while the
-program runs. The layer itself stays what it is, so that its repr, its pickles, what its library knows of its class and
-checks of its type stay as they are.
+A layer is watched through the class that defines its call: the `__call__` of that class is replaced while the program
+runs. The layer itself stays as it is. So its repr, its pickles, the library's knowledge of its class and checks of its
+type do not change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from fuzz_core.adapters.models import Models
 from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_RANK, USE, Kind, Saw
 
-# How far into lists and mappings a first tensor is looked for.
+# Depth and length to which a first tensor is searched for in lists and mappings.
 DEPTH, PARTS = 3, 16
 
 # A node of a graph, as errors that arise while the graph runs name it: `{{node sequential/conv2d/Relu}}`.
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 class Used(NamedTuple):
-    """A use of something that is no block, and has layers in it: a model, and what it was called with."""
+    """A use of a model, which is no block and has layers in it, with the arguments of the call."""
 
     model: Any
     args: tuple[Any, ...]
@@ -45,12 +45,14 @@ class Used(NamedTuple):
 
 
 class Watch:
-    """Watches one program; `note` is told of each place that is entered, and of the one returned to (None: none).
+    """A watch on one program; `note` gets each place that is entered, and the place that is returned to (None: none).
 
-    settle: has a result computed that its library has only promised, so that an error arises in the block it is of.
-    models: whether to remember the last use of a model. passing: makes a layer that gives what it gets and tells of it.
-    layer: the class of all layers, where those that are no blocks are to be noticed too. weigh: gets them (None for
-    what is not the library's own alone), what they take and what they give.
+    Args:
+        settle: computes a lazy result of the library, so that an error arises in the block of the result.
+        models: whether to remember the last use of a model.
+        passing: makes a layer that returns its input and reports it.
+        layer: the class of all layers, if layers that are no blocks matter too.
+        weigh: gets each such layer (None if it is not the library's own alone), its arguments and its result.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class Watch:
             self._watch_class(layer)
 
     def made(self, number: int, target: Any) -> Callable[..., Any]:
-        """What to call instead of a class, whose instance is watched from then on, or of a function."""
+        """Returns the replacement of a function, or of a class whose instance is watched from then on."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not isinstance(target, type):
@@ -91,7 +93,7 @@ class Watch:
         return call
 
     def seen(self, number: int, *value: Any) -> Any:
-        """Notes what arrives first at a block that is absent, and gives it back; without a value, a layer that does."""
+        """Notes the first input of an absent block, and returns it; without a value, returns a layer that does."""
         if not value:
             return self.passing(functools.partial(self.seen, number))
         if not is_known(self.passed.get(number)):
@@ -99,7 +101,7 @@ class Watch:
         return value[0]
 
     def place_of(self, error: BaseException) -> Place | None:
-        """The innermost block that an exception has left, whatever it was turned into on its way."""
+        """Returns the innermost block that an exception has left, even if it was turned into another exception."""
         if self.failed is None:
             return None
         noted, place = self.failed
@@ -111,7 +113,7 @@ class Watch:
         return None
 
     def named(self, error: BaseException) -> Place | None:
-        """The layer that a graph's error gives the name of, where it says in which of its nodes it arose.
+        """Returns the layer that a graph's error names, if the error names its node.
 
         A graph may number names once more: where two layers could be meant, none is.
         """
@@ -150,7 +152,7 @@ class Watch:
         try:
             type.__setattr__(owner, "__call__", self._watched(original))
         except TypeError:
-            # A class that is not written in Python: its calls go unseen.
+            # The class is not written in Python: its calls go unseen.
             return
         self.replaced[owner] = original
 
@@ -162,7 +164,7 @@ class Watch:
             found = layers.get(id(this))
             if found is None and self.models and not places:
                 return self._model(original, Used(this, args, kwargs))
-            # Its class may call that of its base, which is watched as well.
+            # The class may call its base class, which is watched as well.
             if found is None or (places and places[-1] == (found[0], USE)):
                 return self._inside(original, this, args, kwargs)
             return self._used(found[0], functools.partial(original, this), args, kwargs)
@@ -174,7 +176,7 @@ class Watch:
         before = self.uses
         found = original(this, *args, **kwargs)
         if self.weigh is not None:
-            # What has other layers in it, or is the program's, is what the program makes of the library's.
+            # A layer that has layers in it, or is the program's, combines layers of the library.
             own = self.uses > before or type(this).__module__ == "__main__"
             self.weigh(None if own else this, (*args, *kwargs.values()), found)
         return found
@@ -184,7 +186,7 @@ class Watch:
         try:
             found = original(used.model, *used.args, **used.kwargs)
         finally:
-            # Only the outermost one counts.
+            # The outermost use alone counts.
             self.models = True
         if self.uses > before:
             self.last = used
@@ -197,7 +199,7 @@ class Watch:
         try:
             found = self._within(Place(number, USE), call, args, kwargs)
         except BaseException:
-            # What did not fit is what arrived now, whatever earlier uses took.
+            # The input that did not fit is the current one, even if earlier uses took another.
             self.saw[number] = Saw(first_kind((args, kwargs)), None, is_alone((*args, *kwargs.values())))
             raise
         if before is None or is_known(took):
@@ -222,15 +224,15 @@ class Watch:
 
 
 def is_known(kind: Kind | None) -> bool:
-    """Whether all dimensions are known."""
+    """Returns whether all dimensions are known."""
     return kind is not None and None not in kind.shape
 
 
 def kind_of(value: Any) -> Kind | None:
-    """Shape and dtype of a tensor of whatever library; None for anything else."""
+    """Returns shape and dtype of a tensor of any library; None for other values."""
     try:
         shape, dtype = value.shape, value.dtype
-        # Twice the public name: `torch.float32`, `<dtype: 'float32'>`, `float32`.
+        # The attribute or the text holds the public name: `torch.float32`, `<dtype: 'float32'>`, `float32`.
         name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
         sizes = tuple(None if size is None or size < 0 else int(size) for size in shape)
     except Exception:  # noqa: BLE001 - a property of foreign code may raise anything: then it is no tensor
@@ -239,7 +241,7 @@ def kind_of(value: Any) -> Kind | None:
 
 
 def first_kind(value: Any, depth: int = DEPTH) -> Kind | None:
-    """That of the first tensor in a value or in its parts."""
+    """Returns the kind of the first tensor in a value or in its parts."""
     found = kind_of(value)
     if found is not None or depth == 0 or not isinstance(value, list | tuple | dict):
         return found
@@ -248,12 +250,12 @@ def first_kind(value: Any, depth: int = DEPTH) -> Kind | None:
 
 
 def is_alone(values: tuple[Any, ...]) -> bool:
-    """Whether there is one tensor among the values, and none in the parts of the others."""
+    """Returns whether one of the values is a tensor, and no further value is or holds one."""
     holding = [value for value in values if first_kind(value) is not None]
     return len(holding) == 1 and kind_of(holding[0]) is not None
 
 
 def given(value: Any) -> Kind | int | None:
-    """What a block gave: one tensor, or how many parts."""
+    """Returns the output of a block: the kind of one tensor, or the number of parts."""
     found = kind_of(value)
     return len(value) if found is None and isinstance(value, list | tuple | dict) else found

@@ -1,4 +1,4 @@
-"""Harmless reasons for one of two modes to refuse what the other accepts. See `excuses`."""
+"""Harmless reasons for one of two modes to refuse a call that the second one accepts. See `excuses`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BACKWARD = "backward"
 
 
 def computes_nothing(refusal: Refusal) -> bool:
-    """Whether arguments are not looked at, since no element or number is computed."""
+    """Return whether no argument is looked at, since no element or number is computed."""
     executor, case = refusal.executor, refusal.case
     if refusal.repetition == "empty" or not executor.mode(refusal.refusing).spec.blind:
         return refusal.repetition == "empty"
@@ -27,10 +27,10 @@ def computes_nothing(refusal: Refusal) -> bool:
 
 
 def need_not_refuse(refusal: Refusal) -> bool:
-    """Whether a mode that is made without the elements need not refuse what another does.
+    """Return whether a mode that is made without the elements need not refuse a call that another mode refuses.
 
-    An error of a kernel is no effect of a graph, which may leave the kernel out; one of Python's may rest on elements:
-    then it is raised where they are known, or the call is accepted with others.
+    A graph may leave a kernel out, so an error of a kernel does not concern it. An error of Python code may depend on
+    elements. Then it is raised if the elements are known, or the call is accepted with other elements.
     """
     executor, case = refusal.executor, refusal.case
     knowing = executor.mode(refusal.accepting).spec.blind
@@ -45,14 +45,14 @@ def need_not_refuse(refusal: Refusal) -> bool:
 
 
 def has_no_backward(refusal: Refusal) -> bool:
-    """Whether the backward pass is refused as well, which compilers of calls with gradients compile, too."""
+    """Return whether the backward pass is refused as well, which compilers of calls with gradients compile, too."""
     executor, case = refusal.executor, refusal.case
     asked = any(tensor.requires_grad for tensor in tensors_of(case.invocation))
     return asked and BACKWARD in executor.adapter.ways and executor.run(case, BACKWARD)[0].kind == "exception"
 
 
 def wraps_integers(refusal: Refusal) -> bool:
-    """Whether the mode that accepts takes an integer beyond 32 bits for its lowest 32 bits, as conversions do."""
+    """Return whether the accepting mode takes only the lowest 32 bits of a larger integer, as conversions do."""
     executor, case = refusal.executor, wrapped(refusal.case)
     if case == refusal.case:
         return False

@@ -1,4 +1,4 @@
-"""Excuses by how large or small the numbers of a call are."""
+"""Excuses by the size of a call's numbers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from fuzz_core.worker.evidence import Difference
 from fuzz_core.worker.nearby import largest_whole, scaled_down, scales, tempered
 
 LARGEST_WHOLE = 2.0**31
-# Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
+# Powers of ten from this exponent on do not fit into float32. Lengths of dimensions are no exponents.
 LARGEST_EXPONENT = 38
 LARGEST_NUMBER = 10.0**LARGEST_EXPONENT
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 # A square of such a number overflows single precision; one rounding of it in double precision is above a thousand.
 HUGE = DTYPES["float32"].largest ** 0.5
-# A difference of more roundings of the largest input is one of smaller elements, which the scaled call no longer shows.
+# A difference of more roundings of the largest input comes from smaller elements, which the scaled call loses.
 ROUNDED = 100.0
 # The product of five numbers below this power of the least normal one may vanish.
 UNDERFLOW = 0.2
 
 
 def is_badly_scaled(found: Difference) -> bool:
-    """Whether a number is far from 1, so that an infinity of its dtype is no surprise."""
+    """Return whether a number is far from 1, so that an infinity of its dtype is no surprise."""
     case, least = found.case, LEAST_SCALE
     most = min([LARGEST_SCALE, *(largest**0.125 for *_, largest in scales(case))])
     return (
@@ -37,32 +37,32 @@ def is_badly_scaled(found: Difference) -> bool:
 
 
 def power_overflows(found: Difference) -> bool:
-    """Whether an element, to the power of a number, is more than its dtype holds."""
+    """Return whether an element, to the power of a number, is more than its dtype holds."""
     case = found.case
     pairs = [(log(high), log(most)) for _, high, _, most in scales(case) if high > 1]
     return any(size * high > most for size in sizes(case) for high, most in pairs)
 
 
 def rounds_beyond_integers(found: Difference) -> bool:
-    """Whether real numbers beyond 32 bits become integers."""
+    """Return whether real numbers beyond 32 bits become integers."""
     return any(not high < LARGEST_WHOLE for _, high, *_ in scales(found.case)) and found.is_whole
 
 
 def squares_overflow(found: Difference) -> bool:
-    """Whether the mode's result is infinitely far from the reference, and so may be the square of an element."""
+    """Return whether an infinite error may come from a square or a power of an element that overflows."""
     case = found.case
     squares = any(high > most**0.5 for _, high, _, most in scales(case))
     return found.has_reference and found.errors[0] == inf and (squares or power_overflows(found))
 
 
 def underflows(found: Difference) -> bool:
-    """Whether the modes agree on larger numbers: nobody promises how small numbers become."""
+    """Return whether the modes agree on larger numbers: libraries do not promise how small numbers become."""
     small = any(0 < low < tiny**UNDERFLOW for low, _, tiny, _ in scales(found.case))
     return small and found.agree(tempered(found.case)) is True
 
 
 def differs_by_scale(found: Difference) -> bool:
-    """Whether the modes differ in real numbers alone, and agree once huge inputs are scaled to 1 by a power of two.
+    """Return whether the modes differ in real numbers alone, and agree once huge inputs are scaled down to 1.
 
     Roundings of huge numbers are huge themselves, and one formula multiplies them by more than another.
     """
@@ -74,7 +74,7 @@ def differs_by_scale(found: Difference) -> bool:
 
 
 def _gap(found: Difference) -> float:
-    """The largest distance between two elements; infinity where one is no number."""
+    """Return the largest distance between two elements; infinity if one is no number."""
     sides = (found.adapter.comparer.arrays(each) for each in (found.reference, found.result))
     pairs = [(a, b) for a, b in zip(*sides, strict=False) if a is not None and b is not None]
     with np.errstate(all="ignore"):
@@ -83,6 +83,6 @@ def _gap(found: Difference) -> float:
 
 
 def sizes(case: TestCase) -> list[float]:
-    """The magnitudes of the scalar numbers that are not a length of some dimension."""
+    """Return the magnitudes of the scalar numbers that are not a length of some dimension."""
     lengths = {length for tensor in tensors_of(case.invocation) for length in tensor.shape}
     return [abs(number) for number in numbers_of(case.invocation) if abs(number) not in lengths]

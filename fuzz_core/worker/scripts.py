@@ -1,4 +1,4 @@
-"""A bug's script in a fork of a process that has imported the library and executed nothing."""
+"""Execution of a bug's script in a fork of a process that has only imported the library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_script(source: str, byte: int, traced: bool) -> dict[str, Any]:
 
     Args:
         source: the text of the script.
-        byte: fills memory that nobody has written to, so that runs differ there as fresh processes do.
+        byte: fills memory that no code has written to, so that runs differ there as fresh processes do.
         traced: whether to follow the native stack if a signal ends the script.
 
     Returns:
@@ -58,11 +58,11 @@ def run_script(source: str, byte: int, traced: bool) -> dict[str, Any]:
 
 
 def _execute(source: str) -> NoReturn:
-    """Ends the process as Python ends a program, but for what runs at exit: that belongs to the process before."""
+    """Ends the process as Python ends a program. Exit handlers do not run: they belong to the parent process."""
     main = sys.modules["__main__"] = ModuleType("__main__")
     main.__file__ = SCRIPT_NAME
     sys.argv = [SCRIPT_NAME]
-    # A fresh process draws its streams by chance.
+    # A fresh process seeds its random streams by chance.
     random.seed()
     np.random.seed()
     code: object = 0
@@ -72,7 +72,7 @@ def _execute(source: str) -> NoReturn:
         code = end.code
     except BaseException as error:  # noqa: BLE001 - what a script raises is printed
         code, trace = 1, error.__traceback__
-        # Without the frame of this function, which no other program has.
+        # The trace loses the frame of this function, which no other program has.
         error.__traceback__ = trace and trace.tb_next
         sys.excepthook(type(error), error, error.__traceback__)
     if not isinstance(code, int | None):
@@ -83,7 +83,7 @@ def _execute(source: str) -> NoReturn:
 
 
 def _written(descriptor: int) -> str:
-    """The begin and the end of a file."""
+    """Returns the begin and the end of a file, and closes it."""
     size, half = os.fstat(descriptor).st_size, KEPT_BYTES // 2
     if size <= KEPT_BYTES:
         data = os.pread(descriptor, KEPT_BYTES, 0)

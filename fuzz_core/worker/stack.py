@@ -1,10 +1,10 @@
-"""Runs a script and tells the native stack of its death; a program for the target's interpreter.
+"""Runs a script and reports the native stack of its death; a program for the target's interpreter.
 
-`python stack.py SCRIPT` prints one JSON line: [[function, path of its module], …] from the innermost frame on, and last
-[where memory was missed, ""] where that is known; [] where the script does not die, null where the stack cannot be
-followed to its end. The script runs in a forked child whose
-handler of fatal signals collects return addresses and stops the process. The parent then looks the addresses up in the
-modules' symbol tables: a fraction of a second, where a debugger first reads every symbol of every module.
+`python stack.py SCRIPT` prints one JSON line: [[function, path of its module], …], the innermost frame first. A known
+place of the fault follows as the last entry, [place, ""]. The line is [] if the script does not die, and null if the
+stack cannot be followed to its end. The script runs in a forked child, whose handler of fatal signals collects return
+addresses and stops the process. The parent then looks the addresses up in the modules' symbol tables. The look-up takes
+a fraction of a second, while a debugger first reads every symbol of every module.
 
 Needs Linux on x86-64, numpy, and the libgcc and libstdc++ that the library itself needs.
 """
@@ -29,17 +29,17 @@ DEPTH = 256
 SHOWN = 64
 MAX_TEXT = 48_000
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-# The handler, and the frame that the kernel has made for it.
+# The frames of the handler, and the one that the kernel has made for it.
 _OWN_FRAMES = 2
 _SIGNAL_STACK = 1 << 18
 _ON_SIGNAL_STACK = 0x08000000
 _WITH_INFO = 0x00000004
-# What the handler leaves behind the return addresses: siginfo's first three words, and the stack pointer.
+# Words that the handler stores behind the return addresses: siginfo's first three, and the stack pointer.
 _TOLD = 4
 _STACK_POINTER = 160
 _SEGMENT_CODES = (1, 2)
 _PAGE = 4096
-# Guard pages are many where frames are large: what is missed this near the stack pointer is the stack's end.
+# Large frames have many guard pages: a fault this near the stack pointer is at the stack's end.
 _STACK_REACH = 1 << 20
 NULL_PAGE = "(fault in the null page)"
 OVERFLOW = "(fault at the end of the stack)"
@@ -67,13 +67,13 @@ class Watch:
         self.code.write(code + unwinding(start, len(code)))
         libgcc = ctypes.CDLL("libgcc_s.so.1")
         libgcc["__register_frame"](ctypes.c_void_p(start + len(code)))
-        # Once found it is sorted in, for which the unwinder allocates: in a handler the heap's lock may be taken.
+        # The unwinder sorts the handler in at its first look-up, and allocates: in a handler the heap may be locked.
         libgcc["_Unwind_Find_FDE"](ctypes.c_void_p(start + 1), (ctypes.c_void_p * 3)())
 
     def install(self) -> None:
-        """Handles the signals on a stack of its own, since that of the thread may be exhausted.
+        """Handles the signals on a separate stack, since the stack of the thread may be exhausted.
 
-        What is imported may handle them itself, so they are taken back after every import.
+        An imported module may handle the signals itself, so the handlers are set again after every import.
         """
         self.libc.sigaltstack(struct.pack("@PiN", _address(self.stack), 0, _SIGNAL_STACK), None)
         self.handle()
@@ -88,27 +88,27 @@ class Watch:
         builtins.__import__ = importing
 
     def handle(self) -> None:
-        """Takes the signals, whoever had them."""
+        """Sets the handler of the signals, in place of any earlier handler."""
         action = struct.pack("@P128siP", _address(self.code), b"", _ON_SIGNAL_STACK | _WITH_INFO, 0)
         for number in FATAL:
             self.libc.sigaction(int(number), action, None)
 
     def addresses(self) -> list[int]:
-        """What the handler has found, innermost first; the addresses behind calls point into the calls."""
+        """Returns the addresses that the handler found, innermost first, each moved back into its call."""
         found = [address for address in struct.unpack_from(f"<{DEPTH}Q", self.shared) if address][_OWN_FRAMES:]
         return [address - (place > 0) for place, address in enumerate(found)]
 
     def signal(self) -> int:
-        """The number of the signal that the handler has taken; 0 where it has taken none."""
+        """Returns the number of the signal that the handler has taken; 0 if it has taken none."""
         (number,) = struct.unpack_from("<i", self.shared, DEPTH * 8)
         return int(number)
 
     def fault(self) -> str:
-        """Where memory was missed: NULL_PAGE, OVERFLOW or WILD; empty where the process died of something else."""
+        """Returns the kind of the fault: NULL_PAGE, OVERFLOW or WILD; empty if the process died of another cause."""
         number, code, address, stack = struct.unpack_from("<i4xi4xQQ", self.shared, DEPTH * 8)
         if number not in (signal.SIGSEGV, signal.SIGBUS) or code <= 0:
             return ""
-        # Other codes come without an address: x86 tells none that is no canonical one.
+        # Further codes come without an address: x86 gives none if it is not canonical.
         if number == signal.SIGBUS or code not in _SEGMENT_CODES:
             return WILD
         if address < _PAGE:
@@ -117,9 +117,10 @@ class Watch:
 
 
 def handler(shared: int, backtrace: int, stop: int) -> bytes:
-    """Machine code of a signal handler, in multiples of 8 bytes: what it is told, `backtrace(shared, DEPTH)`, SIGSTOP.
+    """Returns the machine code of a signal handler, in multiples of 8 bytes.
 
-    No Python code may run in the handler, and no function of libc does this alone.
+    The handler stores the words of the signal, calls `backtrace(shared, DEPTH)` and stops the process. No Python code
+    may run in the handler, and no function of libc does this alone.
     """
     parts = (
         b"\x48\x83\xec\x08",  # sub rsp, 8
@@ -140,7 +141,7 @@ def handler(shared: int, backtrace: int, stop: int) -> bytes:
 
 
 def unwinding(start: int, size: int) -> bytes:
-    """The handler's call frame information (DWARF's CIE and FDE), without which the stack would end at the handler."""
+    """Returns the handler's call frame information (DWARF's CIE and FDE): without it, the stack would end there."""
     rules = b"\x01\0\x01\x78\x10\x0c\x07\x10\x90\x01"  # the frame is at rsp + 16, its return address 8 below
     return struct.pack("<II10s6xIIQQI", 20, 0, rules, 20, 28, start, size, 0)
 
@@ -163,7 +164,7 @@ class Mapping(NamedTuple):
 
 
 def mappings(text: str) -> list[Mapping]:
-    """The files in a process's `/proc/PID/maps`."""
+    """Returns the files in a process's `/proc/PID/maps`."""
     found = []
     for line in text.splitlines():
         fields = line.split(None, 5)
@@ -174,7 +175,7 @@ def mappings(text: str) -> list[Mapping]:
 
 
 class Module:
-    """The symbols of an ELF file. Raises OSError or ValueError for a file that is none."""
+    """The symbols of an ELF file. Raises OSError or ValueError for any other file."""
 
     def __init__(self, path: str) -> None:
         import numpy
@@ -197,7 +198,7 @@ class Module:
         return struct.unpack_from(form, self.data.data, offset)
 
     def function(self, offset: int) -> str:
-        """The mangled name of the function that covers an offset in the file; empty where none does."""
+        """Returns the mangled name of the function that covers an offset in the file; empty if there is none."""
         address = next(
             (s[3] + offset - s[2] for s in self.segments if s[0] == 1 and s[2] <= offset < s[2] + s[5]), None
         )
@@ -210,7 +211,7 @@ class Module:
         nearest = found[found["value"] == found["value"].max()]
         public = nearest[nearest["info"] >> 4 > 0]
         names = [self._name(symbol["name"]) for symbol in (public if len(public) else nearest)]
-        # Of several names for one function users know the shortest: sgeev, SGEEV, mkl_lapack__sgeev_.
+        # Users know the shortest of several names for one function: sgeev, SGEEV, mkl_lapack__sgeev_.
         return min(names, key=lambda name: (len(name), name.swapcase()))
 
     def _name(self, place: int) -> str:
@@ -227,7 +228,7 @@ def _module(path: str) -> Module | None:
 
 
 def frames(addresses: list[int], mapped: list[Mapping]) -> list[Frame] | None:
-    """Function and module of each address, within MAX_TEXT; None where the stack does not begin where threads do."""
+    """Returns function and module of each address, up to MAX_TEXT; None if no thread has such a stack."""
     places = [next((m for m in mapped if m.start <= address < m.end), None) for address in addresses]
     roots = [m for m in places[-2:] if m is not None and Path(m.path).name.startswith(_ROOTS)]
     if len(addresses) < DEPTH - _OWN_FRAMES and not roots:
@@ -258,7 +259,7 @@ def _demangler() -> Any:
 
 
 def watched(script: str) -> list[Frame] | None:
-    """The stack with which a script dies. Returns in the forked child too: there as if there were nothing to tell."""
+    """Returns the stack with which a script dies; None if unknown. The forked child returns too, with None."""
     watch = Watch()
     pid = os.fork()
     if pid == 0:
@@ -279,14 +280,14 @@ def watched(script: str) -> list[Frame] | None:
 
 
 def stack_of(watch: Watch, pid: int) -> list[Frame] | None:
-    """Return the frames of a process that the handler has stopped, and last where it missed memory, if it did."""
+    """Returns the frames of a process that the handler has stopped, and last the place of its fault, if known."""
     told = frames(watch.addresses(), mappings(Path(f"/proc/{pid}/maps").read_text()))
     fault = watch.fault()
     return [*told, (fault, "")] if told is not None and fault else told
 
 
 def is_supported() -> bool:
-    """Return whether this system can follow a stack: the handler is machine code."""
+    """Returns whether this system can follow a stack: the handler is machine code."""
     return sys.platform == "linux" and platform.machine() == "x86_64"
 
 

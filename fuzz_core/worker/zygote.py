@@ -1,8 +1,9 @@
 """A process that has imported the library and forks workers on demand: a fork costs milliseconds, an import seconds.
 
-It speaks JSON datagrams over a Unix socket: `{"fork": job, …}` with the child's descriptors attached is answered by
-`{"pid": n}`, `{"reap": pid, "seconds": s}` by `{"status": wait status}` once that child is gone with all it started.
-Requests are answered in order. A job lists apis, runs a seed or a bug's script, or fuzzes the leases it is handed.
+The zygote speaks JSON datagrams over a Unix socket. The answer to `{"fork": job, …}`, with the child's descriptors
+attached, is `{"pid": n}`. The answer to `{"reap": pid, "seconds": s}` is `{"status": wait status}`, once that child and
+its descendants are gone. Requests are answered in order. A job lists apis, runs a seed or a bug's script, or fuzzes the
+leases it is handed.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
 from fuzz_core.worker.programs_raised import PROGRAM
 from fuzz_core.worker.scripts import run_script
 
-# What elements of each kind are told as: exact for all that programs compute with.
+# The types in which elements of each kind are sent: exact for all numbers that programs compute with.
 TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
-# In the place of a part that cannot be described: it is like any other such part.
+# The description of a part that cannot be described; all such parts are equal.
 OPAQUE = Prim("ellipsis", None)
 MAX_MESSAGE = 1 << 20
 # A seed may save a model; a test of one call has no business with large files.
@@ -68,7 +69,7 @@ class DisturbedError(Exception):
 
 
 def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
-    """Executes a program: what it leaves in `results`, arrays by the number of their node, or how it ended instead."""
+    """Executes a program and returns its `results`, arrays by the number of their node, or its exception."""
     programs.first = programs.first or resident()
     began = programs.clock()
     try:
@@ -80,7 +81,7 @@ def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _executed(source: str) -> dict[str, Any]:
-    """Apart, so that nothing of the program is held once it has ended."""
+    """Executes a program in a function of its own, so that no object of the program is held once it has ended."""
     names: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(source, PROGRAM, "exec"), names)
@@ -88,16 +89,16 @@ def _executed(source: str) -> dict[str, Any]:
 
 
 def _told(value: Any) -> list[Any]:
-    """Dtype, shape and bytes; narrow floats of a library's own kind (bfloat16) are widened."""
+    """Returns dtype, shape and bytes; narrow floats of a library (bfloat16) are widened."""
     kind = TOLD.get(value.dtype.kind) or TOLD["f"]
     return [kind, list(value.shape), base64.b85encode(value.astype(kind).tobytes()).decode("ascii")]
 
 
 def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
-    """The outcome and the described result of a test case, in each mode asked for, `repeats` times each.
+    """Returns outcome and described result of a test case, in each requested mode, `repeats` times each.
 
-    Every repetition has another seed and finds other garbage in memory: what depends on either is no function of the
-    arguments.
+    Every repetition has another seed and finds other garbage in memory. A result that depends on either is no function
+    of the arguments.
     """
     test, describer = decode_test(request["test"]), Describer(execution.adapter, [])
     told: dict[str, list[Any]] = {mode: [] for mode in request["tell"]}
@@ -112,7 +113,7 @@ def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def described(describer: Describer, result: Any) -> Value:
-    """The description of a result, with OPAQUE for every part that has none."""
+    """Returns the description of a result, with OPAQUE for every part that has none."""
     with suppress(Undescribable):
         return describer.describe(result)
     if isinstance(result, list | tuple):
@@ -123,9 +124,10 @@ def described(describer: Describer, result: Any) -> Value:
 
 
 def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
-    """Sends every api and what is declared of their arguments.
+    """Sends every api and the declared constraints of their arguments.
 
-    Where seeds are traced, also the library's folders and the programs of its databases, which take seconds to import.
+    If seeds are traced, sends the library's folders as well, and the programs of its databases, which take seconds to
+    import.
     """
     for entry in world.listed:
         channel.send({"api": entry.api})
@@ -148,7 +150,7 @@ def seed(world: World, channel: Channel, job: dict[str, Any]) -> None:
 
 
 def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
-    """Works off leases until the controller closes the pipe."""
+    """Executes leases until the controller closes the pipe."""
     world.adapter.prepare()
     worker, programs = Worker(world, channel), Programs(world, channel)
     answers: dict[str, Answer] = {
@@ -165,7 +167,7 @@ def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
 
 
 def answer_leases(worker: Worker, programs: Programs, answers: Mapping[str, Answer]) -> None:
-    """Work off leases until the controller closes the pipe. answers: by a key of the lease, what answers it."""
+    """Executes leases until the controller closes the pipe; `answers` maps a key of the lease to its function."""
     channel = worker.channel
     for lease in channel.lines():
         asked = next((name for name in answers if name in lease), None)
@@ -194,15 +196,16 @@ JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
 
 
 def load_world(library: str, role: str, plan: str) -> World:
-    """Imports the library; by role, lists its apis (`list`), wraps them too (`trace`), reads the plan (`fuzz`), or does
-    no more (`script`).
+    """Imports the library and does the work of a role.
+
+    The role `list` lists the apis, `trace` wraps them too, `fuzz` reads the plan, and `script` needs no more work.
     """
     adapter, dialect = adapter_of(library), dialect_of(library)
     adapter.load()
     if role == "script":
         return World(adapter, dialect, [], None, None)
     if role == "fuzz":
-        # Drawn once here rather than in every child: with numpy's generators that costs more than the fork.
+        # The draw is made once here and not in every child: with numpy's generators it costs more than the fork.
         unit_pool()
         return World(adapter, dialect, [], None, Plan(Path(plan)))
     listed = adapter.listed()
@@ -252,9 +255,9 @@ def serve(library: str, role: str, plan: str, descriptor: int) -> None:
 
 
 def _reap(pid: int, seconds: float, forked: set[int]) -> int:
-    """The wait status of a child; one that outlives the grace period is killed. What it has started ends with it.
+    """Returns the wait status of a child, which is killed after the grace period. Its descendants end as well.
 
-    A child of a zygote before this one counts as killed: who forked it is gone.
+    A child of an earlier zygote counts as killed: the process that forked it is gone.
     """
     if pid not in forked:
         return signal.SIGKILL
@@ -267,18 +270,21 @@ def _reap(pid: int, seconds: float, forked: set[int]) -> int:
 
 
 def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """Never returns: a job that raises ends with OWN_FAULT or DISTURBED, and its traceback ends the output file."""
+    """Runs a job and ends the process.
+
+    A job that raises ends with OWN_FAULT or DISTURBED, and its traceback ends the output file.
+    """
     code = OWN_FAULT
     try:
         os.setsid()
         incoming, outgoing, output, journal = limits.raise_descriptors(descriptors)
         limits.redirect(output)
         if "whole" in request:
-            # It was too long for a message.
+            # The request was too long for a message.
             path = Path(request["whole"])
             request |= json.loads(path.read_bytes())
             path.unlink()
-        # What the process leaves on disk lies in a directory that goes with it.
+        # Files that the process leaves lie in a directory that is removed with it.
         directory = request["directory"]
         os.chdir(directory)
         os.environ["TMPDIR"] = os.environ["HOME"] = directory
@@ -287,14 +293,14 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
         JOBS[request["fork"]](world, Channel(incoming, outgoing, Journal(journal)), request)
         code = 0
     except BaseException as error:  # noqa: BLE001 - the last line of defence of a process that is about to end
-        # The library may have taken the memory, or sent a signal. A seed may have replaced whatever it likes.
+        # The library may have taken the memory, or sent a signal. A seed may have replaced any object.
         is_brought_about = request["fork"] == "seed" or isinstance(error, MemoryError | DisturbedError)
         code = OWN_FAULT if isinstance(error, Exception) and not is_brought_about else DISTURBED
         with suppress(Exception):
             sys.stdout.flush()
         traceback.print_exc()
     finally:
-        # A library may have closed them, or put something else in their place.
+        # A library may have closed the streams, or replaced them.
         with suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
