@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.ir.files import write_whole
-from fuzz_core.modelgen.gandalf.drawing import svg
+from fuzz_core.modelgen.gandalf.picture import svg
 from fuzz_core.modelgen.gandalf.scripts import SAID
 from nightfuzz.reports import wording
 from nightfuzz.reports.comment import headline

@@ -13,8 +13,8 @@ OPENER, VAGUE, COINED = RULES
 # Largest share of sentences that break a rule.
 MOST = {OPENER: 0.015, VAGUE: 0.03, COINED: 0.003, LONG: 0.03, FIRST: 0.02}
 
-# Modules and classes whose names are still to be mended.
-MOST_GERUNDS, MOST_NAMESAKES = 99, 99
+# Public classes whose name two modules share; the number may fall.
+MOST_NAMESAKES = 44
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +53,12 @@ def test_code_and_lists_are_no_sentences() -> None:
 
 
 def test_few_names_break_a_rule(measure: Measure) -> None:
-    assert len(measure.gerunds()) <= MOST_GERUNDS, measure.gerunds()
+    assert measure.gerunds() == []
     assert len(measure.namesakes()) <= MOST_NAMESAKES, measure.namesakes()
 
 
 def test_a_class_and_a_module_have_a_name_of_their_own(tmp_path: Path) -> None:
-    for name in ("mounting", "bed", "scheduler"):
+    for name in ("mounting", "shaped", "seed", "scheduler"):
         (tmp_path / f"{name}.py").write_text("class Found:\n    pass\n")
     found = Measure(tmp_path, ["."])
-    assert found.gerunds() == ["bed", "mounting"] and found.namesakes() == {"Found": 3}
+    assert found.gerunds() == ["mounting", "shaped"] and found.namesakes() == {"Found": 4}

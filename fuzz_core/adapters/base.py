@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fuzz_core.adapters import listing
+from fuzz_core.adapters import inventory
 from fuzz_core.adapters.arrays import NUMPY_DTYPES, Arrays, describe_array
 from fuzz_core.adapters.compare import TOLERANCES, Comparer
 from fuzz_core.adapters.dialect import ModeSpec, load_half
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
-from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES, Tolerance
@@ -87,8 +87,8 @@ class Adapter:
 
     def listed(self) -> list[Listed]:
         """Returns every public api, aliases folded, in the order of names: functions and classes of the modules."""
-        apis = listing.members(listing.imported(self.modules), lambda found: listing.is_api(found, self.prefixes))
-        return listing.folded(apis)
+        apis = inventory.members(inventory.imported(self.modules), lambda found: inventory.is_api(found, self.prefixes))
+        return inventory.folded(apis)
 
     def definitions(self, listed: Iterable[Listed]) -> Iterable[Constraint]:
         """Returns the constraints that the library declares of its apis as data."""

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fuzz_core.adapters import spelling
+from fuzz_core.adapters import literals
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, Profile, library_of
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, UserError
@@ -241,14 +241,14 @@ class Dialect:
         Large uniform draws keep their range alone. Raises BuildError for a dtype that the library does not have.
         """
         if tensor.container == "ndarray":
-            return spelling.numpy_array(tensor)
+            return literals.numpy_array(tensor)
         if tensor.dtype in self.lacking:
             raise BuildError(f"no dtype {tensor.dtype} in {self.library}")
         return self.own(tensor if self.strided else tensor._replace(strides=None))
 
     def own(self, tensor: Tensor) -> str:
         """Returns the expression for a tensor of the library's own type."""
-        return spelling.numpy_array(tensor)
+        return literals.numpy_array(tensor)
 
     def ref(self, ref: Ref) -> str:
         """Returns a Python expression for a dtype, device or name: `np.float32`, a string, the name as it is."""

@@ -13,7 +13,7 @@ from fuzz_core.collect.helpers import Helpers
 from fuzz_core.collect.packages import package_programs
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.tests import is_test_file
-from fuzz_core.programs.shipped import traced_programs
+from fuzz_core.programs.texts import traced_programs
 
 _NO_PROGRAMS = frozenset({"setup.py", "conftest.py", "__init__.py"})
 

@@ -32,7 +32,7 @@ from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.worker.journal import Entry
 from fuzz_core.worker.programs import STACK_FILE, STACK_SIGNAL
-from fuzz_core.worker.programs_raised import PROGRAM as FILE
+from fuzz_core.worker.programs_exception import PROGRAM as FILE
 from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_FRAMES, OWN, USE, Asked, Ran
 
 TRIM_SECONDS = 0.05

@@ -91,7 +91,7 @@ class Nonfinite(EachMode):
 
 
 class Bounds(EachMode):
-    """The library accepts a call that its documentation rules out, see `adapters.documented`.
+    """The library accepts a call that its documentation rules out, see `adapters.documentation`.
 
     The mode of the documentation runs only if the call returns.
     """

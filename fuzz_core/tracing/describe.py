@@ -12,7 +12,7 @@ import numpy as np
 
 from fuzz_core.adapters.arrays import describe_array
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Value, prim

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.ir.values import Invocation, Then
 from fuzz_core.tracing.describe import shown_and_passed
 from fuzz_core.tracing.recorder import Recorder

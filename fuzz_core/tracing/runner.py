@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import Any
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.tracing.describe import Describer
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.tracing.recorder import Recorder

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import TELL, TOLD, Dialect, Way
+from fuzz_core.adapters.literals import literal, prim_literal
 from fuzz_core.adapters.quotes import Quoted
-from fuzz_core.adapters.spelling import literal, prim_literal
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value
 

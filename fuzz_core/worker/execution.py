@@ -10,9 +10,10 @@ from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
-from fuzz_core.adapters import documented, quotes
+from fuzz_core.adapters import quotes
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import REDZONE, Dialect
+from fuzz_core.adapters.documentation import Documented
 from fuzz_core.adapters.modes import Mode, mode_of
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
@@ -69,7 +70,7 @@ class Execution:
         self.alive: Callable[[bool, str], None] = lambda dear, mode: None
         if documentation:
             self.modes += (quotes.MODE,)
-            self.ways[quotes.MODE] = documented.Documented(adapter, documentation, clock)
+            self.ways[quotes.MODE] = Documented(adapter, documentation, clock)
         # The outline of the first mode's result: no live object may outlast its test.
         self.shown: Hashable = None
         # Whether a device has failed, so that no later test of this process can be judged.

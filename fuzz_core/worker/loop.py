@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.tree import argument_names, children, fuzz_type

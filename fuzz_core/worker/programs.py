@@ -17,7 +17,7 @@ from fuzz_core.worker.observers import resident
 from fuzz_core.worker.programs_data import Data, shown
 from fuzz_core.worker.programs_ran import Asked, Ran
 from fuzz_core.worker.programs_run import Run
-from fuzz_core.worker.programs_watching import Place
+from fuzz_core.worker.programs_watch import Place
 
 # The file, in the process's own folder, for its Python stack when it dies or gets STACK_SIGNAL.
 STACK_FILE = "stack"

@@ -11,7 +11,7 @@ import numpy as np
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.models import Models
 from fuzz_core.worker.programs_ran import TEXT, Compiled
-from fuzz_core.worker.programs_watching import Used, kind_of
+from fuzz_core.worker.programs_watch import Used, kind_of
 
 HALF = ("float16", "bfloat16")
 # A few roundings of a number in single precision.

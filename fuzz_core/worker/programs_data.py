@@ -19,7 +19,7 @@ import numpy as np
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.models import Models
-from fuzz_core.worker.programs_raised import PROGRAM
+from fuzz_core.worker.programs_exception import PROGRAM
 
 # Values that need no copy, or can have none.
 _SHARED = (ModuleType, type, FunctionType, BuiltinFunctionType)

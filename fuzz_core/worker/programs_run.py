@@ -12,9 +12,9 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.programs_checks import Scales, compared, gradients
 from fuzz_core.worker.programs_data import Data, put, reset, standing, switches
-from fuzz_core.worker.programs_raised import Raised, raised
+from fuzz_core.worker.programs_exception import Raised, raised
 from fuzz_core.worker.programs_ran import ELSEWHERE, MOST_LOSSES, Asked, Ran
-from fuzz_core.worker.programs_watching import Place, Watch
+from fuzz_core.worker.programs_watch import Place, Watch
 
 if TYPE_CHECKING:
     from fuzz_core.worker.programs import Programs

@@ -49,7 +49,7 @@ from fuzz_core.worker.loop import Channel, Worker, World
 from fuzz_core.worker.observers import GARBAGE, garbage, resident
 from fuzz_core.worker.plan import Plan
 from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
-from fuzz_core.worker.programs_raised import PROGRAM
+from fuzz_core.worker.programs_exception import PROGRAM
 from fuzz_core.worker.scripts import run_script
 
 # The types in which elements of each kind are sent: exact for all numbers that programs compute with.

@@ -12,7 +12,7 @@ from adaptercontract.__main__ import CHANGING, CHECKS, problems
 from adaptercontract.world import World
 
 from fuzz_core.adapters.dialect import ModeSpec, Way
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import encode

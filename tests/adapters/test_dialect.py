@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.adapters.arrays import row_major, simplest
 from fuzz_core.adapters.dialect import DIALECTS, dialect_of
-from fuzz_core.adapters.spelling import element, literal, numpy_array, whole_range
+from fuzz_core.adapters.literals import element, literal, numpy_array, whole_range
 from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.errors import BuildError, UserError
 from fuzz_core.ir.outcome import Outcome

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-from fuzz_core.adapters.jittor.compiling import hasten
+from fuzz_core.adapters.jittor.compiler import hasten
 
 SETTLED = """
 import sys
 from types import SimpleNamespace
-from fuzz_core.adapters.jittor.compiling import settle
+from fuzz_core.adapters.jittor.compiler import settle
 
 locks = []
 jittor = SimpleNamespace(

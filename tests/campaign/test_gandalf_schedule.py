@@ -16,7 +16,7 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.generation import grammar
 from fuzz_core.modelgen.gandalf.guidance import Alike, Noting
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.rendering import render
+from fuzz_core.modelgen.gandalf.renderer import render
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
 
 TABLE = load()

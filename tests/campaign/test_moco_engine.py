@@ -13,7 +13,7 @@ from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.extremes import SHARE
-from fuzz_core.campaign.moco.growing import Bench
+from fuzz_core.campaign.moco.growth import Bench
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
 from fuzz_core.campaign.moco.workshop import Workshop

@@ -10,8 +10,8 @@ from moco_branches import grown, workshop_of
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.listener import FindingRecorder
-from fuzz_core.campaign.moco.growing import Found
-from fuzz_core.campaign.moco.judging import arrived, is_drawn, origin, state_alone
+from fuzz_core.campaign.moco.growth import Found
+from fuzz_core.campaign.moco.judge import arrived, is_drawn, origin, state_alone
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fuzz_core.campaign.moco import knowledge as keeping
-from fuzz_core.campaign.moco.knowing import known, learn
-from fuzz_core.campaign.moco.knowing_course import Course, probed
 from fuzz_core.campaign.moco.knowledge import kept_in, knowledge_of
 from fuzz_core.campaign.moco.share import hindrance
+from fuzz_core.campaign.moco.study import known, learn
+from fuzz_core.campaign.moco.study_course import Course, probed
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError

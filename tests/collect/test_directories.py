@@ -12,7 +12,7 @@ from fuzz_core.collect.packages import jittor_models, keras_applications
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import collect
 from fuzz_core.ir.catalogue import Api
-from fuzz_core.programs.shipped import traced_programs
+from fuzz_core.programs.texts import traced_programs
 
 TEST = "def test_it():\n    assert True\n"
 

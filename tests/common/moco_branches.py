@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from fuzz_core.campaign.moco.growing import Bench, Grown, Growth
+from fuzz_core.campaign.moco.growth import Bench, Grown, Growth
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session

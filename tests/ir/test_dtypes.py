@@ -23,7 +23,7 @@ ROOT = Path(fuzz_core.__file__).parent
 OTHERS = {
     "adapters/jittor/dialect.py": "dtypes that Jittor infers, and those that it lacks",
     "adapters/pytorch/dialect.py": "dtypes that PyTorch infers",
-    "adapters/spelling.py": "dtypes that numpy infers",
+    "adapters/literals.py": "dtypes that numpy infers",
     "adapters/tensorflow/tensors.py": "tolerances of tf.test",
     "adapters/tensorflow/dialect.py": "dtypes that TensorFlow infers, and those that it draws",
     "collect/constraints/docstrings.py": "other names in docstrings",

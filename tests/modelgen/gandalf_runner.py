@@ -31,7 +31,7 @@ def hasten_jittor() -> None:
     """Has it compile as it does under test: its operators take seconds otherwise."""
     import jittor
 
-    from fuzz_core.adapters.jittor.compiling import hasten, settle
+    from fuzz_core.adapters.jittor.compiler import hasten, settle
 
     hasten(jittor)
     settle(jittor)

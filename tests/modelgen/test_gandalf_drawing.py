@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.modelgen.gandalf.drawing import DATA, LAST, svg
 from fuzz_core.modelgen.gandalf.generation import generate, grammar
-from fuzz_core.modelgen.gandalf.rendering import render
+from fuzz_core.modelgen.gandalf.picture import DATA, LAST, svg
+from fuzz_core.modelgen.gandalf.renderer import render
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
 
 SPACE = "{http://www.w3.org/2000/svg}"

@@ -20,7 +20,7 @@ from fuzz_core.modelgen.gandalf.extremes import KINDS, Kind, extreme
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped
 from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.rendering import Precision, render
+from fuzz_core.modelgen.gandalf.renderer import Precision, render
 from fuzz_core.modelgen.gandalf.shapes import Refused
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, load
 

@@ -15,7 +15,7 @@ from fuzz_core.modelgen.gandalf.flow import followings
 from fuzz_core.modelgen.gandalf.generation import Options, generate, grammar
 from fuzz_core.modelgen.gandalf.order import Order, Seen, mined, names_of, pairs_of, recorded, reviewed
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
-from fuzz_core.programs.shipped import grown_programs, traced_programs
+from fuzz_core.programs.texts import grown_programs, traced_programs
 
 TABLE = load()
 

@@ -9,7 +9,7 @@ import pytest
 from fuzz_core.modelgen.gandalf.generation import alone, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.rendering import Precision, render
+from fuzz_core.modelgen.gandalf.renderer import Precision, render
 from fuzz_core.modelgen.gandalf.shapes import Refused
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, MODULES, Library, load
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from fuzz_core.modelgen.gandalf.diversity import diversity, edit_distance, operators_of
 from fuzz_core.modelgen.gandalf.generation import Options, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped
-from fuzz_core.modelgen.gandalf.naming import api_of, is_formula
-from fuzz_core.modelgen.gandalf.rendering import render, written
+from fuzz_core.modelgen.gandalf.public_names import api_of, is_formula
+from fuzz_core.modelgen.gandalf.renderer import render, written
 from fuzz_core.modelgen.gandalf.scripts import RESULT, Expected, asserting, printing
 from fuzz_core.modelgen.gandalf.shapes import Tensor
 from fuzz_core.modelgen.gandalf.surgery import above, apart

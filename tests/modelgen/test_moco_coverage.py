@@ -15,11 +15,12 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Fill, Seq, Tensor, Then, prim
 from fuzz_core.modelgen.moco.adaptation import bound, fitted
+from fuzz_core.modelgen.moco.block_test import as_test
 from fuzz_core.modelgen.moco.calls import parsed, with_value
 from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
-from fuzz_core.modelgen.moco.fitting import CLASS, fit_of, kinds, opened
+from fuzz_core.modelgen.moco.fit import CLASS, fit_of, kinds, opened
 from fuzz_core.modelgen.moco.generation import Options
 from fuzz_core.modelgen.moco.knowledge.similarity import with_similar
 from fuzz_core.modelgen.moco.names import Names
@@ -28,8 +29,7 @@ from fuzz_core.modelgen.moco.operators import Taste, replaced, similar
 from fuzz_core.modelgen.moco.program import Call, Fit, Slot, assemble
 from fuzz_core.modelgen.moco.replacement import fitting_in, replacement
 from fuzz_core.modelgen.moco.tree import Tree
-from fuzz_core.modelgen.moco.writing import as_test
-from fuzz_core.programs.shipped import fitted_class, grown_programs
+from fuzz_core.programs.texts import fitted_class, grown_programs
 
 LIBRARIES = ("torch", "tensorflow", "jittor")
 IMAGE = Arrival((2, 6, 8, 8))

@@ -9,7 +9,7 @@ from fakelib_plans import plan_of
 
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.programs.shipped import fitted_class
+from fuzz_core.programs.texts import fitted_class
 from fuzz_core.worker.programs_ran import Kind
 
 pytestmark = pytest.mark.real

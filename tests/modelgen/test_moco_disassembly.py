@@ -9,7 +9,7 @@ import pytest
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
-from fuzz_core.programs.shipped import grown_programs, traced_programs
+from fuzz_core.programs.texts import grown_programs, traced_programs
 
 LIBRARIES = ("jittor", "tensorflow", "torch")
 KINDS = (traced_programs, grown_programs)

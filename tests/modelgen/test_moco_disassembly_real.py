@@ -18,7 +18,7 @@ from fuzz_core.adapters.dialect import dialect_of, surroundings
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.disassembly_steps import Told, steps
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
-from fuzz_core.programs.shipped import grown_programs
+from fuzz_core.programs.texts import grown_programs
 
 pytestmark = pytest.mark.real
 WHOLE = bool(os.environ.get("NIGHTFUZZ_EVERY_PROGRAM"))

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from moco_grounds import KNOWLEDGE, program
 
-from fuzz_core.modelgen.moco.drawing import COLOURS, MOST, mermaid
 from fuzz_core.modelgen.moco.nodes import FINDING, OK, REFUSED, STATES, Arrival, Node, Result
+from fuzz_core.modelgen.moco.picture import COLOURS, MOST, mermaid
 from fuzz_core.modelgen.moco.tree import Tree
 
 LINE = re.compile(

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from fuzz_core.campaign.moco.knowing_encoder import FILENAME, encoder
+from fuzz_core.campaign.moco.study_encoder import FILENAME, encoder
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.knowledge.encoder import Floats, SentenceEncoder, encoder_in, gelu
 from fuzz_core.modelgen.moco.knowledge.similarity import correctness

@@ -18,7 +18,7 @@ from fuzz_core.modelgen.moco.knowledge.answers import dtype_of, lengths_of, rang
 from fuzz_core.modelgen.moco.knowledge.authors import AuthorsFiles, imported
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of
 from fuzz_core.modelgen.moco.knowledge.llm import ChatExtractor
-from fuzz_core.modelgen.moco.knowledge.merging import enriched, merged
+from fuzz_core.modelgen.moco.knowledge.merge import enriched, merged
 
 API = Api("lib.nn.Gate", "class", ("size", "rate"), "lib.nn.Gate(size, rate=0.5)", "A gate.\n\nArgs: size, rate")
 ORIGIN = Origin(source="llm")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fuzz_core.campaign.moco.knowing_subject import Subject
+from fuzz_core.campaign.moco.study_subject import Subject
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, Then, Value, prim

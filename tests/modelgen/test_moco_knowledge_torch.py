@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.campaign.moco.knowing import known, learn
+from fuzz_core.campaign.moco.study import known, learn
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.values import Invocation, Tensor, Then, prim
 from fuzz_core.store import SeedRecord, TargetRecord, open_store

@@ -19,6 +19,7 @@ from moco_grounds import (
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, prim
 from fuzz_core.modelgen.moco.adaptation import fitted
+from fuzz_core.modelgen.moco.block_test import as_test
 from fuzz_core.modelgen.moco.calls import parsed, value
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
 from fuzz_core.modelgen.moco.facts import Facts
@@ -26,7 +27,6 @@ from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.nodes import Arrival
 from fuzz_core.modelgen.moco.operators import checks, generated, replaced
 from fuzz_core.modelgen.moco.program import Call
-from fuzz_core.modelgen.moco.writing import as_test
 
 seeds = st.integers(0, 2**32)
 IMAGE = Arrival((2, 3, 8, 8))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fuzz_core.worker.programs_raised import PROGRAM, raised
+from fuzz_core.worker.programs_exception import PROGRAM, raised
 
 LIBRARY = """
 import fractions

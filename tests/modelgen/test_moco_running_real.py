@@ -14,7 +14,7 @@ from fakelib_plans import plan_of
 
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.programs.shipped import grown_programs
+from fuzz_core.programs.texts import grown_programs
 from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Kind, Saw
 
 pytestmark = pytest.mark.real

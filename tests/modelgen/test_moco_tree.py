@@ -15,7 +15,7 @@ from fuzz_core.modelgen.moco.generation import Options, steps_of
 from fuzz_core.modelgen.moco.legality import legal
 from fuzz_core.modelgen.moco.nodes import FINDING, MISFIT, OK, REFUSED, STATES, Arrival, Node, Result
 from fuzz_core.modelgen.moco.program import assemble
-from fuzz_core.modelgen.moco.pruning import survivors, value_class
+from fuzz_core.modelgen.moco.selection import survivors, value_class
 from fuzz_core.modelgen.moco.tree import Tree
 
 ARRIVES = {number: Arrival((2, 6, 16, 16)) for number in range(9)}

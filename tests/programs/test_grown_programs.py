@@ -15,7 +15,7 @@ from typing import TypeGuard
 import pytest
 
 from fuzz_core.adapters.dialect import dialect_of, surroundings
-from fuzz_core.programs.shipped import grown_programs
+from fuzz_core.programs.texts import grown_programs
 from fuzz_core.programs.translation import MODELS, SPELLINGS
 
 LIBRARIES = ("jittor", "tensorflow", "torch")

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import pytest
 
-from fuzz_core.campaign.moco import judging
-from fuzz_core.campaign.moco.growing import Bench, Grown, Growth
+from fuzz_core.campaign.moco import judge
+from fuzz_core.campaign.moco.growth import Bench, Grown, Growth
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
@@ -112,7 +112,7 @@ def come_to(trap: Trap, workshop: Workshop, patch: pytest.MonkeyPatch) -> list[G
     growth, found = Growth(bench, tree), list[Grown]()
     for node in branch(trap):
         tree.nodes[node.number :] = [node]
-        patch.setattr(judging, "COMPARED_EVERY", ALWAYS if node.block == trap.block else NEVER)
+        patch.setattr(judge, "COMPARED_EVERY", ALWAYS if node.block == trap.block else NEVER)
         grown = growth.grown(workshop, node)
         tree.nodes[node.number] = node._replace(**grown.result._asdict())
         found.append(grown)

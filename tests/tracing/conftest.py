@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from nightfuzz_fakelib.adapter import Adapter
 
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation, encode
 from fuzz_core.ir.values import Invocation

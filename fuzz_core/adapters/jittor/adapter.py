@@ -15,9 +15,9 @@ import numpy as np
 
 from fuzz_core.adapters.arrays import NUMPY_DTYPES
 from fuzz_core.adapters.base import Adapter, Describe, Examples
-from fuzz_core.adapters.jittor.compiling import hasten, settle
+from fuzz_core.adapters.inventory import Listed, folded, is_api, members, methods, within
+from fuzz_core.adapters.jittor.compiler import hasten, settle
 from fuzz_core.adapters.jittor.dialect import MODES
-from fuzz_core.adapters.listing import Listed, folded, is_api, members, methods, within
 from fuzz_core.adapters.models import Models, replaced
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value, prim

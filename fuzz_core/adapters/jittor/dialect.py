@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from fuzz_core.adapters import spelling
+from fuzz_core.adapters import literals
 from fuzz_core.adapters.dialect import (
     BARE,
     INTERNAL,
@@ -151,14 +151,14 @@ class JittorDialect(Dialect):
 
     def own(self, tensor: Tensor) -> str:
         """See `Dialect`."""
-        shape, dtype = spelling.sizes(tensor.shape), "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
+        shape, dtype = literals.sizes(tensor.shape), "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
         told = f"jittor.array({{elements}}{'' if tensor.dtype in _INFERRED else dtype})"
         full = f"{shape}, {{value}}{dtype}"
-        made = spelling.filled(tensor, spelling.common(tensor), "jittor", f"{shape}{dtype}", full, told)
+        made = literals.filled(tensor, literals.common(tensor), "jittor", f"{shape}{dtype}", full, told)
         if made:
             return min(made, key=len)
         # From numpy's generator: Jittor's own streams are the test's, and differ between versions.
-        drawn = spelling.numpy_array(tensor._replace(container="ndarray"))
+        drawn = literals.numpy_array(tensor._replace(container="ndarray"))
         return f"jittor.array({drawn}{'' if tensor.dtype in ('bool', 'int32') else f', {tensor.dtype!r}'})"
 
     def ref(self, ref: Ref) -> str:

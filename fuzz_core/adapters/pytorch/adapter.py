@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.pytorch.dialect import MODES
 from fuzz_core.ir.constraints import Constraint

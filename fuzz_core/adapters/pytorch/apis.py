@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fuzz_core.adapters.listing import Listed, doc, folded, imported, members, methods
+from fuzz_core.adapters.inventory import Listed, doc, folded, imported, members, methods
 from fuzz_core.ir.constraints import Constraint
 
 MODULES = (

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable
 
-from fuzz_core.adapters import spelling
+from fuzz_core.adapters import literals
 from fuzz_core.adapters.dialect import (
     GAPS,
     INTERNAL,
@@ -329,9 +329,9 @@ def _layout(tensor: Tensor) -> str:
     if view is None:
         return _dense(tensor)
     base = view.base
-    small = spelling.inlined(tensor) and base.size <= _MOST_TOLD
+    small = literals.inlined(tensor) and base.size <= _MOST_TOLD
     # The elements of a small view are written one by one, if they are drawn and differ.
-    if small and not spelling.inlined(base) and spelling.common(base) is None:
+    if small and not literals.inlined(base) and literals.common(base) is None:
         base = base._replace(fill=Fill("values", data=pack(elements(base))))
     return f"{_atom(_dense(base))}{view.suffix}"
 
@@ -341,14 +341,14 @@ def _dense(tensor: Tensor) -> str:
 
     if tensor.dtype.startswith("float8") and tensor.size and _overflows(tensor):
         return f"{_atom(_dense(tensor._replace(dtype='float32')))}.to(torch.{tensor.dtype})"
-    counts = tensor.dtype == "int64" and len(tensor.shape) == 1 and tensor.size > 2 and spelling.inlined(tensor)
+    counts = tensor.dtype == "int64" and len(tensor.shape) == 1 and tensor.size > 2 and literals.inlined(tensor)
     if counts and elements(tensor).tolist() == list(range(tensor.size)):
         return f"torch.arange({tensor.size})"
     shape = ", ".join(map(str, tensor.shape)) or "()"
     dtype = _dtype(tensor, "float32")
-    full = f"{spelling.sizes(tensor.shape)}, {{value}}{_dtype(tensor, *_INFERRED)}"
+    full = f"{literals.sizes(tensor.shape)}, {{value}}{_dtype(tensor, *_INFERRED)}"
     told = f"torch.tensor({{elements}}{_dtype(tensor, *_INFERRED)})"
-    made = spelling.filled(tensor, spelling.common(tensor), "torch", f"{shape}{dtype}", full, told)
+    made = literals.filled(tensor, literals.common(tensor), "torch", f"{shape}{dtype}", full, told)
     return _short_constants(min(made, key=len) if made else _draw(tensor))
 
 
@@ -371,10 +371,10 @@ def _short_constants(source: str) -> str:
 
 
 def _draw(tensor: Tensor) -> str:
-    if spelling.special(tensor):
+    if literals.special(tensor):
         fill = tensor.fill._replace(special=None)
         mask = f"torch.arange({tensor.size}).view({', '.join(map(str, tensor.shape))}) % 3 == 0"
-        return f"torch.where({mask}, {spelling.literal(tensor.fill.special)}, {_dense(tensor._replace(fill=fill))})"
+        return f"torch.where({mask}, {literals.literal(tensor.fill.special)}, {_dense(tensor._replace(fill=fill))})"
     return _integers(tensor) if DTYPES[tensor.dtype].kind in ("int", "uint", "bool") else _floats(tensor)
 
 
@@ -385,16 +385,16 @@ def _floats(tensor: Tensor) -> str:
         wider = tensor._replace(dtype="float32" if tensor.dtype.startswith("float8") else "complex64")
         return f"{_atom(_floats(wider))}.to(torch.{tensor.dtype})"
     dtype = _dtype(tensor, "float32")
-    base = spelling.scaled(f"torch.rand({shape}{dtype})", low, high)
-    return f"{base} + {spelling.literal(complex(0, low))}" if low and DTYPES[tensor.dtype].kind == "complex" else base
+    base = literals.scaled(f"torch.rand({shape}{dtype})", low, high)
+    return f"{base} + {literals.literal(complex(0, low))}" if low and DTYPES[tensor.dtype].kind == "complex" else base
 
 
 def _integers(tensor: Tensor) -> str:
-    low, high = spelling.whole_range(tensor)
-    shape = spelling.sizes(tensor.shape)
+    low, high = literals.whole_range(tensor)
+    shape = literals.sizes(tensor.shape)
     if DTYPES[tensor.dtype].kind == "uint" and tensor.dtype != "uint8":
         signed = tensor._replace(dtype="int64")
         return f"{_integers(signed)}.to(torch.{tensor.dtype})"
-    first = "" if low == 0 else f"{spelling.literal(low)}, "
-    last = spelling.literal(min(high + 1, 2**63 - 1))
+    first = "" if low == 0 else f"{literals.literal(low)}, "
+    last = literals.literal(min(high + 1, 2**63 - 1))
     return f"torch.randint({first}{last}, {shape}{_dtype(tensor, 'int64')})"

@@ -18,7 +18,7 @@ from typing import Any
 
 from fuzz_core.adapters.arrays import Arrays
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.tensorflow.dialect import MODES
 from fuzz_core.ir.constraints import Constraint

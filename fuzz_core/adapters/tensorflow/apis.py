@@ -14,7 +14,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks, op_def_registry
 from tensorflow.python.util import tf_export
 
-from fuzz_core.adapters.listing import Listed, folded, is_api, members, shortest, within
+from fuzz_core.adapters.inventory import Listed, folded, is_api, members, shortest, within
 from fuzz_core.adapters.tensorflow.tensors import NAMES
 from fuzz_core.ir.constraints import Constraint
 

@@ -8,7 +8,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from fuzz_core.adapters import spelling
+from fuzz_core.adapters import literals
 from fuzz_core.adapters.dialect import (
     BARE,
     REFERENCE,
@@ -197,10 +197,10 @@ def _constant(tensor: Tensor) -> str:
 
     if tensor.dtype.startswith("float8"):
         return f"tf.cast({_constant(tensor._replace(dtype='float32'))}, {dtype_name(tensor.dtype)})"
-    if tensor.dtype == "bfloat16" and spelling.inlined(tensor) and _vanishes(elements(tensor)):
-        bits = spelling.nested(elements(tensor).view("uint32") >> 16, tensor.shape, "uint16")
+    if tensor.dtype == "bfloat16" and literals.inlined(tensor) and _vanishes(elements(tensor)):
+        bits = literals.nested(elements(tensor).view("uint32") >> 16, tensor.shape, "uint16")
         return f"tf.bitcast(tf.constant({bits}, tf.uint16), tf.bfloat16)"
-    value = spelling.common(tensor)
+    value = literals.common(tensor)
     if value == "-0.0":
         # A scalar of Python's is looked up among those seen before, and 0.0 is found for it.
         return f"-{_constant(tensor._replace(fill=Fill('constant', 0.0)))}"
@@ -216,7 +216,7 @@ def _constant(tensor: Tensor) -> str:
     if tensor.dtype in _INFERRED:
         full, fill = f"{shape}, {{value}}", "fill"
     told = f"tf.constant({{elements}}{_dtype(tensor)})"
-    made = spelling.filled(tensor, value, "tf", named, full, told, "zeros", fill)
+    made = literals.filled(tensor, value, "tf", named, full, told, "zeros", fill)
     return min(made, key=len) if made else _draw(tensor)
 
 
@@ -231,9 +231,9 @@ def _dtype(tensor: Tensor) -> str:
 
 def _draw(tensor: Tensor) -> str:
     fill, kind = tensor.fill, DTYPES[tensor.dtype].kind
-    if spelling.special(tensor):
+    if literals.special(tensor):
         mask = f"tf.reshape(tf.range({tensor.size}), {list(tensor.shape)}) % 3 == 0"
-        odd = spelling.literal(fill.special if kind == "float" else complex(fill.special or 0.0))
+        odd = literals.literal(fill.special if kind == "float" else complex(fill.special or 0.0))
         return f"tf.where({mask}, {odd}, {_constant(tensor._replace(fill=fill._replace(special=None)))})"
     if kind == "complex":
         part = tensor._replace(dtype="float32" if tensor.dtype == "complex64" else "float64")
@@ -241,7 +241,7 @@ def _draw(tensor: Tensor) -> str:
     if kind == "string":
         return f"tf.strings.as_string({_draw(tensor._replace(dtype='int32', fill=fill._replace(low=0, high=99)))})"
     if tensor.dtype not in _DRAWN:
-        low, high = map(float, spelling.whole_range(tensor))
+        low, high = map(float, literals.whole_range(tensor))
         wider = tensor._replace(dtype="int64", fill=fill._replace(low=low, high=high))
         return f"tf.cast({_uniform(wider)}, {dtype_name(tensor.dtype)})"
     return _uniform(tensor)
@@ -251,9 +251,9 @@ def _uniform(tensor: Tensor) -> str:
     """Returns a uniform draw by an operation with a seed of its own, which is the same in every process."""
     shape, dtype = list(tensor.shape), dtype_name(tensor.dtype)
     if DTYPES[tensor.dtype].kind == "int":
-        low, high = spelling.whole_range(tensor)
+        low, high = literals.whole_range(tensor)
         top = min(high + 1, 2 ** (DTYPES[tensor.dtype].bits - 1) - 1)
-        return f"tf.random.uniform({shape}, {spelling.literal(low)}, {spelling.literal(top)}, {dtype}, seed=0)"
-    low_text, high_text = spelling.short_number(tensor.fill.low), spelling.short_number(tensor.fill.high)
+        return f"tf.random.uniform({shape}, {literals.literal(low)}, {literals.literal(top)}, {dtype}, seed=0)"
+    low_text, high_text = literals.short_number(tensor.fill.low), literals.short_number(tensor.fill.high)
     ends = "" if (low_text, high_text) == ("0", "1") else f", {low_text}, {high_text}"
     return f"tf.random.uniform({shape}{ends}{'' if tensor.dtype == 'float32' else f', dtype={dtype}'}, seed=0)"

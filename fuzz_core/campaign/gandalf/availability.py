@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.libraries import WRITINGS
-from fuzz_core.modelgen.gandalf.naming import paths_in
+from fuzz_core.modelgen.gandalf.public_names import paths_in
 from fuzz_core.modelgen.gandalf.table import Library
 
 # As often a library may refuse an operator that it has never taken.

@@ -21,7 +21,7 @@ from fuzz_core.campaign.gandalf.distance import (
 from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs
 from fuzz_core.execution.replay import Array
 from fuzz_core.modelgen.gandalf.graph import Graph, Input
-from fuzz_core.modelgen.gandalf.rendering import Precision
+from fuzz_core.modelgen.gandalf.renderer import Precision
 from fuzz_core.modelgen.gandalf.shapes import Tensor
 from fuzz_core.modelgen.gandalf.surgery import given
 from fuzz_core.modelgen.gandalf.table import Library

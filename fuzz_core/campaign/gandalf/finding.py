@@ -11,7 +11,7 @@ from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.naming import api_of
+from fuzz_core.modelgen.gandalf.public_names import api_of
 from fuzz_core.modelgen.gandalf.scripts import Expected, asserting
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.oracles.contract import oracle_of

@@ -16,7 +16,7 @@ from fuzz_core.campaign.gandalf.sides import PRECISIONS, Runs, Sides
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.diversity import operators_of
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.naming import is_formula
+from fuzz_core.modelgen.gandalf.public_names import is_formula
 from fuzz_core.modelgen.gandalf.table import Library
 
 # How often a graph that agrees is trained as well, and compiled, which takes as long as all else together.

@@ -25,7 +25,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.again import compiling, losing, training, variables
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.rendering import Precision, written
+from fuzz_core.modelgen.gandalf.renderer import Precision, written
 from fuzz_core.modelgen.gandalf.rows import row, rows
 from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT, RESULT, REWRITTEN
 from fuzz_core.modelgen.gandalf.shapes import Tensor

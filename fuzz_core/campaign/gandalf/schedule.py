@@ -13,7 +13,7 @@ from fuzz_core.modelgen.gandalf.generation import Grammar, Options, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.rendering import Precision
+from fuzz_core.modelgen.gandalf.renderer import Precision
 from fuzz_core.modelgen.gandalf.shapes import Refused
 from fuzz_core.modelgen.gandalf.surgery import beside
 from fuzz_core.modelgen.gandalf.table import Library, Operator

@@ -30,7 +30,7 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.again import training
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.rendering import Precision
+from fuzz_core.modelgen.gandalf.renderer import Precision
 from fuzz_core.modelgen.gandalf.rows import batched
 from fuzz_core.modelgen.gandalf.scripts import printing
 from fuzz_core.modelgen.gandalf.shapes import Tensor

@@ -15,7 +15,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.again import compiling, results, training
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.rendering import Precision, render
+from fuzz_core.modelgen.gandalf.renderer import Precision, render
 from fuzz_core.modelgen.gandalf.table import Library, Operator
 
 DOUBLE: Precision = "float64"

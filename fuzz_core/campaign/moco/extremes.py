@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.ir.tree import argument_names, children, with_children
 from fuzz_core.ir.values import Invocation, Prim, Seq, TestCase, Value
+from fuzz_core.modelgen.moco.block_test import described
 from fuzz_core.modelgen.moco.calls import parameters
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.writing import described
 from fuzz_core.mutation.contract import Context, Mutator
 from fuzz_core.mutation.registry import STRIDED_ONLY, RuleBook
 from fuzz_core.mutation.space import ArgumentSpace
@@ -34,7 +34,7 @@ class Mutations:
     """Makes mutants of blocks' test cases: one argument or input by one rule, no value of a parameter twice.
 
     Args:
-        public: see `modelgen.moco.writing.as_test`.
+        public: see `modelgen.moco.block_test.as_test`.
     """
 
     def __init__(self, public: Public) -> None:

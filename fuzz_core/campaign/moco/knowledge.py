@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fuzz_core.campaign.changes import changes_between
-from fuzz_core.campaign.moco.knowing import learn
-from fuzz_core.campaign.moco.knowing_encoder import encoder
+from fuzz_core.campaign.moco.study import learn
+from fuzz_core.campaign.moco.study_encoder import encoder
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge

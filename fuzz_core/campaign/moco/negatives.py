@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.quotes import MODE, RuledOut
-from fuzz_core.campaign.moco.judging import Verdicts
+from fuzz_core.campaign.moco.judge import Verdicts
 from fuzz_core.execution.replay import ACCEPTED
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.moco.facts import Facts

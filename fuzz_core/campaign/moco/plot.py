@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from fuzz_core.campaign.moco.extremes import Allowance
-from fuzz_core.campaign.moco.growing import Bench, Found, Growth
+from fuzz_core.campaign.moco.growth import Bench, Found, Growth
 from fuzz_core.campaign.moco.seeds import Seed
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.session import Session

@@ -12,11 +12,11 @@ from fuzz_core.collect.files import provenance
 from fuzz_core.collect.models import programs_in
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.disassembly import disassemble
-from fuzz_core.modelgen.moco.fitting import opened
+from fuzz_core.modelgen.moco.fit import opened
 from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.program import Program
 from fuzz_core.modelgen.moco.styles.layers import is_sequence
-from fuzz_core.programs.shipped import grown_programs, traced_programs
+from fuzz_core.programs.texts import grown_programs, traced_programs
 
 # The share of time of a program that is written for tracing is smaller by this factor.
 TRACED = 4

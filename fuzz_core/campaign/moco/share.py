@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzz_core.campaign.moco.knowing import usual_seconds
 from fuzz_core.campaign.moco.knowledge import is_kept
+from fuzz_core.campaign.moco.study import usual_seconds
 from fuzz_core.campaign.session import Session
-from fuzz_core.programs.shipped import grown_programs
+from fuzz_core.programs.texts import grown_programs
 
 # The largest share of the time for growing models that learning about apis may take.
 KNOWING_SHARE = 0.5

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.campaign.moco.judging import Verdicts
+from fuzz_core.campaign.moco.judge import Verdicts
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.moco.judging import done
+from fuzz_core.campaign.moco.judge import done
 from fuzz_core.campaign.moco.knowledge import kept_in, made
 from fuzz_core.campaign.moco.seeds import Refused, Seed
 from fuzz_core.campaign.moco.seeds import seeds as seed_programs
@@ -17,11 +17,11 @@ from fuzz_core.cli.settings import Settings, check
 from fuzz_core.cli.state import read_state
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.files import write_whole
-from fuzz_core.modelgen.moco.drawing import mermaid
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.kinds import kind_of
 from fuzz_core.modelgen.moco.knowledge.authors import AuthorsFiles
 from fuzz_core.modelgen.moco.knowledge.llm import ChatExtractor
+from fuzz_core.modelgen.moco.picture import mermaid
 
 
 def knowledge(settings: Settings, output: CommandOutput, time: str | None, wheel: Path | None) -> Report:

@@ -11,7 +11,7 @@ from typing import TypeGuard
 from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped
 from fuzz_core.modelgen.gandalf.libraries import AGAIN, WRITINGS
-from fuzz_core.modelgen.gandalf.rendering import Precision, lines_of
+from fuzz_core.modelgen.gandalf.renderer import Precision, lines_of
 from fuzz_core.modelgen.gandalf.table import Library, Operator
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.flow import followings, plain
-from fuzz_core.modelgen.gandalf.naming import api_of
+from fuzz_core.modelgen.gandalf.public_names import api_of
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 

@@ -11,7 +11,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco import constants
 from fuzz_core.modelgen.moco.constants import Opaque, meaning
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
-from fuzz_core.modelgen.moco.fitting import taken_out
+from fuzz_core.modelgen.moco.fit import taken_out
 from fuzz_core.modelgen.moco.knowledge.expressions import holds, read
 from fuzz_core.modelgen.moco.program import INPUT, Argument, Call
 

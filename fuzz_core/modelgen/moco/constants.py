@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
-from fuzz_core.adapters.spelling import literal
+from fuzz_core.adapters.literals import literal
 
 MAX_SOURCE = 2000
 MAX_EXPONENT = 128

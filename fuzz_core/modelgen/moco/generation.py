@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.moco.adaptation import as_written, fitted
+from fuzz_core.modelgen.moco.block_test import described
 from fuzz_core.modelgen.moco.calls import parsed
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.nodes import CHECKED, GENERATED, ORIGINAL, REPLACED, Arrival, Node
 from fuzz_core.modelgen.moco.operators import Mutant, Taste, checks, generated, replaced
 from fuzz_core.modelgen.moco.program import INPUT, Block, Call, Program
-from fuzz_core.modelgen.moco.pruning import equivalence, sample
-from fuzz_core.modelgen.moco.writing import described
+from fuzz_core.modelgen.moco.selection import equivalence, sample
 
 # Tries for each mutant: two children of a node are never the same.
 TRIES = 4

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, parsed, written
-from fuzz_core.modelgen.moco.fitting import CLASS
+from fuzz_core.modelgen.moco.fit import CLASS
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
-from fuzz_core.programs.shipped import fitted_class
+from fuzz_core.programs.texts import fitted_class
 
 
 class Names:

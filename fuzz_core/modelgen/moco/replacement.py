@@ -10,7 +10,7 @@ from fuzz_core.modelgen.moco.calls import given, parameters
 from fuzz_core.modelgen.moco.candidates import some
 from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.fitting import fit_of, kinds
+from fuzz_core.modelgen.moco.fit import fit_of, kinds
 from fuzz_core.modelgen.moco.legality import legal
 from fuzz_core.modelgen.moco.nodes import Arrival
 from fuzz_core.modelgen.moco.program import INPUT, Argument, Call

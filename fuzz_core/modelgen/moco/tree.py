@@ -12,7 +12,7 @@ from fuzz_core.modelgen.moco.generation import Child, Ground, Options, call_of, 
 from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, PENDING, ROOT, STATES, Node, Result
 from fuzz_core.modelgen.moco.program import Block, Call, Program
-from fuzz_core.modelgen.moco.pruning import survivors
+from fuzz_core.modelgen.moco.selection import survivors
 
 
 class Tree:

@@ -8,7 +8,7 @@ import numpy as np
 
 from adaptercontract.world import Problems, World
 from fuzz_core.adapters.arrays import KEPT_FLOATS, MAX_ELEMENTS, overlaps, row_major
-from fuzz_core.adapters.spelling import inlined
+from fuzz_core.adapters.literals import inlined
 from fuzz_core.ir.codec import decode
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.elements import elements

@@ -11,7 +11,7 @@ import numpy as np
 
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.modes import Builder
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.elements import pack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz_core.adapters import base
 from fuzz_core.adapters.base import Examples
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.inventory import Listed
 from fuzz_core.ir.values import Invocation, Tensor, Then, prim
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import nightfuzz_fakelib
 
-from fuzz_core.adapters.listing import Listed, definition
+from fuzz_core.adapters.inventory import Listed, definition
 from fuzz_core.ir.catalogue import Api
 
 __all__ = ["Adapter", "Dialect"]

@@ -13,7 +13,7 @@ import numpy as np
 from fuzz_core.adapters import base
 from fuzz_core.adapters.arrays import describe_array
 from fuzz_core.adapters.base import Describe, resolve
-from fuzz_core.adapters.listing import Listed, definition
+from fuzz_core.adapters.inventory import Listed, definition
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from fuzz_core.adapters import dialect, spelling
+from fuzz_core.adapters import dialect, literals
 from fuzz_core.adapters.dialect import NEVER, REFERENCE, TOLD, TRUSTED, ModeSpec, Way, derivative, doubles, redzones
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
@@ -90,7 +90,7 @@ class Dialect(dialect.Dialect):
 
     def tensor(self, tensor: Tensor) -> str:
         """`qualitylib.array(np.zeros((2, 3)))`."""
-        return f"qualitylib.array({spelling.numpy_array(tensor)})"
+        return f"qualitylib.array({literals.numpy_array(tensor)})"
 
     def ref(self, ref: Ref) -> str:
         """A dtype by its numpy name, anything else as it is."""

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 from math import isfinite
 
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.modelgen.moco.block_test import described
 from fuzz_core.modelgen.moco.constants import Opaque, meaning
 from fuzz_core.modelgen.moco.facts import Bounds, Facts, Parameter, Relation
 from fuzz_core.modelgen.moco.knowledge.expressions import read
-from fuzz_core.modelgen.moco.writing import described
 
 # A sequence with more items is not written.
 MOST_ITEMS = 64

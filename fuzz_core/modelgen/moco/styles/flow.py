@@ -12,7 +12,7 @@ from fuzz_core.modelgen.moco.styles.activations import (
     Activations,
     Frame,
 )
-from fuzz_core.modelgen.moco.styles.holding import Holding
+from fuzz_core.modelgen.moco.styles.contents import Holding
 from fuzz_core.modelgen.moco.styles.joins import Join, Joins
 from fuzz_core.modelgen.moco.styles.layers import Layer, is_class, is_input, is_sequence
 from fuzz_core.modelgen.moco.styles.passages import Passages

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 import libcst as cst
 
 from fuzz_core.modelgen.moco.styles.activations import Activations, Frame, is_collection, is_question, may_be_tensor
-from fuzz_core.modelgen.moco.styles.holding import Holding
+from fuzz_core.modelgen.moco.styles.contents import Holding
 from fuzz_core.modelgen.moco.styles.joins import Joins
 from fuzz_core.modelgen.moco.styles.layers import Kind, Layer, Use, last_word
 from fuzz_core.modelgen.moco.styles.values import Layers, Through, Values

@@ -17,7 +17,7 @@ from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 from fuzz_core.worker.programs_ran import MOST_FRAMES, OWN
-from fuzz_core.worker.programs_watching import kind_of
+from fuzz_core.worker.programs_watch import kind_of
 
 # The file name of a program, in its own names and in tracebacks.
 PROGRAM = "program.py"

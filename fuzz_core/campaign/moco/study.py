@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from fuzz_core.campaign.moco.knowing_course import Course, Probed, probed
-from fuzz_core.campaign.moco.knowing_evidence import gathered
-from fuzz_core.campaign.moco.knowing_trials import Run
+from fuzz_core.campaign.moco.study_course import Course, Probed, probed
+from fuzz_core.campaign.moco.study_evidence import gathered
+from fuzz_core.campaign.moco.study_trials import Run
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Replayer
@@ -27,7 +27,7 @@ from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.encoder import NAME
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Extractor, facts_of
-from fuzz_core.modelgen.moco.knowledge.merging import enriched
+from fuzz_core.modelgen.moco.knowledge.merge import enriched
 from fuzz_core.modelgen.moco.knowledge.similarity import Encoder, with_similar
 
 SECONDS, COMPILING_SECONDS, TIMEOUT = 120.0, 600.0, 5.0

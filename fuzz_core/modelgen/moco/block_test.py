@@ -10,7 +10,7 @@ from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Ref, Seq, Slice, Te
 from fuzz_core.modelgen.moco.calls import activation
 from fuzz_core.modelgen.moco.constants import constant, parsed
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.fitting import tensors
+from fuzz_core.modelgen.moco.fit import tensors
 from fuzz_core.modelgen.moco.program import Call
 
 Public = Callable[[str], str | None]

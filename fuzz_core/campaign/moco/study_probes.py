@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fuzz_core.campaign.moco.knowing_trials import Bench, Trial, resized
+from fuzz_core.campaign.moco.study_trials import Bench, Trial, resized
 from fuzz_core.ir.values import Prim, Seq, Tensor, Value, prim
 from fuzz_core.modelgen.moco.facts import Parameter
 

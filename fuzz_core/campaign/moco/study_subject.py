@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any
 
-from fuzz_core.campaign.moco.knowing_probes import accepted, bounds_to_axes, returned, simplified
-from fuzz_core.campaign.moco.knowing_trials import Bench, Late, Over, Run, Trial, trials
+from fuzz_core.campaign.moco.study_probes import accepted, bounds_to_axes, returned, simplified
+from fuzz_core.campaign.moco.study_trials import Bench, Late, Over, Run, Trial, trials
 from fuzz_core.ir.values import Value, prim
 from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of, seen_calls, spelled_all

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from fuzz_core.campaign.moco.knowing_subject import Subject
-from fuzz_core.campaign.moco.knowing_trials import Over, Run, pool_of
+from fuzz_core.campaign.moco.study_subject import Subject
+from fuzz_core.campaign.moco.study_trials import Over, Run, pool_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.values import Value
 from fuzz_core.modelgen.moco.facts import Facts

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fuzz_core.campaign.moco.extremes import Mutations
-from fuzz_core.campaign.moco.judging import (
+from fuzz_core.campaign.moco.judge import (
     Gave,
     Verdicts,
     arrived,
@@ -26,6 +26,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.moco.adaptation import fitted
+from fuzz_core.modelgen.moco.block_test import as_test
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.nodes import (
@@ -42,7 +43,6 @@ from fuzz_core.modelgen.moco.nodes import (
 )
 from fuzz_core.modelgen.moco.program import Call, Program, Slot, assemble
 from fuzz_core.modelgen.moco.tree import Tree
-from fuzz_core.modelgen.moco.writing import as_test
 from fuzz_core.worker.programs_ran import MAKE, OWN, Kind, Ran
 
 # How often a program is made to fit its inputs before it counts as one that does not fit.
