@@ -32,7 +32,7 @@ from fuzz_core.triage.recheck import (
 )
 from fuzz_core.triage.script import CALL, RAISED, draws, render, render_comparison
 from fuzz_core.triage.signature import corrupts_heap, signature
-from fuzz_core.triage.speed import cost_pair, timing_check
+from fuzz_core.triage.slow_calls import cost_pair, timing_check
 from nightfuzz.reports.contradiction import happened
 
 # The oracles that execute a test case in other modes than the first.

@@ -13,7 +13,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Tensor, TestCase
 from fuzz_core.store.records import FindingRow
 from fuzz_core.triage.script import render_comparison
-from fuzz_core.triage.speed import CostPair, cost_pair, timing_check
+from fuzz_core.triage.slow_calls import CostPair, cost_pair, timing_check
 from nightfuzz.reports.contradiction import happened
 
 
