@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from fuzz_core.campaign.cases import Judged, batch, case, guarded
+from fuzz_core.campaign.cases import JudgedBug, batch, case, guarded
 from fuzz_core.store.checks import FIXED, KNOWN, REAL
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
@@ -121,7 +121,7 @@ def joined(clusters: Sequence[ClusterReport]) -> ClusterReport:
 def cluster_reports(store: Store) -> list[ClusterReport]:
     """Every cluster on record, of all libraries and builds, private ones too (without their text)."""
     appearances = _appearances(store)
-    clusters: dict[int, list[Judged]] = defaultdict(list)
+    clusters: dict[int, list[JudgedBug]] = defaultdict(list)
     for each in _bugs(store):
         clusters[each.cluster.first.id].append(each)
     declined = {bug for bug, judgement in store.judgements().items() if judgement.verdict != REAL}
@@ -130,7 +130,7 @@ def cluster_reports(store: Store) -> list[ClusterReport]:
 
 def umbrellas(store: Store) -> list[Umbrella]:
     """Return an umbrella for each library with bugs that have no issue of their own."""
-    by_library: dict[str, list[Judged]] = defaultdict(list)
+    by_library: dict[str, list[JudgedBug]] = defaultdict(list)
     for each in sorted(batch(_bugs(store)), key=lambda each: (each.row.api, each.row.id)):
         by_library[store.target(each.row.target).library].append(each)
     made = []
@@ -150,14 +150,14 @@ def first_row(store: Store, fingerprint: str) -> BugRow | None:
     return next((bug for bug in store.bugs() if bug.signature == fingerprint and bug.id not in later), None)
 
 
-def _bugs(store: Store) -> list[Judged]:
+def _bugs(store: Store) -> list[JudgedBug]:
     """A line for each bug: its first row."""
     later = store.later_rows()
     return guarded(store, [bug for bug in store.bugs() if bug.id not in later], across=True)
 
 
 def _report(
-    store: Store, members: Sequence[Judged], appearances: Mapping[int, Appearance], declined: Collection[int]
+    store: Store, members: Sequence[JudgedBug], appearances: Mapping[int, Appearance], declined: Collection[int]
 ) -> ClusterReport:
     """Members come the most urgent first: that one speaks for the cluster where it is still open.
 
@@ -192,7 +192,7 @@ def _report(
     )
 
 
-def _status(members: Sequence[Judged]) -> Status:
+def _status(members: Sequence[JudgedBug]) -> Status:
     """Return the status of a cluster: fixed if all members are fixed; known members are left out."""
     speaking = [each for each in members if each.row.status != KNOWN]
     if speaking and all(each.row.status == FIXED for each in speaking):

@@ -10,9 +10,9 @@ from typing import Any
 
 from fuzz_core.campaign.carryover import TakenSpace
 from fuzz_core.campaign.changes import Dropped
-from fuzz_core.campaign.document import Ran, result_of, run_totals
+from fuzz_core.campaign.document import RunFacts, result_of, run_totals
 from fuzz_core.campaign.partition import split
-from fuzz_core.collect.places import Places
+from fuzz_core.collect.places import FilePlaces
 from fuzz_core.execution.protection import read_protection
 from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.action.inputs import PULLS, Inputs
@@ -47,10 +47,10 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime, workflow: str = "
     return result
 
 
-def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: datetime) -> Ran:
+def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: datetime) -> RunFacts:
     seeds = [work.sources / folder for folder in (*inputs.tests, *inputs.settings.models, *inputs.settings.docs)]
     bump, ran = (answer if isinstance(answer := work.answer(name), dict) else {} for name in ("bump", "run"))
-    return Ran(
+    return RunFacts(
         mode=start.mode,
         target=start.target,
         baseline=start.baseline,
@@ -65,7 +65,7 @@ def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: d
         stopped=end.stopped,
         shard=inputs.shard,
         shards=inputs.settings.shards,
-        place=Places(seeds, work.sources).of,
+        place=FilePlaces(seeds, work.sources).of,
     )
 
 

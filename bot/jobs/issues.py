@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.campaign.history import Came, came_with
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.checks import Probe
+from fuzz_core.store.checks import BugTrial
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
@@ -266,5 +266,5 @@ def bisected(came: Came) -> str:
     return f"first bad: {_on(came.bad)}; {good}; {came.tried} builds tried"
 
 
-def _on(probe: Probe) -> str:
+def _on(probe: BugTrial) -> str:
     return f"{probe.build} ({probe.hits} of {probe.runs} runs)"

@@ -30,7 +30,7 @@ class Parts(NamedTuple):
     items: Mapping[Any, Any]
 
 
-class Pair(NamedTuple):
+class LeafPair(NamedTuple):
     """Two values at one place of two results; `apart` says how their structures differ, empty for two leaves."""
 
     first: Any
@@ -135,7 +135,7 @@ class Comparer:
         """Returns how far apart two values are, at least one of which is not compared."""
         return inf if (expected is None) != (actual is None) and not self.converts else 0.0
 
-    def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
+    def structure(self, reference: Any, other: Any, pair: LeafPair, relation: str) -> str:
         """Returns the first line about results of different structure, or an empty text to report the first differing
         place.
         """
@@ -151,16 +151,16 @@ class Comparer:
         """Returns whether exactly one of two leaves is None."""
         return (first is None) != (second is None)
 
-    def pairs(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> Iterator[Pair]:
+    def pairs(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> Iterator[LeafPair]:
         """Yields leaves that stand at the same place of two results, in order, and containers that differ."""
         a, b = (self.parts(value) if len(place) < MAX_DEPTH else None for value in (first, second))
         if a is None and b is None and not self.missing(first, second):
-            yield Pair(first, second, place)
+            yield LeafPair(first, second, place)
         elif a is None or b is None or a.kind != b.kind:
-            yield Pair(first, second, place, self.said("type of result", *self.kinds(first, second)))
+            yield LeafPair(first, second, place, self.said("type of result", *self.kinds(first, second)))
         elif (keys := list(a.items)) != (others := list(b.items)):
             named = ("keys", keys, others) if a.kind == "dict" else ("number of results", len(keys), len(others))
-            yield Pair(first, second, place, self.said(*named))
+            yield LeafPair(first, second, place, self.said(*named))
         else:
             for key, item in a.items.items():
                 yield from self.pairs(item, b.items[key], (*place, key))
@@ -228,7 +228,7 @@ class Comparer:
                 return self.slope.format(place=place, expected=a, actual=b)
         return ""
 
-    def _agree_in_size(self, pairs: Sequence[Pair]) -> bool:
+    def _agree_in_size(self, pairs: Sequence[LeafPair]) -> bool:
         """Returns whether results differ in signs alone: vectors of a decomposition are unique but for signs."""
         leaves = [(self.leaf(pair.first), self.leaf(pair.second)) for pair in pairs]
         known = [(a, b) for a, b in leaves if a and b]

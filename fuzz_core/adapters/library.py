@@ -85,7 +85,7 @@ KNOWN_LIBRARIES: dict[str, Library] = {
 }
 
 
-class Source(NamedTuple):
+class RulePage(NamedTuple):
     """The page on which a rule was read, and the day."""
 
     page: str
@@ -98,7 +98,7 @@ class Disclosure(NamedTuple):
     repository: str  # the tracker: owner/name
     accepts: bool  # whether reports of fuzzers are welcome
     why: str  # what the maintainers say, for the person who approves a report
-    sources: Mapping[str, Source]  # where the rule of each field was read; the names of fields are the only keys
+    sources: Mapping[str, RulePage]  # where the rule of each field was read; the names of fields are the only keys
     memory_errors: Literal["private", "public"] = "private"  # how a memory error on bad input is told
     newest_only: bool = False  # whether a report about an older build is refused
     refused_apis: tuple[str, ...] = ()  # wildcards; a bug that only these apis show is not reported

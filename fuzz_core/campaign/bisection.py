@@ -20,7 +20,7 @@ from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.checks import Probe
+from fuzz_core.store.checks import BugTrial
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.candidates import (
     Candidate,
@@ -36,7 +36,7 @@ from fuzz_core.targets.commits import said_by_library
 from fuzz_core.targets.record import cache_folder, read_record, targets_root
 from fuzz_core.targets.resolve import DEFAULT_ACCESS, Access
 from fuzz_core.targets.spec import Flavour
-from fuzz_core.triage.bisect import Search, Status, miss, runs_needed
+from fuzz_core.triage.bisect import BuildSearch, Status, miss, runs_needed
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, summed
 from fuzz_core.triage.signature import corrupts_heap
@@ -69,9 +69,9 @@ class Bisection:
 
     bug: int
     fixed: bool
-    bad: Probe  # the bad build next to the change
-    good: Probe | None  # the good build next to the change; None if it is not known
-    between: tuple[Probe, ...]  # builds between them whose probes are inconclusive
+    bad: BugTrial  # the bad build next to the change
+    good: BugTrial | None  # the good build next to the change; None if it is not known
+    between: tuple[BugTrial, ...]  # builds between them whose probes are inconclusive
     # If no good build was found, the number of builds before the bad one; all that were tried are inconclusive.
     beyond: int
     sure: float | None  # the probability that the good build is good, from the bug's rate of hits in runs
@@ -96,11 +96,11 @@ def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
         return _Bisector(session, bug, options, stack).run()
 
 
-def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, target: TargetRecord) -> Search:
+def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, target: TargetRecord) -> BuildSearch:
     place = {release_of(each.version): number for number, each in enumerate(listed)}
     here = place[release_of(bad)]
     if options.good is None:
-        return Search(len(listed), here, fixed=options.fixed)
+        return BuildSearch(len(listed), here, fixed=options.fixed)
     good = version_of(options.good, target.library, options.index)
     there = place.get(release_of(good))
     if there is None:
@@ -109,7 +109,7 @@ def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, targe
     if (there < here) == options.fixed or there == here:
         side = "newer" if options.fixed else "older"
         raise UserError(f"{good} is to be {side} than {bad}", "exchange --good and --bad, or see --first-fixed")
-    return Search(len(listed), here, there, options.fixed)
+    return BuildSearch(len(listed), here, there, options.fixed)
 
 
 def alike(bug: Outcome, seen: Outcome) -> bool:
@@ -157,7 +157,7 @@ class _Bisector:
             make_replay_plan(session, self.plan)
         self.processes = Processes()
         self.own = self.said = ""
-        self.known: dict[int, Probe] = {}
+        self.known: dict[int, BugTrial] = {}
         self.installs = 0
         # Another index may have another build of this version.
         same = options.index is None or package_of(target.spec, target.library, None, None).text == package.text
@@ -185,7 +185,7 @@ class _Bisector:
                 self.processes.end()
         return self._bisection()
 
-    def _probe(self, candidate: Candidate, runs: int, rate: bool) -> Probe:
+    def _probe(self, candidate: Candidate, runs: int, rate: bool) -> BugTrial:
         """Tries a build until it shows the bug.
 
         Args:
@@ -201,7 +201,7 @@ class _Bisector:
         except UserError as error:
             if self.environments.is_ours(error, candidate):
                 raise
-            return Probe(candidate.spec, "broken", 0, 0, {**info, "reason": error.problem, "made": True})
+            return BugTrial(candidate.spec, "broken", 0, 0, {**info, "reason": error.problem, "made": True})
         origin, session, own = target.origin, self.session, candidate.spec == self.own
         commit = (origin and origin.commit) or said_by_library(target.info.commit).text
         info |= {"commit": commit, "made": made, "day": (origin and origin.day) or candidate.day}
@@ -223,7 +223,7 @@ class _Bisector:
                     break
         status = "bad" if hits else "broken" if other else "good"
         why = f"its script fails in another way there: {other}" if status == "broken" else ""
-        return Probe(candidate.spec, status, hits, done, {**info, "reason": why, "said": self.said if own else ""})
+        return BugTrial(candidate.spec, status, hits, done, {**info, "reason": why, "said": self.said if own else ""})
 
     def _statuses(self) -> dict[int, Status]:
         return {number: probe.status for number, probe in self.known.items()}  # type: ignore[misc]
@@ -251,7 +251,7 @@ class _Bisector:
         self.environments.make_room(builds.values(), self.options.keep)
         runs = self.options.runs or (runs_needed(*self._rate()) if self.known else RATE_RUNS)
 
-        def work(number: int) -> Probe:
+        def work(number: int) -> BugTrial:
             first = number == self.search.bad and self.options.runs is None
             silent = self.known[number].runs if number in self.known else 0
             return self._probe(builds[number], RATE_RUNS if first else runs - silent, number == self.search.bad)
@@ -304,7 +304,7 @@ class _Bisector:
         )
 
 
-def compare_link(library: str, older: Probe | None, newer: Probe | None) -> str:
+def compare_link(library: str, older: BugTrial | None, newer: BugTrial | None) -> str:
     """Returns GitHub's page of the changes between two source commits."""
     commits = [probe.info["commit"] for probe in (older, newer) if probe is not None]
     known = len(commits) == 2 and all(_HASH.fullmatch(commit) for commit in commits)

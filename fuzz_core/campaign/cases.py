@@ -29,7 +29,7 @@ from fuzz_core.triage.assess import (
     withheld,
 )
 from fuzz_core.triage.cluster import Cluster, clusters
-from fuzz_core.triage.known import Known, Registry, Sighting
+from fuzz_core.triage.known import BugSighting, Known, Registry
 from fuzz_core.triage.recheck import CLEAN, SHOWN
 from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, BugCase
 
@@ -37,7 +37,7 @@ ENVIRONMENT = "environment"
 PROSE = ("docstring", "error message")
 
 
-class Judged(NamedTuple):
+class JudgedBug(NamedTuple):
     """A bug with its triage and its status.
 
     Rows of one signature on several targets of a library are one bug: that of the first row.
@@ -50,7 +50,7 @@ class Judged(NamedTuple):
     first: int  # the number of the row that it is on record under
 
 
-def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
+def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[JudgedBug]:
     """Returns these bugs with their assessments, the most urgent first.
 
     Clusters are of one target, or with `across` of all builds of a library.
@@ -67,7 +67,7 @@ def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[J
             first = later.get(row.id, row.id)
             standing = turned.get(first, Standing())
             how = severity(row, validity(row, rules[row.target]), standing.regression)
-            found.append(Judged(row, how, cluster, standing, first))
+            found.append(JudgedBug(row, how, cluster, standing, first))
     return sorted(found, key=lambda each: order(each.row, each.severity))
 
 
@@ -97,7 +97,7 @@ def documented(store: Store, target: str) -> Rule:
     return ruling
 
 
-def case(store: Store, each: Judged, baseline: Baseline | None = None, output: str = "") -> BugCase:
+def case(store: Store, each: JudgedBug, baseline: Baseline | None = None, output: str = "") -> BugCase:
     """Returns the case of a bug, with the versions that are on record with its target."""
     bug, target = each.row, store.target(each.row.target)
     others = [api for api in each.cluster.apis if api != bug.api]
@@ -136,7 +136,7 @@ def keep_environment(store: Store, target: TargetRecord) -> Environment:
     return made
 
 
-def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
+def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[JudgedBug]:
     """Returns these bugs, each as private as all bugs on record make it: see `withheld`."""
     reasons = withheld(store.bugs())
     return [
@@ -147,7 +147,7 @@ def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[
     ]
 
 
-def batch(found: Sequence[Judged]) -> list[Judged]:
+def batch(found: Sequence[JudgedBug]) -> list[JudgedBug]:
     """Returns the simplest unknown public bug of each cluster that has no report of its own.
 
     Such bugs are failures on input that is not known to be valid, and checks that are missing: see `goes_alone`.
@@ -166,13 +166,13 @@ def batch(found: Sequence[Judged]) -> list[Judged]:
         and not each.severity.private
     ]
     place = {id(member): rank for each in fitting for rank, member in enumerate(each.cluster.members)}
-    simplest: dict[int, Judged] = {}
+    simplest: dict[int, JudgedBug] = {}
     for each in sorted(fitting, key=lambda each: place[id(each.row)]):
         simplest.setdefault(each.cluster.first.id, each)
     return list(simplest.values())
 
 
-def is_valid(each: Judged) -> bool:
+def is_valid(each: JudgedBug) -> bool:
     """Returns whether the input is known to be one that the library allows."""
     return each.severity.validity.status == "valid"
 
@@ -181,7 +181,7 @@ def match(store: Store, registry: Registry, bug: BugRow) -> Known | None:
     """Returns the entry that a bug is known by."""
     target = store.target(bug.target)
     what = (bug.signature_text, bug.api, bug.oracle, bug.kind)
-    return registry.match(Sighting(*what, store.modes_of(bug.id), target.library, target.version))
+    return registry.match(BugSighting(*what, store.modes_of(bug.id), target.library, target.version))
 
 
 def consult(store: Store, registry: Registry, number: int, findings: int, new: bool) -> bool:

@@ -8,13 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fuzz_core.campaign.cases import Judged, case, guarded
+from fuzz_core.campaign.cases import JudgedBug, case, guarded
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.comparison import worst_first
 from fuzz_core.campaign.history import flavours_differ, origin_of
 from fuzz_core.campaign.partition import is_deadly
 from fuzz_core.campaign.session import Session
-from fuzz_core.collect.places import Place
+from fuzz_core.collect.places import FilePlace
 from fuzz_core.execution.protection import read_protection
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import FIXED, Change
@@ -33,7 +33,7 @@ SITES, APIS, FRAMES = 200, 200, 50
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunFacts:
     """Facts of a run that the store does not hold."""
 
     mode: results.Mode
@@ -50,7 +50,9 @@ class Ran:
     stopped: bool = False
     shard: int = 0
     shards: int = 1
-    place: Callable[[str, str], Place | None] = lambda name, api: None  # returns where a seed of this name calls an api
+    place: Callable[[str, str], FilePlace | None] = lambda name, api: (
+        None
+    )  # returns where a seed of this name calls an api
 
 
 def standings_now(store: Store) -> dict[str, str]:
@@ -59,7 +61,7 @@ def standings_now(store: Store) -> dict[str, str]:
     return {bug.signature: bug.status for bug in store.bugs() if bug.id not in later}
 
 
-def result_of(store: Store, ran: Ran) -> results.RunResult:
+def result_of(store: Store, ran: RunFacts) -> results.RunResult:
     """Returns the document of a run. Private bugs, and bugs that look like their cause, appear only in a count."""
     target = store.target(ran.target)
     builds = {each.key for each in store.targets() if each.library == target.library}
@@ -103,7 +105,9 @@ def result_since(store: Store, key: str, since: datetime, protection: Sequence[s
     """Return the document of all runs on a target since a time. A bug that was first found before it is not new."""
     began = since.isoformat(timespec="milliseconds")
     was = {bug.signature: bug.status for bug in store.bugs() if bug.first_found < began}
-    return result_of(store, Ran("nightly", key, was=was, figures=run_totals(store, key, since), protection=protection))
+    return result_of(
+        store, RunFacts("nightly", key, was=was, figures=run_totals(store, key, since), protection=protection)
+    )
 
 
 def run_totals(store: Store, key: str, since: datetime) -> results.TotalsEntry:
@@ -155,7 +159,7 @@ def _said(outcome: Outcome) -> results.OutcomeEntry:
     return _part(results.OutcomeEntry, outcome, text=outcome.text.strip())
 
 
-def _bug(store: Store, each: Judged, ran: Ran) -> results.BugEntry:
+def _bug(store: Store, each: JudgedBug, ran: RunFacts) -> results.BugEntry:
     row, told, severity = each.row, case(store, each), each.severity
     return _part(
         results.BugEntry,
@@ -179,7 +183,7 @@ def _bug(store: Store, each: Judged, ran: Ran) -> results.BugEntry:
     )
 
 
-def _change(store: Store, change: Change, ran: Ran) -> results.ChangeEntry:
+def _change(store: Store, change: Change, ran: RunFacts) -> results.ChangeEntry:
     return _part(
         results.ChangeEntry,
         change,
@@ -191,13 +195,13 @@ def _change(store: Store, change: Change, ran: Ran) -> results.ChangeEntry:
     )
 
 
-def _sites(names: Iterable[str], api: str, ran: Ran) -> tuple[results.Site, ...]:
+def _sites(names: Iterable[str], api: str, ran: RunFacts) -> tuple[results.Site, ...]:
     places = (ran.place(name, api) for name in names)
     found = [results.Site(path=each.path, line=each.line, test=_cut(each.test)) for each in places if each]
     return tuple(found[:SITES])
 
 
-def _turns(found: Iterable[Judged], was: Mapping[str, str]) -> Iterable[results.StatusEntry]:
+def _turns(found: Iterable[JudgedBug], was: Mapping[str, str]) -> Iterable[results.StatusEntry]:
     """Yields bugs whose status changed in the run."""
     for each in found:
         row = each.row

@@ -19,7 +19,7 @@ from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.knowledge import knowledge_of
 from fuzz_core.campaign.moco.plot import MocoOptions
-from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
+from fuzz_core.campaign.moco.seeds import RefusedProgram, SeedProgram, seeds
 from fuzz_core.campaign.moco.share import KNOWING_SHARE, hindrance
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import NightfuzzError
@@ -141,7 +141,7 @@ class MocoEngine:
         self.options = options
         self.models = models
         self.report = MocoReport()
-        self.ground: tuple[list[Seed], Knowledge] | None = None
+        self.ground: tuple[list[SeedProgram], Knowledge] | None = None
 
     def fuzz(self, turn: Round) -> None:
         """Grows; the first round learns what is not known yet and takes programs apart, in shares of its time."""
@@ -153,12 +153,12 @@ class MocoEngine:
         left = None if seconds is None else max(seconds - (session.clock() - began), 1.0)
         self.report.add(fuzz_models(session, *self.ground, replace(self.options, seconds=left)))
 
-    def _sown(self, end: float | None) -> list[Seed]:
+    def _sown(self, end: float | None) -> list[SeedProgram]:
         """Returns the programs that are taken apart until the clock says `end`, one at least."""
-        session, found = self.sessions[0], list[Seed]()
+        session, found = self.sessions[0], list[SeedProgram]()
         session.watch.phase("taking programs apart")
         for each in seeds(session, self.models):
-            if isinstance(each, Refused):
+            if isinstance(each, RefusedProgram):
                 session.watch.note(f"{each.name}: {each.reason}")
                 continue
             found.append(each)

@@ -21,7 +21,7 @@ from fuzz_core.execution.scratch import scratch
 from fuzz_core.oracles.kinds import GRADES, kind_of
 from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow
-from fuzz_core.triage.cluster import Place, Symptom, place_of, similar
+from fuzz_core.triage.cluster import BugPlace, Symptom, place_of, similar
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.signature import signature
@@ -69,7 +69,7 @@ class Group:
         return self.findings[0].verdict.kind
 
     @cached_property
-    def place(self) -> Place:
+    def place(self) -> BugPlace:
         """The place of the failure, by the outcome of the finding."""
         return place_of(symptom(self.findings[0]))
 

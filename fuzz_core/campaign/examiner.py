@@ -19,7 +19,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.modelgen.gandalf.scripts import is_of_shape
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.assess import excuse
-from fuzz_core.triage.cluster import Places, Symptom
+from fuzz_core.triage.cluster import BugPlaces, Symptom
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.reduce import minimise, slice_of
@@ -85,7 +85,7 @@ class Examiner:
         # Seconds that hangs take with smaller numbers, by the number of the finding.
         self.timed: dict[int, dict[TestCase, float | None]] = {}
         bugs = session.store.bugs(session.target.key)
-        self.known = Places(bug for bug in bugs if bug.minimised)
+        self.known = BugPlaces(bug for bug in bugs if bug.minimised)
         self.benches = Benches(session, options.timeout, {session.target.key: plan})
         self.close = self.benches.close
 

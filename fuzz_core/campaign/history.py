@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from packaging.version import InvalidVersion, Version
 
 from fuzz_core.store.checks import FIXED as FIXED_STATUS
-from fuzz_core.store.checks import NOT_REAL, OPEN, BuildRow, Probe
+from fuzz_core.store.checks import NOT_REAL, OPEN, BugTrial, BuildRow
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.cluster import clusters
@@ -187,8 +187,8 @@ def flavours_differ(target: TargetRecord, baseline: TargetRecord) -> str:
 class Came(NamedTuple):
     """The builds between which a bug came."""
 
-    bad: Probe | None  # the oldest build that shows the bug; None if there is none
-    good: Probe | None  # the newest build before it that does not show the bug; None if there is none
+    bad: BugTrial | None  # the oldest build that shows the bug; None if there is none
+    good: BugTrial | None  # the newest build before it that does not show the bug; None if there is none
     tried: int  # number of builds that the bug was run on
 
     @property
@@ -200,7 +200,7 @@ class Came(NamedTuple):
 def came_with(store: Store, bug: int) -> Came:
     """Returns the builds between which a bug came, from its probes in the order of their versions."""
 
-    def version(probe: Probe) -> tuple[Version, str]:
+    def version(probe: BugTrial) -> tuple[Version, str]:
         return release(probe.build.rpartition("==")[2]), probe.build
 
     tried = sorted(store.probes(bug).values(), key=version)

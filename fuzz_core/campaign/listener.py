@@ -22,7 +22,7 @@ from fuzz_core.oracles.kinds import check_kind
 from fuzz_core.store.findings import News, OperatorRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.signature import signature
-from fuzz_core.worker.observers import Corpus, Grown
+from fuzz_core.worker.observers import Corpus, CorpusMember
 from fuzz_core.worker.plan import Plan
 from nightfuzz.reports.markdown import counted
 
@@ -232,7 +232,7 @@ class Feedback:
         self.unsaved[1].extend(OperatorRow(name, dtype, api) for name, dtype in sorted(fresh))
         return OPERATOR_REWARD * len(fresh)
 
-    def known_to(self, api: str, shown: int) -> Sequence[Grown]:
+    def known_to(self, api: str, shown: int) -> Sequence[CorpusMember]:
         """Returns the members of the corpus among the first `shown` items of an api's `news`.
 
         They are decoded on request, which only a death causes: live, all of them are hundreds of megabytes.

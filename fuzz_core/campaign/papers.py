@@ -30,21 +30,21 @@ class FreeFuzzSettings:
 class MocoSettings:
     """The fuzz of model programs, after MoCo (2024)."""
 
-    extreme_values: int = trees.Options().times_ev  # extreme values of each block that works, beside the tree
-    level_width: int = trees.Options().widest  # how many nodes of a level go on, 0 for half of each class
-    new_apis: float = trees.Options().fresh  # how much likelier AR takes an api that the tree has not executed
-    favoured_apis: float = trees.Options().favoured  # how much likelier still some of these, others in each tree
-    fitted_layers: float = trees.Options().fitted  # how often a layer that does not fit gets inputs made for it
-    same_check: int = trees.Options().same_check  # how often a tree does the same BC, 0 for no limit
+    extreme_values: int = trees.TreeOptions().times_ev  # extreme values of each block that works, beside the tree
+    level_width: int = trees.TreeOptions().widest  # how many nodes of a level go on, 0 for half of each class
+    new_apis: float = trees.TreeOptions().fresh  # how much likelier AR takes an api that the tree has not executed
+    favoured_apis: float = trees.TreeOptions().favoured  # how much likelier still some of these, others in each tree
+    fitted_layers: float = trees.TreeOptions().fitted  # how often a layer that does not fit gets inputs made for it
+    same_check: int = trees.TreeOptions().same_check  # how often a tree does the same BC, 0 for no limit
     assembled_negatives: bool = False  # whether a block that is to be refused is put into its program as well
     model_ranges: bool = False  # whether ranges that a language model read in documents take part in BC
     further_modes: bool = True  # programs compiled, in double precision, and asked for missing gradients
     oracles: tuple[str, ...] = tuple(ORACLES)  # those that say which of the four kinds a bug is
 
     @property
-    def growth(self) -> trees.Options:
+    def growth(self) -> trees.TreeOptions:
         """How trees grow."""
-        return trees.Options(
+        return trees.TreeOptions(
             times_ev=self.extreme_values,
             widest=self.level_width,
             fresh=self.new_apis,
@@ -61,16 +61,18 @@ class GandalfSettings:
     guidance: str = "novelty"  # who chooses operators
     kept_guidance: bool = True  # whether guidance goes on with what the last run has learnt
     rewarded_selections: bool = False  # whether each selection has the reward of equation 3, and not each graph one
-    ordered: float = graphs.Options().ordered  # how often an operator follows by the order, and not by shapes alone
-    binding_rules: bool = graphs.Options().binding  # whether nothing follows that no production rule names
+    ordered: float = (
+        graphs.GraphOptions().ordered
+    )  # how often an operator follows by the order, and not by shapes alone
+    binding_rules: bool = graphs.GraphOptions().binding  # whether nothing follows that no production rule names
     between_libraries: bool = False  # whether a relation compares one library with the others, too
     added_operators: bool = True  # whether operators stand beside a graph for relations that were asked least
     further_checks: bool = True  # row by row, compiled, trained, and losses of double precision
 
     @property
-    def growth(self) -> graphs.Options:
+    def growth(self) -> graphs.GraphOptions:
         """How graphs grow."""
-        return graphs.Options(ordered=self.ordered, binding=self.binding_rules)
+        return graphs.GraphOptions(ordered=self.ordered, binding=self.binding_rules)
 
 
 class Paper(NamedTuple):

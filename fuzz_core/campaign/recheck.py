@@ -20,7 +20,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import FIXED, OPEN, NewCheck
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.recheck import CHANGED, CLEAN, FLAKY, SHOWN, UNRUNNABLE, Check, Mark, recognised, summed
+from fuzz_core.triage.recheck import CHANGED, CLEAN, FLAKY, SHOWN, UNRUNNABLE, BuildVerdict, Mark, recognised, summed
 from nightfuzz.reports.contradiction import contradiction
 
 REGRESSION, NEW_API, PRESENT, REMOVED = "regression", "new api", "pre-existing", "removed api"
@@ -44,7 +44,7 @@ class Rechecked(NamedTuple):
     """Result of a bug's recheck on the target."""
 
     bug: BugRow
-    check: Check
+    check: BuildVerdict
     # Change of status: `fixed`, `regression`, `unverified`, `reopened`, or empty if the status stays. `unverified`: the
     # bug would be fixed, but its own build no longer shows it. `reopened`: the first clean build shows the bug after
     # all.
@@ -130,7 +130,7 @@ class _Work:
                 "a build that does not import says nothing of any bug: take another one with --target",
             )
 
-    def __call__(self, case: Case) -> dict[str, Check]:
+    def __call__(self, case: Case) -> dict[str, BuildVerdict]:
         """Returns a bug's checks by build, on the target last; also on its origin, if that decides whether it is
         fixed.
         """
@@ -181,7 +181,9 @@ def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
     return [case_of(store, bug) for bug in bugs]
 
 
-def _settled(session: Session, lives: Lives, bug: BugRow, checked: Mapping[str, Check], closes: bool) -> Rechecked:
+def _settled(
+    session: Session, lives: Lives, bug: BugRow, checked: Mapping[str, BuildVerdict], closes: bool
+) -> Rechecked:
     """Records the checks, that of the origin first: two clean builds close an issue only if the origin still shows
     the bug.
     """

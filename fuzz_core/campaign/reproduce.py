@@ -17,13 +17,13 @@ from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, FindingRow
 from fuzz_core.store.store import Store
-from fuzz_core.triage.cluster import Places, Symptom
+from fuzz_core.triage.cluster import BugPlaces, Symptom
 from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.recheck import (
     CHANGED,
     CLEAN,
     UNRUNNABLE,
-    Sighting,
+    SingleRun,
     asserted,
     beside_plain,
     by_assertion,
@@ -92,10 +92,10 @@ class Reproduction:
         known: places of bugs on record that fresh interpreters have shown.
     """
 
-    def __init__(self, bench: Bench, known: Places | None = None) -> None:
+    def __init__(self, bench: Bench, known: BugPlaces | None = None) -> None:
         self.bench = bench
         self.dialect = bench.dialect
-        self.known = known or Places()
+        self.known = known or BugPlaces()
 
     def is_known(self, attempt: Attempt, verdict: Verdict, outcome: Outcome) -> bool:
         """Returns whether an attempt with this outcome looks like a known bug."""
@@ -129,15 +129,15 @@ class Reproduction:
         known = self.is_known(attempt, attempt.finding.verdict, attempt.finding.outcome)
         return self.bench.confirm(script, kind, wanted, runs, first, alone, known)
 
-    def sightings(self, case: Case, runs: int) -> list[Sighting]:
+    def sightings(self, case: Case, runs: int) -> list[SingleRun]:
         """Runs a bug on record in fresh processes; a script that cannot run has one run."""
         runs *= CORRUPTION_FACTOR if corrupts_heap(case.bug.outcome) else 1
-        seen: list[Sighting] = []
+        seen: list[SingleRun] = []
         while len(seen) < runs and not (seen and seen[-1].status == UNRUNNABLE):
             seen.append(self._look(case.bug, self.bench.run(case.bug.script, case.bug.kind), seen))
         return seen
 
-    def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[Sighting]) -> Sighting:
+    def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[SingleRun]) -> SingleRun:
         raise NotImplementedError
 
 
@@ -176,7 +176,7 @@ class _Failure(Reproduction):
         known = self.is_known(attempt, verdict, first)
         return self.bench.confirm(script, verdict.kind, again, runs, first, alone, known), verdict
 
-    def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[Sighting]) -> Sighting:
+    def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[SingleRun]) -> SingleRun:
         """Returns what an outcome shows of a bug. Native frames are looked up once for equal deaths, if needed."""
         seen = by_failure(bug, outcome, self.dialect)
         if seen.status != CHANGED or not (bug.outcome.frames and bug.outcome.name == outcome.name):
@@ -217,14 +217,14 @@ class _Comparison(Reproduction):
         # The values are those of the script, whose call may be a simpler one than the finding's.
         return seen._replace(outcome=asserted(attempt.finding.outcome, seen.outcome)), attempt.finding.verdict
 
-    def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[Sighting]) -> Sighting:
+    def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[SingleRun]) -> SingleRun:
         seen = by_assertion(bug, outcome, self.dialect)
         if seen.status not in (CLEAN, CHANGED):
             return seen
         try:
             plain = render(bug.test, self.dialect, seeded=True)
         except (CodecError, BuildError) as error:
-            return Sighting(UNRUNNABLE, outcome, str(error))
+            return SingleRun(UNRUNNABLE, outcome, str(error))
         return beside_plain(seen, self.bench.run(plain, bug.kind), bug.script)
 
 
@@ -248,7 +248,7 @@ class _Replay(Reproduction):
         hits = [outcome for outcome in seen if outcome is not None]
         return Confirmation(len(hits), runs, hits[0] if hits else finding.outcome, runs), finding.verdict
 
-    def sightings(self, case: Case, runs: int) -> list[Sighting]:
+    def sightings(self, case: Case, runs: int) -> list[SingleRun]:
         """See `Reproduction`."""
         bug = case.bug
         wanted = signature(bug.api, case.verdict, bug.outcome).text
@@ -266,7 +266,7 @@ _STRATEGIES: dict[str, type[Reproduction]] = {
 }
 
 
-def strategy(bench: Bench, verdict: Verdict, known: Places | None = None) -> Reproduction:
+def strategy(bench: Bench, verdict: Verdict, known: BugPlaces | None = None) -> Reproduction:
     """Returns the strategy that reproduces a bug with this verdict on a build.
 
     Args:
@@ -275,7 +275,7 @@ def strategy(bench: Bench, verdict: Verdict, known: Places | None = None) -> Rep
     return _STRATEGIES[_way(verdict, bench.dialect)](bench, known)
 
 
-def sightings(bench: Bench, case: Case, runs: int) -> list[Sighting]:
+def sightings(bench: Bench, case: Case, runs: int) -> list[SingleRun]:
     """Returns the sightings of a bug in `runs` fresh processes; a corrupted heap is noticed by chance, and gets
     more runs.
     """

@@ -79,7 +79,7 @@ class Uniform(Ranking):
     by_tests = True
 
 
-class Bandit(Ranking):
+class BanditRanking(Ranking):
     """Ranking by the rate of new behaviour lately; every fourth turn goes to the api that has cost least.
 
     A discounted bandit: the rate is new outcome classes, operators and findings per slice. Every api has a first turn
@@ -116,7 +116,7 @@ class Bandit(Ranking):
 
 
 RANKINGS: dict[str, str] = {
-    "bandit": "fuzz_core.campaign.scheduler:Bandit",
+    "bandit": "fuzz_core.campaign.scheduler:BanditRanking",
     "fair": "fuzz_core.campaign.scheduler:Ranking",
     "uniform": "fuzz_core.campaign.scheduler:Uniform",
 }

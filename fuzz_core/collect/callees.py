@@ -10,7 +10,7 @@ import ast
 import re
 
 from fuzz_core.collect.edits import Edit, apply_edits, replace_expression
-from fuzz_core.collect.names import Names
+from fuzz_core.collect.names import PublicNames
 from fuzz_core.collect.salvage import syntax_error
 from fuzz_core.ir.catalogue import Api
 
@@ -18,7 +18,7 @@ _KEYWORD_ONLY = "tf.raw_ops"
 _VERSION = re.compile(r"V\d+$")
 
 
-def update_names(code: str, names: Names, api: Api | None = None) -> str:
+def update_names(code: str, names: PublicNames, api: Api | None = None) -> str:
     """Replaces each call of an unknown library function by a call of the function that it means.
 
     The meant function is the api of the page, if its name is the same but for case and underscores. If there is none,
@@ -33,7 +33,7 @@ def update_names(code: str, names: Names, api: Api | None = None) -> str:
     return current if syntax_error(current) is None else code
 
 
-def _edits(call: ast.Call, names: Names, api: Api | None, bound: set[str]) -> list[Edit]:
+def _edits(call: ast.Call, names: PublicNames, api: Api | None, bound: set[str]) -> list[Edit]:
     callee = _dotted(call.func)
     if not callee or callee.partition(".")[0] in bound or call.func.lineno != call.func.end_lineno:
         return []
@@ -44,7 +44,7 @@ def _edits(call: ast.Call, names: Names, api: Api | None, bound: set[str]) -> li
     return edits + _named_arguments(call, current, names)
 
 
-def _meant(callee: str, names: Names, api: Api | None) -> str:
+def _meant(callee: str, names: PublicNames, api: Api | None) -> str:
     """Returns the public name of the function that a call means; empty if the call may stay."""
     if names.has(callee):
         return callee if callee.startswith(_KEYWORD_ONLY) else ""
@@ -56,7 +56,7 @@ def _meant(callee: str, names: Names, api: Api | None) -> str:
     return names.find(short) if module else ""
 
 
-def _named_arguments(call: ast.Call, current: str, names: Names) -> list[Edit]:
+def _named_arguments(call: ast.Call, current: str, names: PublicNames) -> list[Edit]:
     params = names.params(current) if current.startswith(_KEYWORD_ONLY) else ()
     if len(call.args) > len(params) or any(isinstance(argument, ast.Starred) for argument in call.args):
         return []

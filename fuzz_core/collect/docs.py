@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz_core.collect.files import provenance, read_text, walk
 from fuzz_core.collect.forms import Extracted, extract
-from fuzz_core.collect.names import Names
+from fuzz_core.collect.names import PublicNames
 from fuzz_core.collect.pages import extract_page
 from fuzz_core.collect.repair import repair
 from fuzz_core.collect.seed import Request, Seed
@@ -22,25 +22,25 @@ class DocsSource:
 
     def own(self, request: Request) -> Iterator[Seed]:
         """Yield a seed per file of the user's directories. Raises UserError for a missing directory."""
-        yield from self._trees(request.docs_dirs, request, Names(request.library, request.apis))
+        yield from self._trees(request.docs_dirs, request, PublicNames(request.library, request.apis))
 
     def shipped(self, request: Request) -> Iterator[Seed]:
         """Yield docstrings in the order of the apis, then files in the library's packages.
 
         Packages ship a page in several languages or stages: pages with the same code are one seed.
         """
-        names = Names(request.library, request.apis)
+        names = PublicNames(request.library, request.apis)
         yield from self._docstrings(request, names)
         yield from _different(self._trees(list(request.packages.values()), request, names))
 
-    def _docstrings(self, request: Request, names: Names) -> Iterator[Seed]:
+    def _docstrings(self, request: Request, names: PublicNames) -> Iterator[Seed]:
         for api in request.apis:
             name = f"{api.name} docstring"
             code = _repaired(extract(api.doc, request.library), names, api, name, request)
             if code:
                 yield Seed("docs", name, code, "snippet")
 
-    def _trees(self, roots: Sequence[Path], request: Request, names: Names) -> Iterator[Seed]:
+    def _trees(self, roots: Sequence[Path], request: Request, names: PublicNames) -> Iterator[Seed]:
         for root in roots:
             for path, relative in walk(root, lambda name: name.lower().endswith(_PAGES + _TEXTS), "documentation"):
                 text = read_text(path, request.problems)
@@ -72,7 +72,7 @@ def _read(path: Path, text: str, library: str) -> Extracted:
     return extract_page(text, library) if path.suffix.lower() in _PAGES else extract(text, library)
 
 
-def _repaired(found: Extracted, names: Names, api: Api | None, where: str, request: Request) -> str:
+def _repaired(found: Extracted, names: PublicNames, api: Api | None, where: str, request: Request) -> str:
     """Returns the examples with their imports; empty if there are none. Dropped statements count as a problem."""
     if found.dropped:
         request.problems.append((where, f"statements that are not Python, left out: {found.dropped}"))

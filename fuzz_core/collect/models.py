@@ -42,7 +42,7 @@ class ModelsSource:
         return tuple(map(Request, KNOWN_LIBRARIES))
 
 
-class Found(NamedTuple):
+class ModelProgram(NamedTuple):
     """A model program of a directory: its path, the same relative to the directory, its text and its tree."""
 
     path: Path
@@ -51,12 +51,12 @@ class Found(NamedTuple):
     tree: ast.Module
 
 
-def programs_in(root: Path, problems: Problems) -> Iterator[Found]:
+def programs_in(root: Path, problems: Problems) -> Iterator[ModelProgram]:
     """Yields the programs of a directory, or the file. Raises UserError if there is no such directory."""
     for path, relative in walk(root, _may_be_program, "models"):
         read = read_python(path, problems)
         if read is not None and does_something(read[1]):
-            yield Found(path, relative, *read)
+            yield ModelProgram(path, relative, *read)
 
 
 def _programs(root: Path, request: Request) -> Iterator[Seed]:

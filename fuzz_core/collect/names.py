@@ -12,7 +12,7 @@ from fuzz_core.ir.catalogue import Api
 _ROOTS = {root: bound for library in KNOWN_LIBRARIES.values() for root, bound in library.roots.items()}
 
 
-class Names:
+class PublicNames:
     """Conventions of the library, and the public names of a target."""
 
     def __init__(self, library: str, apis: Iterable[Api]) -> None:

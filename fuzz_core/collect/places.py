@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fuzz_core.collect.files import provenance, read_python
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """A file below the base directory, as POSIX path relative to it, a line from 1, and `file.py::test`."""
 
     path: str
@@ -19,7 +19,7 @@ class Place(NamedTuple):
     test: str
 
 
-class Places:
+class FilePlaces:
     """Finds seeds by name.
 
     Args:
@@ -32,7 +32,7 @@ class Places:
         self.base = base.resolve()
         self._tree = cache(_read)
 
-    def of(self, name: str, api: str) -> Place | None:
+    def of(self, name: str, api: str) -> FilePlace | None:
         """Returns the place where a seed such as `tests/test_loss.py::TestFocal::test_mean` calls an api, if any.
 
         The line is that of the call by the api's last name, else of the test, else of the file's beginning.
@@ -41,7 +41,7 @@ class Places:
         for file in self._files(told):
             if self.base in file.parents:
                 tree = self._tree(file)
-                return Place(file.relative_to(self.base).as_posix(), _line(tree, test, api), name)
+                return FilePlace(file.relative_to(self.base).as_posix(), _line(tree, test, api), name)
         return None
 
     def _files(self, told: str) -> Iterator[Path]:

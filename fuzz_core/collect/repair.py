@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fuzz_core.collect.callees import update_names
 from fuzz_core.collect.edits import Edit, apply_edits, replace_expression
 from fuzz_core.collect.freenames import called_names, unbound_names
-from fuzz_core.collect.names import Names
+from fuzz_core.collect.names import PublicNames
 from fuzz_core.collect.standins import stand_ins
 from fuzz_core.ir.catalogue import Api
 
@@ -27,7 +27,7 @@ class Repaired(NamedTuple):
     unresolved: tuple[str, ...]
 
 
-def repair(code: str, names: Names, api: Api | None = None) -> Repaired:
+def repair(code: str, names: PublicNames, api: Api | None = None) -> Repaired:
     """Puts missing imports and values in front of code. Raises SyntaxError if the code does not compile."""
     values = stand_ins(names.library)
     body = fill_elisions(update_names(code, names, api), values)
@@ -67,7 +67,7 @@ def _is_elided(value: ast.expr) -> bool:
 class _Missing:
     """Lines to put in front of an example."""
 
-    def __init__(self, names: Names, api: Api | None, called: set[str], table: dict[str, str]) -> None:
+    def __init__(self, names: PublicNames, api: Api | None, called: set[str], table: dict[str, str]) -> None:
         self.imports: list[str] = []
         self.values: list[str] = []
         self.unresolved: list[str] = []

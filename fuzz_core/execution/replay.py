@@ -33,7 +33,7 @@ from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.worker.journal import Entry
 from fuzz_core.worker.programs import STACK_FILE, STACK_SIGNAL
 from fuzz_core.worker.programs_exception import PROGRAM as FILE
-from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_FRAMES, OWN, USE, Asked, Ran
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_FRAMES, OWN, USE, Asked, ProgramResult
 
 TRIM_SECONDS = 0.05
 # Results of a program come in one line.
@@ -120,11 +120,11 @@ class Replayer:
         doubled: bool = False,
         compared: bool = False,
         fresh: bool = False,
-    ) -> Ran:
+    ) -> ProgramResult:
         """Run a model program, see `Asked`. If its process dies, line and block are the last ones that it noted."""
         request = {"program": Asked(source, data, seed, settled, doubled, compared)._asdict()}
         ran = self._asked(request, _ran, fresh)
-        if isinstance(ran, Ran) and ran.disturbed:
+        if isinstance(ran, ProgramResult) and ran.disturbed:
             ran = self._asked(request, _ran, True)
         if isinstance(ran, Outcome):
             assert self.left is not None
@@ -132,7 +132,7 @@ class Replayer:
             phase, _, number = entry.mode.partition(" ")
             known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
             inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
-            ran = Ran(ran, stack.line, inside, phase, "", stack.frames, spoilt=True)
+            ran = ProgramResult(ran, stack.line, inside, phase, "", stack.frames, spoilt=True)
         # A program that ends too early may end in the line behind the last.
         return ran if ran.line <= source.count("\n") + 2 else ran._replace(line=0)
 
@@ -182,8 +182,8 @@ class Replayer:
             child.discard()
 
 
-def _ran(message: dict[str, Any]) -> Ran:
-    return Ran.from_json(message.get("ran"))
+def _ran(message: dict[str, Any]) -> ProgramResult:
+    return ProgramResult.from_json(message.get("ran"))
 
 
 class ProgramAnswer(NamedTuple):
@@ -247,7 +247,9 @@ def _written(child: Link) -> bytes:
         os.close(descriptor)
 
 
-def verdicts_on(ran: Ran, dialect: Dialect, double: Ran | None = None) -> tuple[tuple[Verdict, Outcome], ...]:
+def verdicts_on(
+    ran: ProgramResult, dialect: Dialect, double: ProgramResult | None = None
+) -> tuple[tuple[Verdict, Outcome], ...]:
     """Every verdict on a program that is not clean, with its evidence. The caller handles a crash."""
     found = []
     for mode, seen in shown(ran, double).items():
@@ -258,7 +260,7 @@ def verdicts_on(ran: Ran, dialect: Dialect, double: Ran | None = None) -> tuple[
     return tuple(found)
 
 
-def shown(ran: Ran, double: Ran | None = None) -> Mapping[str, Outcome]:
+def shown(ran: ProgramResult, double: ProgramResult | None = None) -> Mapping[str, Outcome]:
     """The outcome of a program by mode; `double` is the same program in double precision."""
     if ran.unexplained:
         return {PROGRAM: ran.outcome._replace(frames=tuple(_PACKAGES.sub("", each) for each in ran.frames[:INNERMOST]))}
@@ -283,12 +285,12 @@ def shown(ran: Ran, double: Ran | None = None) -> Mapping[str, Outcome]:
     return found
 
 
-def is_lost(ran: Ran) -> bool:
+def is_lost(ran: ProgramResult) -> bool:
     """Whether a program lost its numbers, and ran well but for what it says to that itself."""
     return (ran.outcome.kind == "ok" or ran.how == OWN) and not all(map(isfinite, ran.losses))
 
 
-def is_overflow(ran: Ran, double: Ran) -> bool:
+def is_overflow(ran: ProgramResult, double: ProgramResult) -> bool:
     """Whether a layer, in single precision alone, overflows although its result has room in the type.
 
     An overflow in another place may be the program's own, and so may weights that explode.

@@ -11,7 +11,7 @@ from fuzz_core.adapters.dialect import DEVICE, DOUBLE, Dialect
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import TestCase
-from fuzz_core.oracles.contract import EachMode, Example, each
+from fuzz_core.oracles.contract import EachMode, VerdictExample, each
 from fuzz_core.oracles.kinds import ACCEPTS, REFUSES
 
 GRAIN = 1 << 20
@@ -42,19 +42,19 @@ class Differential(EachMode):
         spec = dialect.programs.get(mode) or dialect.modes.get(mode, DEVICE)
         return spec.kind if super().kind(mode, outcome, dialect) else ""
 
-    def examples(self, dialect: Dialect) -> Sequence[Example]:
+    def examples(self, dialect: Dialect) -> Sequence[VerdictExample]:
         """Return examples: agreement, disagreement, an excused difference, and an exception in one mode."""
         fine, differs = Outcome("ok"), Outcome("ok", text="Mismatched elements: 1 / 4")
         accepts = Outcome("ok", text=f"{ACCEPTS}cpu refuses: ValueError: no")
         refuses = Outcome("exception", "TypeError", f"{REFUSES}cpu accepts: no")
         return (
-            Example({"cpu": fine, "cuda": fine}, "clean"),
-            Example({"cpu": fine, "cuda": differs}, "wrong-result"),
-            Example({"cpu": fine, "cuda": Outcome("exception", "RuntimeError", "not implemented")}, "clean"),
+            VerdictExample({"cpu": fine, "cuda": fine}, "clean"),
+            VerdictExample({"cpu": fine, "cuda": differs}, "wrong-result"),
+            VerdictExample({"cpu": fine, "cuda": Outcome("exception", "RuntimeError", "not implemented")}, "clean"),
             *each("strided", [(differs._replace(name="random"), "clean")]),
             *each("compile", [(accepts, "inconsistent"), (accepts._replace(name="random"), "clean")]),
             *each("compile", [(refuses, "inconsistent")]),
-            *(Example({mode: differs}, spec.kind) for mode, spec in dialect.modes.items()),
+            *(VerdictExample({mode: differs}, spec.kind) for mode, spec in dialect.modes.items()),
         )
 
 
@@ -82,7 +82,7 @@ class Nonfinite(EachMode):
         """Return the reference mode, if there is one."""
         return [DOUBLE] if DOUBLE in modes else ()
 
-    def examples(self, dialect: Dialect) -> Sequence[Example]:
+    def examples(self, dialect: Dialect) -> Sequence[VerdictExample]:
         """Return examples: a finite result, a result that is finite only in the reference, an excuse, a refusal."""
         alone = Outcome("ok", text="not finite in 1 of 4 elements")
         unsupported = Outcome("exception", "RuntimeError", "not implemented")
@@ -90,7 +90,7 @@ class Nonfinite(EachMode):
         return each(DOUBLE, [(Outcome("ok"), "clean"), (alone, self.name), (excused, "clean"), (unsupported, "clean")])
 
 
-class Bounds(EachMode):
+class BoundsOracle(EachMode):
     """The library accepts a call that its documentation rules out, see `adapters.documentation`.
 
     The mode of the documentation runs only if the call returns.
@@ -106,7 +106,7 @@ class Bounds(EachMode):
         """Return the kind. The text names the argument, its value and the documentation's words."""
         return self.name if (outcome.kind, outcome.name) == ("exception", quotes.RuledOut.__name__) else ""
 
-    def examples(self, dialect: Dialect) -> Sequence[Example]:
+    def examples(self, dialect: Dialect) -> Sequence[VerdictExample]:
         """Return examples: a value ruled out, a value not ruled out, and a value that the call ignores."""
         ruled = Outcome("exception", quotes.RuledOut.__name__, 'p = 2.0, documented: "must be in [0, 1]"')
         nothing = Outcome("skipped", "nothing to compare")

@@ -12,7 +12,7 @@ from fuzz_core.ir.values import TestCase
 Outcomes = Mapping[str, Outcome]
 
 
-class Example(NamedTuple):
+class VerdictExample(NamedTuple):
     """Outcomes and the kind of verdict that they must get, for the generic tests of every oracle."""
 
     outcomes: Outcomes
@@ -31,7 +31,7 @@ class Oracle(Protocol):
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
         """Return the verdict on the outcomes of the planned modes."""
 
-    def examples(self, dialect: Dialect) -> Sequence[Example]:
+    def examples(self, dialect: Dialect) -> Sequence[VerdictExample]:
         """Return outcomes with the verdict that they must get."""
 
 
@@ -57,9 +57,9 @@ class EachMode:
         return outcome.text
 
 
-def each(mode: str, rows: Iterable[tuple[Outcome, str]]) -> list[Example]:
+def each(mode: str, rows: Iterable[tuple[Outcome, str]]) -> list[VerdictExample]:
     """Return examples of one mode."""
-    return [Example({mode: outcome}, verdict) for outcome, verdict in rows]
+    return [VerdictExample({mode: outcome}, verdict) for outcome, verdict in rows]
 
 
 ORACLES: dict[str, str] = {
@@ -67,7 +67,7 @@ ORACLES: dict[str, str] = {
     "differential": "fuzz_core.oracles.compare:Differential",
     "nonfinite": "fuzz_core.oracles.compare:Nonfinite",
     "performance": "fuzz_core.oracles.cost:Performance",
-    "bounds": "fuzz_core.oracles.compare:Bounds",
+    "bounds": "fuzz_core.oracles.compare:BoundsOracle",
     "leak": "fuzz_core.oracles.cost:Leak",
     "versions": "fuzz_core.oracles.versions:Versions",
 }

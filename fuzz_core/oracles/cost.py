@@ -13,7 +13,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import TestCase, Value
-from fuzz_core.oracles.contract import EachMode, Example, Outcomes, each
+from fuzz_core.oracles.contract import EachMode, Outcomes, VerdictExample, each
 
 PRECISIONS = ("float16", "float32", "float64")
 RATIO = 3.0
@@ -57,18 +57,18 @@ class Performance:
                 return Verdict(self.name, "slow", f"{slow}: {', '.join(costs)}")
         return Verdict(self.name, "clean")
 
-    def examples(self, dialect: Dialect) -> Sequence[Example]:
+    def examples(self, dialect: Dialect) -> Sequence[VerdictExample]:
         """Return examples: a fast, a slow and an unsupported low precision, and equivalent modes in both orders."""
         fast, slow, slowest = timed([1e-3] * 7), timed([9e-3] * 7), timed([9e-1] * 7)
         once, refused = timed([9e-1]), Outcome("exception", "RuntimeError", "unsupported")
         return (
-            Example({"cuda@float16": fast, "cuda@float32": slow}, "clean"),
-            Example({"cuda@float16": slow, "cuda@float32": fast}, "slow"),
-            Example({"cuda@float16": refused, "cuda@float32": fast}, "clean"),
-            Example({"cpu@": fast, "strided@": slowest}, "slow"),
-            Example({"cpu@": slowest, "onednn-off@": fast}, "slow"),
-            Example({"cpu@": fast, "strided@": slow}, "clean"),
-            Example({"cpu@": fast, "strided@": once}, "clean"),
+            VerdictExample({"cuda@float16": fast, "cuda@float32": slow}, "clean"),
+            VerdictExample({"cuda@float16": slow, "cuda@float32": fast}, "slow"),
+            VerdictExample({"cuda@float16": refused, "cuda@float32": fast}, "clean"),
+            VerdictExample({"cpu@": fast, "strided@": slowest}, "slow"),
+            VerdictExample({"cpu@": slowest, "onednn-off@": fast}, "slow"),
+            VerdictExample({"cpu@": fast, "strided@": slow}, "clean"),
+            VerdictExample({"cpu@": fast, "strided@": once}, "clean"),
         )
 
 
@@ -130,7 +130,7 @@ class Leak(EachMode):
         """Return the first mode, repeated."""
         return [f"{mode}*" for mode in modes[:1]]
 
-    def examples(self, dialect: Dialect) -> Sequence[Example]:
+    def examples(self, dialect: Dialect) -> Sequence[VerdictExample]:
         """Return examples: memory that settles, memory that grows, and a call that fails."""
         grows = Outcome("ok", text="every call leaves 4096 bytes")
         failed = Outcome("exception", "ValueError", "expected a positive size")

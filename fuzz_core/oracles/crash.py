@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
-from fuzz_core.oracles.contract import EachMode, Example, each
+from fuzz_core.oracles.contract import EachMode, VerdictExample, each
 
 # Messages of the allocator and the compiler's own checks about memory that was corrupted long before.
 CORRUPTION = {
@@ -69,7 +69,7 @@ class Crash(EachMode):
         """Return the cause of death."""
         return cause(outcome)
 
-    def examples(self, dialect: Dialect) -> Sequence[Example]:
+    def examples(self, dialect: Dialect) -> Sequence[VerdictExample]:
         """Return an example for each kind of outcome."""
         mistaken, oom = Outcome("exception", "TypeError", "unsupported operand"), Outcome("oom", "MemoryError")
         given = Outcome("exception", "NameError", "name 'a' is not defined", ("<string>:<module>",))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.oracles.contract import Example, Outcomes, oracle_of
+from fuzz_core.oracles.contract import Outcomes, VerdictExample, oracle_of
 
 BASELINE = "baseline"
 # The names of an outcome that say which of two results is right, by double precision.
@@ -56,12 +56,12 @@ class Versions:
             return _kind_of_difference(after)
         return "changed"
 
-    def examples(self, dialect: Dialect) -> Sequence[Example]:
+    def examples(self, dialect: Dialect) -> Sequence[VerdictExample]:
         """Return an example of each kind, and of clean pairs."""
         fine, refused = Outcome("ok"), Outcome("exception", "ValueError", "a negative size")
         other = "other values\n[1.] before, now [2.]"
         return tuple(
-            Example({BASELINE: before, "cpu": after}, kind)
+            VerdictExample({BASELINE: before, "cpu": after}, kind)
             for before, after, kind in (
                 (fine, fine, "clean"),
                 (fine, Outcome("signal", "SIGSEGV"), "regression"),

@@ -105,7 +105,7 @@ class KnownCount(NamedTuple):
     last_seen: str
 
 
-class Probe(NamedTuple):
+class BugTrial(NamedTuple):
     """A bug tried on a build."""
 
     build: str  # the spec that names it
@@ -198,16 +198,16 @@ class CheckTables(Base):
         rows = self._records(Judgement, "SELECT * FROM judgements ORDER BY bug")
         return {judgement.bug: judgement for judgement in rows}
 
-    def save_probe(self, bug: int, probe: Probe) -> None:
+    def save_probe(self, bug: int, probe: BugTrial) -> None:
         """Commits a probe at once; it takes the place of an earlier one of the same build."""
         cells = probe._replace(probed_at=self._now())._asdict()
         with self._transaction():
             self._insert("probes", verb="INSERT OR REPLACE", bug=bug, **cells)
 
-    def probes(self, bug: int) -> dict[str, Probe]:
+    def probes(self, bug: int) -> dict[str, BugTrial]:
         """The probes of a bug by build, in the order in which they were tried."""
         sql = "SELECT * FROM probes WHERE bug = ? ORDER BY probed_at, build"
-        return {probe.build: probe for probe in self._records(Probe, sql, bug)}
+        return {probe.build: probe for probe in self._records(BugTrial, sql, bug)}
 
     def save_change(self, target: str, baseline: str, change: Change) -> None:
         """Keeps a change; one with the same signature is replaced."""

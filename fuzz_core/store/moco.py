@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.file import plain
-from fuzz_core.modelgen.moco.nodes import Arrival, Node
+from fuzz_core.modelgen.moco.nodes import Arrival, TreeNode
 from fuzz_core.store.base import Base, to_json
 
 _TREES = """
@@ -85,7 +85,7 @@ class MocoTables(Base):
         with self._transaction():
             self._update("moco_trees", tree, options=options)
 
-    def save_nodes(self, tree: int, nodes: Iterable[Node]) -> None:
+    def save_nodes(self, tree: int, nodes: Iterable[TreeNode]) -> None:
         """Writes nodes that are new or otherwise, in one transaction."""
         with self._transaction():
             self._insert_all("moco_nodes", ((tree, *_row(node)) for node in nodes), "INSERT OR REPLACE")
@@ -98,23 +98,23 @@ class MocoTables(Base):
         """Return a tree. Raises UserError if there is none of this number."""
         return self._numbered(TreeRow, "tree", number, _TREES.format(where="id = ?"), "see `nightfuzz moco tree`")
 
-    def tree_nodes(self, tree: int) -> list[Node]:
+    def tree_nodes(self, tree: int) -> list[TreeNode]:
         """The nodes of a tree, by number."""
-        sql = f"SELECT {', '.join(Node._fields)} FROM moco_nodes WHERE tree = ? ORDER BY number"
+        sql = f"SELECT {', '.join(TreeNode._fields)} FROM moco_nodes WHERE tree = ? ORDER BY number"
         # Many nodes bring the same to the next slots; they share it.
         arrivals = cache(_arrivals)
         return [_node(row, arrivals) for row in self._db.conn.execute(sql, (tree,))]
 
 
-def _row(node: Node) -> tuple[Any, ...]:
+def _row(node: TreeNode) -> tuple[Any, ...]:
     arrives = [[block, arrival.shape, arrival.dtype] for block, arrival in sorted(node.arrives.items())]
     return (*node[:-1], to_json(arrives) if arrives else "")
 
 
-def _node(row: tuple[Any, ...], arrivals: Callable[[str], dict[int, Arrival]]) -> Node:
+def _node(row: tuple[Any, ...], arrivals: Callable[[str], dict[int, Arrival]]) -> TreeNode:
     *cells, positive, base, equivalence, state, why, kept, arrives = row
     truth = None if kept is None else bool(kept)
-    return Node._make((*cells, bool(positive), base, equivalence, state, why, truth, arrivals(arrives)))
+    return TreeNode._make((*cells, bool(positive), base, equivalence, state, why, truth, arrivals(arrives)))
 
 
 def _arrivals(body: str) -> dict[int, Arrival]:

@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Search:
+class BuildSearch:
     """A search among `count` builds, one of which is known to be bad, and perhaps one that is good."""
 
     count: int

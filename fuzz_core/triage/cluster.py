@@ -123,7 +123,7 @@ class Symptom(NamedTuple):
 B = TypeVar("B", bound=Bug)
 
 
-class Check(NamedTuple):
+class FailedCheck(NamedTuple):
     """A condition that did not hold: file and line if the library prints them, and the library's words."""
 
     file: str
@@ -131,7 +131,7 @@ class Check(NamedTuple):
     words: str
 
 
-class Place(NamedTuple):
+class BugPlace(NamedTuple):
     """The parts of a bug that clustering compares."""
 
     target: str
@@ -140,7 +140,7 @@ class Place(NamedTuple):
     names: frozenset[str]  # the names of the called function and its kernel
     # The failure: memory, another signal, an exception, a hang, …. Bugs of different natures are different.
     nature: str
-    check: Check | None = None
+    check: FailedCheck | None = None
     frames: tuple[str, ...] = ()  # frames that locate a fault, innermost first
     words: str = ""  # the library's words; empty if only the language's runtime wrote a message
     vague: bool = False  # whether the death came long after the fault
@@ -154,7 +154,7 @@ class Place(NamedTuple):
     bounds: tuple[str, ...] = ()
 
 
-def place_of(bug: Failure) -> Place:
+def place_of(bug: Failure) -> BugPlace:
     """Return the place of a failure, from its outcome.
 
     The outcome of a bug that is no crash only repeats nightfuzz's own words.
@@ -167,7 +167,7 @@ def place_of(bug: Failure) -> Place:
         words = " ".join(outcome.text.partition(", documented: ")[2].split()) if bug.kind == _DOCUMENTED else ""
         quoted, numbers = words if len(words) > LONG else "", sorted(map(float, _BOUND.findall(words)))
         bounds = (bug.api.rpartition(".")[0], nature, *map(str, numbers)) if numbers else ()
-        place = Place(*told, frozenset((name,)), nature, difference=difference, quoted=quoted, bounds=bounds)
+        place = BugPlace(*told, frozenset((name,)), nature, difference=difference, quoted=quoted, bounds=bounds)
         return place._replace(fault=fault_in(outcome.text, difference), words_of_name=_words(bug.api))
     parts, kernels = bug.api.split("."), _KERNEL.findall(outcome.text[:4000])
     # Names with the module's name: raw operators carry the purpose of a module in their names (`SparseReduceSum`).
@@ -175,7 +175,7 @@ def place_of(bug: Failure) -> Place:
     names = frozenset([name, *map(_plain, [*qualified, *(one or other for one, other in kernels)])])
     vague = corrupts_heap(outcome)
     frames = [_frame(each) for each in outcome.frames if each not in FAULTS and not _MACHINERY.search(each)]
-    place = Place(*told, names, _nature(outcome), frames=tuple(dict.fromkeys(frames)), vague=vague)
+    place = BugPlace(*told, names, _nature(outcome), frames=tuple(dict.fromkeys(frames)), vague=vague)
     if vague or not spoke(outcome):
         return place
     if complaint := complaint_in(outcome.text):
@@ -243,7 +243,7 @@ def _frame(frame: str) -> str:
     return "::".join("_".join(w.lower() for w in words if len(w) > 1 and not w.isdigit()) for words in parts)
 
 
-def _check(outcome: Outcome) -> Check | None:
+def _check(outcome: Outcome) -> FailedCheck | None:
     text = _WARNED.sub("", outcome.text)
     where = _LOCATION.search(text)
     if not where and not _CHECK.search(text):
@@ -251,14 +251,14 @@ def _check(outcome: Outcome) -> Check | None:
     words = _stripped(text)
     if _RUNTIME.search(words) and not where:
         return None
-    return Check(where["file"] if where else "", where["line"] if where else "", words)
+    return FailedCheck(where["file"] if where else "", where["line"] if where else "", words)
 
 
 def _stripped(text: str) -> str:
     return " ".join(_BOILERPLATE.sub(" ", normalised(text)).split())
 
 
-class Places:
+class BugPlaces:
     """Places of bugs that fresh interpreters have shown: a failure that looks like one needs no further interpreter."""
 
     def __init__(self, bugs: Iterable[Failure] = ()) -> None:
@@ -301,7 +301,7 @@ def clusters(bugs: Sequence[B]) -> list[Cluster[B]]:
     return [Cluster(bugs, tuple(dict.fromkeys(bug.api for bug in bugs))) for bugs in members]
 
 
-def _informative(places: Sequence[Place]) -> list[Place]:
+def _informative(places: Sequence[BugPlace]) -> list[BugPlace]:
     """Return the places without frames that apis of many families share, cut to the innermost frames."""
     families = Counter(frame for _, frame in {(place.family, frame) for place in places for frame in place.frames})
     return [
@@ -309,7 +309,7 @@ def _informative(places: Sequence[Place]) -> list[Place]:
     ]
 
 
-def similar(one: Place, other: Place) -> bool:
+def similar(one: BugPlace, other: BugPlace) -> bool:
     """Return whether two places look like the same one. The relation is symmetric."""
     if one.library != other.library:
         return False
@@ -324,7 +324,7 @@ def similar(one: Place, other: Place) -> bool:
     return _same_frames(one, other) or _same_call(one, other)
 
 
-def _same_check(one: Check, other: Check, one_build: bool) -> bool:
+def _same_check(one: FailedCheck, other: FailedCheck, one_build: bool) -> bool:
     """Return whether two checks are the same.
 
     Locations are compared in one build, where lines are exact. If lines are missing or may have moved, the words are
@@ -335,7 +335,7 @@ def _same_check(one: Check, other: Check, one_build: bool) -> bool:
     return _ratio(one.words, other.words) > ALIKE
 
 
-def _same_frames(one: Place, other: Place) -> bool:
+def _same_frames(one: BugPlace, other: BugPlace) -> bool:
     """Return whether both share two of the top frames, in the same order; with one frame only, the innermost one."""
     if one.vague or other.vague or not one.frames or not other.frames:
         return False
@@ -344,7 +344,7 @@ def _same_frames(one: Place, other: Place) -> bool:
     return LCSseq.similarity(one.frames, other.frames) >= IN_COMMON
 
 
-def _same_call(one: Place, other: Place) -> bool:
+def _same_call(one: BugPlace, other: BugPlace) -> bool:
     """Return whether two aliases fail in one place. Frames may contradict that, except those of a corrupted heap."""
     if not _akin(one, other) or bool(one.words) != bool(other.words):
         return False
@@ -352,7 +352,7 @@ def _same_call(one: Place, other: Place) -> bool:
     return not told or bool(set(one.frames) & set(other.frames))
 
 
-def _same_difference(one: Place, other: Place) -> bool:
+def _same_difference(one: BugPlace, other: BugPlace) -> bool:
     """Return whether modes disagree about the same in two bugs of one family of functions.
 
     Functions of one family share their formulas and wrappers. If the plain call is wrong, the mode that shows it makes
@@ -370,7 +370,7 @@ def _same_difference(one: Place, other: Place) -> bool:
     return any(key and key == same for key, same in keys) or _same_family(one, other)
 
 
-def _same_family(one: Place, other: Place) -> bool:
+def _same_family(one: BugPlace, other: BugPlace) -> bool:
     """Return whether two apis are of one family, by their names without the last words that they share (`loss`).
 
     If one name would be left empty, the whole names are compared.
@@ -385,12 +385,12 @@ def _same_family(one: Place, other: Place) -> bool:
     return _ratio(*names) >= RELATED
 
 
-def _akin(one: Place, other: Place) -> bool:
+def _akin(one: BugPlace, other: BugPlace) -> bool:
     pairs = ((one, other), (other, one))
     return bool(one.names & other.names) or any(a.vague and a.family in _functions(b) for a, b in pairs)
 
 
-def _functions(place: Place) -> set[str]:
+def _functions(place: BugPlace) -> set[str]:
     return {frame.rpartition("::")[2].replace("_", "") for frame in place.frames}
 
 

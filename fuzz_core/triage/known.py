@@ -38,7 +38,7 @@ _RANGE = "range of versions: write '>=2.9,<2.14', say"
 _GUIDE = "see docs/known-findings.md for the form of an entry"
 
 
-class Sighting(NamedTuple):
+class BugSighting(NamedTuple):
     """A bug, in the form in which the registry is asked about it."""
 
     signature: str  # the signature's text
@@ -107,7 +107,7 @@ class Known(BaseModel):
             raise ValueError("it would silence for ever: give an issue, or a reason and the day on which it expires")
         return self
 
-    def matches(self, seen: Sighting) -> bool:
+    def matches(self, seen: BugSighting) -> bool:
         """Return whether all conditions of the entry hold. Its expiry date does not count."""
         equal = ("signature", "oracle", "kind", "library")
         return (
@@ -140,7 +140,7 @@ class Registry:
         self.entries = (*self.own.values(), *self.shipped.values())
         self.today = today
 
-    def match(self, seen: Sighting) -> Known | None:
+    def match(self, seen: BugSighting) -> Known | None:
         """Return the first entry that matches and has not expired."""
         return next((each for each in self.entries if not each.expired(self.today) and each.matches(seen)), None)
 

@@ -32,7 +32,7 @@ _UNFIT = re.compile(
 _WITHDRAWN = re.compile(r"\b(?:has been|have been|is now|was|been) removed\b|\bno longer (?:available|exists)\b")
 
 
-class Sighting(NamedTuple):
+class SingleRun(NamedTuple):
     """The result of one run."""
 
     status: str  # shown, changed, clean or unrunnable
@@ -40,7 +40,7 @@ class Sighting(NamedTuple):
     said: str = ""  # the signature that the run has, or the reason for the status
 
 
-class Check(NamedTuple):
+class BuildVerdict(NamedTuple):
     """The combined result of all runs on one build."""
 
     status: str  # shown (all runs), flaky (some), else changed, unrunnable or clean
@@ -64,16 +64,16 @@ class Event(NamedTuple):
     build: str  # the build that shows the event
 
 
-def summed(sightings: Sequence[Sighting]) -> Check:
+def summed(sightings: Sequence[SingleRun]) -> BuildVerdict:
     """Combine the runs of one script. A build is clean only if every run is."""
     first = {seen.status: seen for seen in reversed(sightings)}
     decisive = next(first[status] for status in (SHOWN, CHANGED, UNRUNNABLE, CLEAN) if status in first)
     hits = sum(seen.status == SHOWN for seen in sightings)
     status = FLAKY if 0 < hits < len(sightings) else decisive.status
-    return Check(status, hits, len(sightings), decisive.outcome, decisive.said)
+    return BuildVerdict(status, hits, len(sightings), decisive.outcome, decisive.said)
 
 
-def recognised(seen: Sequence[Sighting], own: Sighting) -> list[Sighting]:
+def recognised(seen: Sequence[SingleRun], own: SingleRun) -> list[SingleRun]:
     """Return the same runs; the failure that the bug's own build shows today counts as the bug.
 
     Other processors run other kernels, and another nightfuzz may write a signature in another way.
@@ -83,7 +83,7 @@ def recognised(seen: Sequence[Sighting], own: Sighting) -> list[Sighting]:
     return [each._replace(status=SHOWN) if each.said == own.said else each for each in seen]
 
 
-def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
+def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> SingleRun:
     """Judge a script that fails by itself.
 
     The crash oracle decides whether it has failed, the signature whether it shows the same bug.
@@ -96,8 +96,8 @@ def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
     ours = said in (bug.signature_text, signature(bug.api, own, bug.outcome).text)
     if verdict.clean and not (ours and outcome.kind == bug.outcome.kind == "exception"):
         why = hindrance(outcome, bug.script)
-        return Sighting(UNRUNNABLE if why else CLEAN, outcome, why)
-    return Sighting(SHOWN if ours else CHANGED, outcome, said)
+        return SingleRun(UNRUNNABLE if why else CLEAN, outcome, why)
+    return SingleRun(SHOWN if ours else CHANGED, outcome, said)
 
 
 def asserted(found: Outcome, ran: Outcome) -> Outcome:
@@ -117,45 +117,45 @@ def blame_in(text: str) -> str:
     return last if last.startswith(WRONG) else ""
 
 
-def by_assertion(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
+def by_assertion(bug: Bug, outcome: Outcome, dialect: Dialect) -> SingleRun:
     """Judge a script that asserts what should hold: the assertion is the bug, any other failure is another bug."""
     if (outcome.kind, outcome.name) == ("exception", "AssertionError"):
-        return Sighting(SHOWN, outcome, bug.signature_text)
+        return SingleRun(SHOWN, outcome, bug.signature_text)
     seen = by_failure(bug, outcome, dialect)
     if seen.status == CLEAN and outcome.kind != "ok":
-        return Sighting(CHANGED, outcome, f"{bug.api}: {_words(outcome)}")
+        return SingleRun(CHANGED, outcome, f"{bug.api}: {_words(outcome)}")
     return _another(seen)
 
 
-def _another(seen: Sighting) -> Sighting:
+def _another(seen: SingleRun) -> SingleRun:
     return seen._replace(status=CHANGED) if seen.status == SHOWN else seen
 
 
-def beside_plain(seen: Sighting, plain: Outcome, script: str) -> Sighting:
+def beside_plain(seen: SingleRun, plain: Outcome, script: str) -> SingleRun:
     """Judge an asserting script that does not show the bug, by the outcome of the plain call alone.
 
     Two modes that fail alike satisfy some assertions. If the plain call is refused as well, no two modes differ.
     """
     why = hindrance(plain, script)
     if why:
-        return Sighting(UNRUNNABLE, plain, why)
+        return SingleRun(UNRUNNABLE, plain, why)
     refused = plain.kind == "exception" and _words(plain) == _words(seen.outcome)
-    return Sighting(CLEAN, seen.outcome) if refused and seen.status == CHANGED else seen
+    return SingleRun(CLEAN, seen.outcome) if refused and seen.status == CHANGED else seen
 
 
 def by_verdicts(
     bug: Bug, found: Iterable[tuple[Verdict, Outcome]], wanted: str, first: Outcome, dialect: Dialect
-) -> Sighting:
+) -> SingleRun:
     """Judge a replayed test case that no script can show, by its verdicts. `first` is the outcome of the plain call."""
     ours = []
     for verdict, outcome in found:
         if verdict.oracle == bug.oracle:
             text = signature(bug.api, verdict, outcome).text
-            ours.append(Sighting(SHOWN if (verdict.kind, text) == (bug.kind, wanted) else CHANGED, outcome, text))
+            ours.append(SingleRun(SHOWN if (verdict.kind, text) == (bug.kind, wanted) else CHANGED, outcome, text))
     if ours:
         return next((seen for seen in ours if seen.status == SHOWN), ours[0])
     if first.kind == "skipped":
-        return Sighting(UNRUNNABLE, first, first.text or first.name)
+        return SingleRun(UNRUNNABLE, first, first.text or first.name)
     return _another(by_failure(bug, first, dialect))
 
 

@@ -20,7 +20,7 @@ from fuzz_core.triage.simplify import Simplifier
 _IMPORTS = ast.Import | ast.ImportFrom
 
 
-class Search:
+class Reducer:
     """The best test case so far; a candidate is executed once at most, and only if it costs less."""
 
     def __init__(self, test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> None:
@@ -49,7 +49,7 @@ class Search:
         return self.attempt_tree(exchanged(self.best.invocation, path, value))
 
 
-Pass = Callable[[Search], None]
+Pass = Callable[[Reducer], None]
 
 
 def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
@@ -64,7 +64,7 @@ def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: C
     if test.program:
         alone = test._replace(program="")
         return minimise(alone, reproduces, deadline) if reproduces(alone) else shortened(test, reproduces, deadline)
-    search = Search(test, reproduces, deadline)
+    search = Reducer(test, reproduces, deadline)
     before: tuple[Any, ...] = ()
     while before != search.cost and not deadline():
         before = search.cost
@@ -76,7 +76,7 @@ def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: C
 def at_each(simplify: Simplifier) -> Pass:
     """Return a pass that offers simpler values at every place, again and again while one is accepted."""
 
-    def run(search: Search) -> None:
+    def run(search: Reducer) -> None:
         index = 0
         while index < len(places := list(positions(search.best.invocation))):
             path, value = places[index]
@@ -96,7 +96,7 @@ def _drive(proposals: Generator[Value, bool, object], accept: Callable[[Value], 
     return progress
 
 
-def shrink_equal_sizes(search: Search) -> None:
+def shrink_equal_sizes(search: Reducer) -> None:
     """Shrink dimensions and integers that are equal together: channels of a tensor and of its layer, two operands."""
     done: set[int] = set()
     while sizes := [n for n in _sizes(search.best.invocation) if n not in done]:
@@ -115,7 +115,7 @@ def _sizes(tree: Value) -> list[int]:
     return sorted((n for n, times in found.items() if n > 0 and times > 1), reverse=True)
 
 
-def _shrink_together(search: Search, size: int, change: Callable[[Value, int], Value]) -> None:
+def _shrink_together(search: Reducer, size: int, change: Callable[[Value, int], Value]) -> None:
     """Shrink all dimensions and integers of one size to 1, 0 or the least that works; `change` sets another size."""
     start = search.best.invocation
 
@@ -132,7 +132,7 @@ def _with_size(size: int, value: Value, number: int) -> Value:
     return Prim("int", number) if value == Prim("int", size) else value
 
 
-def shrink_equal_axes(search: Search) -> None:
+def shrink_equal_axes(search: Reducer) -> None:
     """Shrink the same axis of all tensors of one rank together if it is equally long: a batch, its channels."""
     shapes = [tensor.shape for tensor in tensors_of(search.best.invocation)]
     found = Counter((size, -len(shape), -axis) for shape in shapes for axis, size in enumerate(shape) if size > 1)
@@ -146,7 +146,7 @@ def _with_axis(rank: int, axis: int, size: int, value: Value, number: int) -> Va
     return value
 
 
-def drop_equal_dimensions(search: Search) -> None:
+def drop_equal_dimensions(search: Reducer) -> None:
     """Remove the same dimension from all tensors of equal shape together."""
     tree = search.best.invocation
 
@@ -158,7 +158,7 @@ def drop_equal_dimensions(search: Search) -> None:
         drop_equal_dimensions(search)
 
 
-def cast_equal_dtypes(search: Search) -> None:
+def cast_equal_dtypes(search: Reducer) -> None:
     """Change the dtype of all tensors and dtype arguments of one dtype together."""
     for old in sorted({tensor.dtype for tensor in tensors_of(search.best.invocation)}):
         for new in simplify.simpler_dtypes(old):
@@ -172,7 +172,7 @@ def cast_equal_dtypes(search: Search) -> None:
                 break
 
 
-def zero_seed(search: Search) -> None:
+def zero_seed(search: Reducer) -> None:
     """Set the seed of the random streams to 0."""
     search.attempt(search.best._replace(seed=0))
 

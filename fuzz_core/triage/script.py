@@ -32,7 +32,7 @@ CALL = "{actual}"
 _DRAWN = re.compile(r"\.rand\w*\(")
 
 
-class Argument(NamedTuple):
+class ScriptArgument(NamedTuple):
     """The source of one argument; `keyword` is empty for a positional argument."""
 
     keyword: str
@@ -155,7 +155,7 @@ class Writer:
         last = self._call(receiver, arguments)
         return [*self.lines, f"print({last})" if printed else last]
 
-    def _parts(self, invocation: Invocation) -> tuple[str, list[Argument]]:
+    def _parts(self, invocation: Invocation) -> tuple[str, list[ScriptArgument]]:
         """Return the name of the called function, and its arguments."""
         name, args = self._public(invocation.api), invocation.args
         owner, _, method = name.rpartition(".")
@@ -163,15 +163,15 @@ class Writer:
             name, args = f"{_operand(self.source(args[0]))}.{method}", args[1:]
         return name, self._arguments(args, invocation.kwargs)
 
-    def _then(self, receiver: str, then: Then) -> tuple[str, list[Argument]]:
+    def _then(self, receiver: str, then: Then) -> tuple[str, list[ScriptArgument]]:
         method = "" if then.method == "__call__" else f".{_keyword(checked_name(then.method))}"
         return receiver + method, self._arguments(then.args, then.kwargs)
 
-    def _arguments(self, args: tuple[Value, ...], kwargs: tuple[tuple[str, Value], ...]) -> list[Argument]:
-        positional = [Argument("", self.source(value)) for value in args]
-        return positional + [Argument(_keyword(name), self.source(value)) for name, value in kwargs]
+    def _arguments(self, args: tuple[Value, ...], kwargs: tuple[tuple[str, Value], ...]) -> list[ScriptArgument]:
+        positional = [ScriptArgument("", self.source(value)) for value in args]
+        return positional + [ScriptArgument(_keyword(name), self.source(value)) for name, value in kwargs]
 
-    def _call(self, receiver: str, arguments: list[Argument]) -> str:
+    def _call(self, receiver: str, arguments: list[ScriptArgument]) -> str:
         """Return the call in one line, its longest arguments moved to statements of their own until it fits."""
         while len(line := _call(receiver, arguments)) > COLUMNS:
             # A moved argument is a name now; moving it again would never end.
@@ -182,7 +182,7 @@ class Writer:
             arguments[index] = longest._replace(source=self._hoist(longest))
         return line
 
-    def _hoist(self, argument: Argument) -> str:
+    def _hoist(self, argument: ScriptArgument) -> str:
         wanted = argument.keyword if argument.keyword and not keyword.iskeyword(argument.keyword) else "x"
         numbered = (f"{wanted}{number}" for number in itertools.count(2))
         name = next(name for name in itertools.chain([wanted], numbered) if name not in self.taken)
@@ -233,7 +233,7 @@ class Writer:
         return made if value.then is None else _call(*self._then(made, value.then))
 
 
-def _call(receiver: str, arguments: Iterable[Argument]) -> str:
+def _call(receiver: str, arguments: Iterable[ScriptArgument]) -> str:
     return f"{receiver}({', '.join(map(str, arguments))})"
 
 

@@ -28,7 +28,7 @@ from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
-from fuzz_core.worker.observers import Corpus, Growth, Novelty
+from fuzz_core.worker.observers import Corpus, MemoryGrowth, Novelty
 from fuzz_core.worker.plan import Plan
 
 # Tests of compiled kinds between two tests of new kinds, and the most tests of new kinds in a lease.
@@ -134,7 +134,7 @@ def _compiled() -> float:
 
 
 @dataclass
-class Turn:
+class LeaseCounts:
     """The state and the counts of one lease."""
 
     lease: int
@@ -195,10 +195,10 @@ class Worker:
             if known is not None:
                 self.corpus.add(decode_test(loads(known)))
         grown = self.corpus.of(api)
-        turn = Turn(lease["lease"], log)
+        turn = LeaseCounts(lease["lease"], log)
         index = lease["first"]
         began, inside = time.monotonic(), self.execution.inside()
-        growth = Growth()
+        growth = MemoryGrowth()
         # A run without a time-box must not depend on earlier leases of this process: the last run may have had other
         # leases.
         executed = self.executed if until is not None else set[int]()
@@ -235,7 +235,7 @@ class Worker:
             }
         )
 
-    def _one(self, turn: Turn, index: int, test: TestCase) -> None:
+    def _one(self, turn: LeaseCounts, index: int, test: TestCase) -> None:
         began = time.monotonic()
         self.journal.begin(turn.lease, index)
         outcome, verdicts = self.execution.judge(test)
@@ -258,7 +258,7 @@ class Worker:
         for verdict, evidence in verdicts:
             self._report(turn.lease, index, test, verdict, evidence)
 
-    def _weigh(self, turn: Turn, api: str, more: int, tests: Iterable[TestCase], indices: Iterable[int]) -> None:
+    def _weigh(self, turn: LeaseCounts, api: str, more: int, tests: Iterable[TestCase], indices: Iterable[int]) -> None:
         """Looks for a leak among the tests in which memory grew most, once an api's leases have made it grow enough."""
         self.grew[api] += more
         if self.grew[api] < SUSPICIOUS_BYTES or "leak" not in self.plan.header.oracles:

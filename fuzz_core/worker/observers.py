@@ -91,7 +91,7 @@ def outcome_class(outcome: Outcome, shown: Hashable) -> str:
     return f"{outcome.kind} {outcome.name} {' '.join(VARIABLE.sub('#', first).split())}"[:MAX_CLASS]
 
 
-class Grown(NamedTuple):
+class CorpusMember(NamedTuple):
     """A member of the corpus."""
 
     number: int  # negative, so that it differs from the positive ids of traced invocations
@@ -102,15 +102,15 @@ class Corpus:
     """The members of each api in the order of arrival; this corpus numbers them itself."""
 
     def __init__(self) -> None:
-        self.members: defaultdict[str, list[Grown]] = defaultdict(list)
+        self.members: defaultdict[str, list[CorpusMember]] = defaultdict(list)
         self.count = 0
 
     def add(self, test: TestCase) -> None:
         """Appends a test case to its api's members."""
         self.count += 1
-        self.members[test.invocation.api].append(Grown(-self.count, test))
+        self.members[test.invocation.api].append(CorpusMember(-self.count, test))
 
-    def of(self, api: str) -> Sequence[Grown]:
+    def of(self, api: str) -> Sequence[CorpusMember]:
         """Returns the api's members so far."""
         return self.members.get(api, ())
 
@@ -137,7 +137,7 @@ def left_behind(call: Callable[[], object], held: Callable[[], int] = resident) 
     return least // ROUND if least >= LEAST_BYTES * ROUND and most <= 2 * least else 0
 
 
-class Growth:
+class MemoryGrowth:
     """The growth of memory in a row of tests: block by block of 64."""
 
     BLOCK = 64

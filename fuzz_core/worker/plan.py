@@ -22,7 +22,7 @@ from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.space import ArgumentSpace
-from fuzz_core.worker.observers import Grown
+from fuzz_core.worker.observers import CorpusMember
 
 # In this many mutants, one is made from a member of the corpus.
 GROWN_PERIOD = 3
@@ -115,7 +115,7 @@ class Plan:
         """Returns the number of invocations of an api."""
         return len(self.places[api])
 
-    def test(self, api: str, index: int, grown: Sequence[Grown] = ()) -> TestCase:
+    def test(self, api: str, index: int, grown: Sequence[CorpusMember] = ()) -> TestCase:
         """Returns the index-th test case of an api: its invocations unmutated first, then mutants of each in turn.
 
         If the corpus has grown, a share of the mutants are mutants of its members. Such mutants keep the traced

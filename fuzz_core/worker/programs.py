@@ -15,9 +15,9 @@ from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.loop import Channel, World
 from fuzz_core.worker.observers import resident
 from fuzz_core.worker.programs_data import Data, shown
-from fuzz_core.worker.programs_ran import Asked, Ran
-from fuzz_core.worker.programs_run import Run
-from fuzz_core.worker.programs_watch import Place
+from fuzz_core.worker.programs_ran import Asked, ProgramResult
+from fuzz_core.worker.programs_run import ProgramRun
+from fuzz_core.worker.programs_watch import BlockPlace
 
 # The file, in the process's own folder, for its Python stack when it dies or gets STACK_SIGNAL.
 STACK_FILE = "stack"
@@ -61,13 +61,13 @@ class Programs(Execution):
         self.journal.end()
         self.channel.send({"replayed": request["lease"], "ran": ran._asdict()})
 
-    def ran(self, asked: Asked) -> Ran:
+    def ran(self, asked: Asked) -> ProgramResult:
         """Executes a program and returns its result."""
         before = self._released()
         self.first, self.numbers = self.first or before, self.numbers + 1
         watched = _watch_peak()
         shown(asked.source)
-        run = Run(self, asked)
+        run = ProgramRun(self, asked)
         ran = run.told(run.outcome())
         most = _peak() if watched else resident()
         run.close()
@@ -94,7 +94,7 @@ class Programs(Execution):
         for old in list(self.kept)[:-KEPT]:
             del self.kept[old]
 
-    def note(self, place: Place | None) -> None:
+    def note(self, place: BlockPlace | None) -> None:
         """Writes the current block to the journal, for the supervisor of a dead process."""
         self.journal.again(False, "" if place is None else f"{place.phase} {place.number}")
 

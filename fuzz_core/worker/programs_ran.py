@@ -26,7 +26,7 @@ Block = Annotated[int, below(MOST_BLOCKS)]
 Whole = Annotated[int, below(1 << 63)]
 
 
-class Kind(NamedTuple):
+class TensorKind(NamedTuple):
     """Shape and dtype of a tensor; None for a dimension that is not known yet."""
 
     shape: Annotated[tuple[Whole | None, ...], most(MOST_RANK)]
@@ -39,8 +39,8 @@ class Saw(NamedTuple):
     The first use counts, or the first in which all dimensions were known. A use that failed replaces it.
     """
 
-    took: Kind | None = None
-    gave: Kind | Whole | None = None
+    took: TensorKind | None = None
+    gave: TensorKind | Whole | None = None
     alone: bool = True  # for a failed block: whether the tensor was its only input, except constants
 
 
@@ -68,7 +68,7 @@ class Asked(NamedTuple):
     compared: bool = False
 
 
-class Ran(NamedTuple):
+class ProgramResult(NamedTuple):
     """The result of one execution of a program."""
 
     outcome: Outcome
@@ -80,7 +80,7 @@ class Ran(NamedTuple):
     how: Annotated[str, among(HOWS)] = ""  # one of HOWS
     frames: Annotated[tuple[Text, ...], most(MOST_FRAMES)] = ()  # frames of the library, innermost first
     saw: Mapping[Block, Saw] = {}  # input and output by block
-    passed: Mapping[Block, Kind | None] = {}  # the input of blocks that are absent
+    passed: Mapping[Block, TensorKind | None] = {}  # the input of blocks that are absent
     # The numbers printed after `loss`; if there are none, the losses of its training, if the library can report them.
     losses: Annotated[tuple[float, ...], most(MOST_LOSSES)] = ()
     memory: tuple[Whole, Whole, Whole] = (0, 0, 0)  # resident bytes before, at the peak, and after the release
@@ -103,7 +103,7 @@ class Ran(NamedTuple):
         return self.outcome.kind == "exception" and self.how == "expression"
 
     @classmethod
-    def from_json(cls, data: Any) -> Ran:
+    def from_json(cls, data: Any) -> ProgramResult:
         """Reads back an object of its fields. Raises CodecError: the data comes from untrusted code."""
         ran = decode(cls, data)
         kind, name, text, frames, seconds = ran.outcome

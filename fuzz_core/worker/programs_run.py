@@ -13,8 +13,8 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.programs_checks import Scales, compared, gradients
 from fuzz_core.worker.programs_data import Data, put, reset, standing, switches
 from fuzz_core.worker.programs_exception import Raised, raised
-from fuzz_core.worker.programs_ran import ELSEWHERE, MOST_LOSSES, Asked, Ran
-from fuzz_core.worker.programs_watch import Place, Watch
+from fuzz_core.worker.programs_ran import ELSEWHERE, MOST_LOSSES, Asked, ProgramResult
+from fuzz_core.worker.programs_watch import BlockPlace, BlockWatch
 
 if TYPE_CHECKING:
     from fuzz_core.worker.programs import Programs
@@ -25,7 +25,7 @@ SAID_CHARACTERS = 1 << 16
 LOSS = re.compile(r"^loss:?[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 
 
-class Run:
+class ProgramRun:
     """The execution of one program, with its watch and its output."""
 
     def __init__(self, programs: Programs, asked: Asked) -> None:
@@ -34,7 +34,7 @@ class Run:
         settle = programs.adapter.finish if asked.settled else None
         models, deep = programs.models, asked.compared or asked.doubled
         self.scales = Scales(models)
-        self.watch = Watch(
+        self.watch = BlockWatch(
             programs.note,
             settle,
             asked.compared,
@@ -47,7 +47,7 @@ class Run:
         self.names = {MADE: self.watch.made, SEEN: self.watch.seen, "print": self.said.print}
         self.made: Data | None = None
         self.reused = False
-        self.place: Place | None = None
+        self.place: BlockPlace | None = None
         self.where = Raised(0, "", ())
 
     def outcome(self) -> Outcome:
@@ -64,7 +64,7 @@ class Run:
             return Outcome("skipped", "BuildError", str(error))
         except BaseException as error:  # noqa: BLE001 - what a program raises, even KeyboardInterrupt, is an outcome
             seconds = clock() - began
-            self.place = self.watch.place_of(error) or self.watch.named(error) or Place(-1, ELSEWHERE)
+            self.place = self.watch.place_of(error) or self.watch.named(error) or BlockPlace(-1, ELSEWHERE)
             where = raised(error)
             outcome = self.programs.failure(error, seconds)
             # An exit of the interpreter, or a lack of memory, is not raised by mistake.
@@ -90,12 +90,12 @@ class Run:
                 # Lazy results of the library belong to the program.
                 programs.adapter.finish(None)
 
-    def told(self, outcome: Outcome) -> Ran:
+    def told(self, outcome: Outcome) -> ProgramResult:
         """Restores the classes, and returns the outcome with the observations and the checks after the run."""
         number, phase = self.place or (-1, "")
         watch, where, programs = self.watch, self.where, self.programs
         watch.restore()
-        ran = Ran(outcome, where.line, None if number < 0 else number, phase, where.how, where.frames)
+        ran = ProgramResult(outcome, where.line, None if number < 0 else number, phase, where.how, where.frames)
         losses = self.said.losses() or tuple(self.noted[-MOST_LOSSES:])
         ran = ran._replace(saw=watch.saw, passed=watch.passed, losses=losses, reused=self.reused)
         ran = ran._replace(disturbed=where.disturbed, scales=self.scales.told, burst=self.scales.burst)

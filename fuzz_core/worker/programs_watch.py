@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.models import Models
-from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_RANK, USE, Kind, Saw
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_RANK, USE, Saw, TensorKind
 
 # Depth and length to which a first tensor is searched for in lists and mappings.
 DEPTH, PARTS = 3, 16
@@ -29,7 +29,7 @@ Settle = Callable[[Any], None] | None
 _PLAIN = Models()
 
 
-class Place(NamedTuple):
+class BlockPlace(NamedTuple):
     """A block, and whether it is made or used."""
 
     number: int
@@ -44,7 +44,7 @@ class Used(NamedTuple):
     kwargs: dict[str, Any]
 
 
-class Watch:
+class BlockWatch:
     """A watch on one program; `note` gets each place that is entered, and the place that is returned to (None: none).
 
     Args:
@@ -57,7 +57,7 @@ class Watch:
 
     def __init__(
         self,
-        note: Callable[[Place | None], None],
+        note: Callable[[BlockPlace | None], None],
         settle: Settle = None,
         models: bool = False,
         passing: Callable[[Callable[[Any], object]], Any] = _PLAIN.passing,
@@ -71,12 +71,12 @@ class Watch:
         self.weigh = weigh
         self.uses = 0
         self.last: Used | None = None
-        self.places: list[Place] = []
+        self.places: list[BlockPlace] = []
         self.saw: dict[int, Saw] = {}
-        self.passed: dict[int, Kind | None] = {}
+        self.passed: dict[int, TensorKind | None] = {}
         self.layers: dict[int, tuple[int, Any]] = {}
         self.replaced: dict[type, Any] = {}
-        self.failed: tuple[BaseException, Place] | None = None
+        self.failed: tuple[BaseException, BlockPlace] | None = None
         if layer is not None:
             self._watch_class(layer)
 
@@ -86,7 +86,7 @@ class Watch:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not isinstance(target, type):
                 return self._used(number, target, args, kwargs)
-            layer = self._within(Place(number, MAKE), target, args, kwargs)
+            layer = self._within(BlockPlace(number, MAKE), target, args, kwargs)
             self._watch(number, layer)
             return layer
 
@@ -100,7 +100,7 @@ class Watch:
             self.passed[number] = first_kind(value[0])
         return value[0]
 
-    def place_of(self, error: BaseException) -> Place | None:
+    def place_of(self, error: BaseException) -> BlockPlace | None:
         """Returns the innermost block that an exception has left, even if it was turned into another exception."""
         if self.failed is None:
             return None
@@ -112,7 +112,7 @@ class Watch:
             chain = None if chain is None else chain.__cause__ or chain.__context__
         return None
 
-    def named(self, error: BaseException) -> Place | None:
+    def named(self, error: BaseException) -> BlockPlace | None:
         """Returns the layer that a graph's error names, if the error names its node.
 
         A graph may number names once more: where two layers could be meant, none is.
@@ -126,7 +126,7 @@ class Watch:
         names = {number: getattr(layer, "name", "") for number, layer in self.layers.values()}
         known = {*parts, *(_AGAIN.sub("", part) for part in parts)}
         meant = [number for number, name in names.items() if isinstance(name, str) and name in known]
-        return Place(meant[0], phase) if len(meant) == 1 else None
+        return BlockPlace(meant[0], phase) if len(meant) == 1 else None
 
     def restore(self) -> None:
         """Puts the classes back as they were."""
@@ -197,7 +197,7 @@ class Watch:
         before = self.saw.get(number)
         took = None if before and is_known(before.took) else first_kind((args, kwargs))
         try:
-            found = self._within(Place(number, USE), call, args, kwargs)
+            found = self._within(BlockPlace(number, USE), call, args, kwargs)
         except BaseException:
             # The input that did not fit is the current one, even if earlier uses took another.
             self.saw[number] = Saw(first_kind((args, kwargs)), None, is_alone((*args, *kwargs.values())))
@@ -206,7 +206,7 @@ class Watch:
             self.saw[number] = Saw(took, given(found))
         return found
 
-    def _within(self, place: Place, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def _within(self, place: BlockPlace, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         self.places.append(place)
         self.note(place)
         try:
@@ -223,12 +223,12 @@ class Watch:
             self.note(self.places[-1] if self.places else None)
 
 
-def is_known(kind: Kind | None) -> bool:
+def is_known(kind: TensorKind | None) -> bool:
     """Returns whether all dimensions are known."""
     return kind is not None and None not in kind.shape
 
 
-def kind_of(value: Any) -> Kind | None:
+def kind_of(value: Any) -> TensorKind | None:
     """Returns shape and dtype of a tensor of any library; None for other values."""
     try:
         shape, dtype = value.shape, value.dtype
@@ -237,10 +237,10 @@ def kind_of(value: Any) -> Kind | None:
         sizes = tuple(None if size is None or size < 0 else int(size) for size in shape)
     except Exception:  # noqa: BLE001 - a property of foreign code may raise anything: then it is no tensor
         return None
-    return Kind(sizes, name) if isinstance(name, str) and len(sizes) < MOST_RANK else None
+    return TensorKind(sizes, name) if isinstance(name, str) and len(sizes) < MOST_RANK else None
 
 
-def first_kind(value: Any, depth: int = DEPTH) -> Kind | None:
+def first_kind(value: Any, depth: int = DEPTH) -> TensorKind | None:
     """Returns the kind of the first tensor in a value or in its parts."""
     found = kind_of(value)
     if found is not None or depth == 0 or not isinstance(value, list | tuple | dict):
@@ -255,7 +255,7 @@ def is_alone(values: tuple[Any, ...]) -> bool:
     return len(holding) == 1 and kind_of(holding[0]) is not None
 
 
-def given(value: Any) -> Kind | int | None:
+def given(value: Any) -> TensorKind | int | None:
     """Returns the output of a block: the kind of one tensor, or the number of parts."""
     found = kind_of(value)
     return len(value) if found is None and isinstance(value, list | tuple | dict) else found

@@ -14,7 +14,7 @@ import numpy as np
 
 from fuzz_core.worker.limits import FIRST_DESCRIPTOR, die_with_parent
 from fuzz_core.worker.observers import garbage
-from fuzz_core.worker.stack import Watch, is_supported, stack_of
+from fuzz_core.worker.stack import SignalHandler, is_supported, stack_of
 
 SCRIPT_NAME = "repro.py"
 # Bytes of standard error that are kept: half from its begin, half from its end.
@@ -36,7 +36,7 @@ def run_script(source: str, byte: int, traced: bool) -> dict[str, Any]:
     """
     Path(SCRIPT_NAME).write_text(source, encoding="utf-8")
     stderr = os.memfd_create("stderr")
-    watch = Watch() if traced and is_supported() else None
+    watch = SignalHandler() if traced and is_supported() else None
     parent, pid = os.getpid(), os.fork()
     if pid == 0:
         die_with_parent(parent)

@@ -52,7 +52,7 @@ _FUNCTIONS = (2, 10)
 Frame = tuple[str, str]
 
 
-class Watch:
+class SignalHandler:
     """A handler of fatal signals that leaves the stack's addresses in memory shared with forked processes."""
 
     def __init__(self) -> None:
@@ -260,7 +260,7 @@ def _demangler() -> Any:
 
 def watched(script: str) -> list[Frame] | None:
     """Returns the stack with which a script dies; None if unknown. The forked child returns too, with None."""
-    watch = Watch()
+    watch = SignalHandler()
     pid = os.fork()
     if pid == 0:
         nowhere = os.open(os.devnull, os.O_RDWR)
@@ -279,7 +279,7 @@ def watched(script: str) -> list[Frame] | None:
         os.waitpid(pid, 0)
 
 
-def stack_of(watch: Watch, pid: int) -> list[Frame] | None:
+def stack_of(watch: SignalHandler, pid: int) -> list[Frame] | None:
     """Returns the frames of a process that the handler has stopped, and last the place of its fault, if known."""
     told = frames(watch.addresses(), mappings(Path(f"/proc/{pid}/maps").read_text()))
     fault = watch.fault()

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from fuzz_core.adapters.disclosure import FRESH, disclosure_of, disclosures, outdated
-from fuzz_core.adapters.library import Disclosure, Source
+from fuzz_core.adapters.library import Disclosure, RulePage
 
 EVERY = sorted({rules.repository: rules for rules in disclosures().values()}.items())
 # What a record says where no page said anything.
@@ -51,7 +51,7 @@ def test_other_names_have_no_rules(api: str) -> None:
 
 def test_rules_that_nobody_has_read_for_180_days_are_old() -> None:
     read = date(2026, 1, 1)
-    sources = {"why": Source("https://x.test/new", read + FRESH), "accepts": Source("https://x.test/old", read)}
+    sources = {"why": RulePage("https://x.test/new", read + FRESH), "accepts": RulePage("https://x.test/old", read)}
     rules = Disclosure("o/r", True, "", sources)
     assert outdated(rules, read + FRESH) == ""
     told = outdated(rules, read + FRESH + timedelta(days=1))

@@ -13,7 +13,7 @@ from issueworld import ME, REPOSITORY, START, cluster, fingerprint
 from markdown_it import MarkdownIt
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.triage.known import Registry, Sighting
+from fuzz_core.triage.known import BugSighting, Registry
 from nightfuzz.bot.github.marker import parsed
 from nightfuzz.bot.issues.clusters import back, fixed, recurrence
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord, RunClaim, merged
@@ -96,7 +96,7 @@ def test_what_a_later_version_wrote_is_not_to_be_deleted() -> None:
 
 
 def test_what_people_taught_is_a_known_finding_until_they_take_it_back() -> None:
-    seen = Sighting("torch.a: RuntimeError: no", "torch.a", "crash", "crash", frozenset(), "torch", "2.14")
+    seen = BugSighting("torch.a: RuntimeError: no", "torch.a", "crash", "crash", frozenset(), "torch", "2.14")
     taught = Filings().with_issue(filed(teaching="wrong"))
     entry = Registry(entries_of(taught)).match(seen)
     assert entry is not None and entry.issue == f"{REPOSITORY}/issues/1"

@@ -19,7 +19,7 @@ from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.store.checks import Probe
+from fuzz_core.store.checks import BugTrial
 from fuzz_core.store.records import BugRow, NewBug, TargetRecord
 from fuzz_core.store.statefile import open_store
 from fuzz_core.targets.candidates import Candidate, Environments, candidates
@@ -372,8 +372,8 @@ def test_builds_are_listed_by_day_and_once_a_version(world: World, monkeypatch: 
     assert listed(world, "torch-nightly/cpu") == [f"{night}+cpu" for night in order]
 
 
-def probe_of(commit: str) -> Probe:
-    return Probe("torch==1", "good", 0, 1, {"commit": commit})
+def probe_of(commit: str) -> BugTrial:
+    return BugTrial("torch==1", "good", 0, 1, {"commit": commit})
 
 
 @pytest.mark.parametrize(

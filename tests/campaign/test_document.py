@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fuzz_core.campaign.changes import Dropped
-from fuzz_core.campaign.document import Ran, result_of, standings_now, write_report
+from fuzz_core.campaign.document import RunFacts, result_of, standings_now, write_report
 from fuzz_core.campaign.session import Session
-from fuzz_core.collect.places import Place
+from fuzz_core.collect.places import FilePlace
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.checks import Change, NewCheck
@@ -35,7 +35,7 @@ def found(store: Store, api: str, outcome: Outcome = OVERFLOW) -> int:
 
 def export(session: Session, **facts: object) -> RunResult:
     """The document, after a round through its text."""
-    made = result_of(session.store, Ran("nightly", "fakelib-1", **facts))  # type: ignore[arg-type]
+    made = result_of(session.store, RunFacts("nightly", "fakelib-1", **facts))  # type: ignore[arg-type]
     return RunResult.model_validate_json(made.to_json())
 
 
@@ -105,8 +105,8 @@ def test_changes_and_dropped_apis_name_the_lines_of_the_users_tests(fakelib_sess
         store.save_change("fakelib-1", "fakelib-0", change)
     gone = Dropped("removed", "fakelib.gone", "", ["tests/test_a.py::test_b", "elsewhere"])
 
-    def place(name: str, api: str) -> Place | None:
-        return Place("tests/test_a.py", 12, name) if name.startswith("tests/") else None
+    def place(name: str, api: str) -> FilePlace | None:
+        return FilePlace("tests/test_a.py", 12, name) if name.startswith("tests/") else None
 
     made = export(fakelib_session, baseline="fakelib-0", dropped=[gone], place=place)
     assert [(change.kind, change.before.text) for change in made.changes] == [("changed", "1")]

@@ -14,7 +14,7 @@ from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.gandalf.finding import Symptom
 from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs
 from fuzz_core.execution.replay import Array
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.table import Library
 
 VALUES = np.linspace(-2.0, 2.0, 12).reshape(3, 4)
@@ -181,8 +181,8 @@ class DescribeJudgement:
 
     def test_a_shaken_graph_has_other_data_of_the_same_shape(self) -> None:
         graph = Graph(
-            inputs=(Input(shape=(2, 2), seed=3), Input(shape=(2,), dtype="int")),
-            nodes=(Node(operator="relu", takes=("x0",)),),
+            inputs=(GraphInput(shape=(2, 2), seed=3), GraphInput(shape=(2,), dtype="int")),
+            nodes=(GraphNode(operator="relu", takes=("x0",)),),
         )
         moved = nudged_graph(graph)
         assert [each.shape for each in moved.inputs] == [(2, 2), (2,)] and moved.nodes == graph.nodes

@@ -4,7 +4,7 @@ from fuzz_core.campaign.gandalf.experience import keep, path_of, recall
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import Dqn
-from fuzz_core.modelgen.gandalf.guidance import Alike, Novelty
+from fuzz_core.modelgen.gandalf.guidance import Alike, NoveltyBandit
 
 NAMES = ("conv", "relu", "softmax")
 
@@ -35,7 +35,7 @@ def test_what_learns_nothing_is_not_kept(fakelib_session: Session) -> None:
 
 
 def test_another_night_goes_on_with_the_novelty_of_pairs(fakelib_session: Session) -> None:
-    one, other = Novelty(Rng(1)), Novelty(Rng(1))
+    one, other = NoveltyBandit(Rng(1)), NoveltyBandit(Rng(1))
     assert not recall(fakelib_session, "novelty", one)
     for _ in range(30):
         one.told([("", "conv"), ("conv", "relu")], 1.0)

@@ -13,12 +13,12 @@ from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import finding
 from fuzz_core.campaign.gandalf.schedule import Asks
-from fuzz_core.campaign.gandalf.search import Search
+from fuzz_core.campaign.gandalf.search import FaultSearch
 from fuzz_core.campaign.gandalf.sides import DOUBLE, Runs
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.engines import graphs_options
 from fuzz_core.cli.settings import Settings
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 
@@ -62,13 +62,15 @@ def test_every_symptom_is_found_and_every_domain_has_findings(sessions: dict[Lib
 def test_a_relation_compares_a_library_with_the_others_where_it_agrees_with_itself(
     sessions: dict[Library, Session],
 ) -> None:
-    graph = Graph(inputs=(Input(shape=(2, 3, 4, 5), seed=5),), nodes=(Node(operator="relu", takes=("x0",), seed=1),))
+    graph = Graph(
+        inputs=(GraphInput(shape=(2, 3, 4, 5), seed=5),), nodes=(GraphNode(operator="relu", takes=("x0",), seed=1),)
+    )
     relation = next(each for each in RELATIONS.values() if each.applies_to(TABLE["relu"], "torch"))
     with sides_of(sessions, sown(), 1) as sides:
         runs = sides.runs(graph)
         assert isinstance(runs, Runs)
         asks = Asks(DOUBLE, {"torch": {0: relation}})
-        search = Search(sides, graph, runs, GandalfReport())
+        search = FaultSearch(sides, graph, runs, GandalfReport())
         assert not list(search.rewritten(asks))
         (fault,) = search.rewritten(asks._replace(between=True))
         library, found = finding(sides, graph, fault)

@@ -15,13 +15,13 @@ from fuzz_core.campaign.gandalf.availability import ENOUGH
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.schedule import Asks
-from fuzz_core.campaign.gandalf.search import Search
+from fuzz_core.campaign.gandalf.search import FaultSearch
 from fuzz_core.campaign.gandalf.sides import PRECISIONS, Runs
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.gandalf.generation import Options, alone
+from fuzz_core.modelgen.gandalf.generation import GraphOptions, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.guidance import Novelty
+from fuzz_core.modelgen.gandalf.guidance import NoveltyBandit
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
@@ -57,7 +57,7 @@ def sown(names: Mapping[str, tuple[Library, str, str]]) -> dict[str, Operator]:
 
 
 def test_what_is_sown_is_found_in_its_library_and_shown_by_a_script(sessions: dict[Library, Session]) -> None:
-    options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=Options(most=5))
+    options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=GraphOptions(most=5))
     # What is no number because a formula of the table has none in between is nobody's fault.
     report = fuzz_graphs(
         sessions, sown(SOWN | {"atan": ("torch", "torch.log(torch.exp(x * 1e9))", "torch.log")}), options
@@ -86,7 +86,7 @@ def test_libraries_that_agree_have_no_findings_but_known_faults(sessions: dict[L
 
 def test_what_fails_again_and_again_is_found_and_then_left_out(sessions: dict[Library, Session]) -> None:
     failing = sown({"relu": ("torch", "(_ for _ in ()).throw(SystemError('sown'))", "")})
-    options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=Options(most=5))
+    options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=GraphOptions(most=5))
     report = fuzz_graphs(sessions, failing, options)
     assert report.takings.left_out == {"relu"}
     assert (report.symptoms, len(report.signatures)) == ({("cv", "crash"): ENOUGH}, 1)
@@ -100,7 +100,7 @@ def test_a_round_goes_on_with_what_the_round_before_has_learnt(sessions: dict[Li
     for seed in (1, 2):
         engine.fuzz(Round(seed))
         guidance = engine.experience.guidance
-        assert isinstance(guidance, Novelty)
+        assert isinstance(guidance, NoveltyBandit)
         tried.append(guidance.tried.copy())
     assert tried[0] < tried[1]
     assert len(engine.experience.graphs) >= engine.report.tests == 8
@@ -141,7 +141,7 @@ def graph_for(relation: Relation) -> Graph:
     """A graph of one operator that the relation applies to."""
     fitting = [each for each in TABLE.values() if any(relation.applies_to(each, library) for library in LIBRARIES)]
     operator = next(each for each in fitting if not each.coarse)
-    return alone(operator, 1, Options(constant=float(bool(relation.constants(operator)))))
+    return alone(operator, 1, GraphOptions(constant=float(bool(relation.constants(operator)))))
 
 
 def test_a_violation_of_each_relation_is_caught_and_nothing_else(
@@ -155,7 +155,7 @@ def test_a_violation_of_each_relation_is_caught_and_nothing_else(
             assert isinstance(runs, Runs), runs
             through = {of: {0: relation} for of in LIBRARIES if relation.applies_to(TABLE[graph.nodes[0].operator], of)}
             asks = [Asks(each, through) for each in PRECISIONS if each in relation.precisions]
-            found = [list(Search(sides, graph, runs, report).rewritten(each)) for each in asks]
+            found = [list(FaultSearch(sides, graph, runs, report).rewritten(each)) for each in asks]
             assert set(report.relations) == {f"relation {relation.number}"}
             return any(found)
 

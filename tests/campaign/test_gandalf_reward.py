@@ -10,12 +10,12 @@ from fuzz_core.campaign.gandalf.sides import Runs
 from fuzz_core.execution.replay import Results
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import Dqn
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 
 GRAPH = Graph(
-    inputs=(Input(shape=(2,), dtype="float", seed=1, values=(1.0, -3.0)),),
-    nodes=(Node(operator="relu", takes=("x0",), seed=1), Node(operator="exp", takes=("n0",), seed=2)),
+    inputs=(GraphInput(shape=(2,), dtype="float", seed=1, values=(1.0, -3.0)),),
+    nodes=(GraphNode(operator="relu", takes=("x0",), seed=1), GraphNode(operator="exp", takes=("n0",), seed=2)),
 )
 MEAN = 2.0
 

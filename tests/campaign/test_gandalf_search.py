@@ -12,12 +12,12 @@ from sidecases import side_by_side
 from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import finding
-from fuzz_core.campaign.gandalf.probe import Compiled, Gradients, Losses, Rewritten, RowByRow
+from fuzz_core.campaign.gandalf.probe import CompiledProbe, Gradients, Losses, Rewritten, RowByRow
 from fuzz_core.campaign.gandalf.schedule import Asks
-from fuzz_core.campaign.gandalf.search import Search
+from fuzz_core.campaign.gandalf.search import FaultSearch
 from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs, Sides
 from fuzz_core.ir.rng import Rng
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT, REWRITTEN
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
@@ -42,15 +42,15 @@ def table() -> dict[str, Operator]:
     return found
 
 
-def chain(*operators: Node) -> Graph:
+def chain(*operators: GraphNode) -> Graph:
     nodes = [
         each.model_copy(update={"takes": (f"n{place - 1}" if place else "x0",)}) for place, each in enumerate(operators)
     ]
-    return Graph(inputs=(Input(shape=(3, 4), seed=5),), nodes=tuple(nodes))
+    return Graph(inputs=(GraphInput(shape=(3, 4), seed=5),), nodes=tuple(nodes))
 
 
-def node(name: str, **parameters: int) -> Node:
-    return Node(operator=name, parameters=parameters, takes=("x0",))
+def node(name: str, **parameters: int) -> GraphNode:
+    return GraphNode(operator=name, parameters=parameters, takes=("x0",))
 
 
 @pytest.fixture
@@ -63,10 +63,10 @@ def sides(tmp_path: Path, torch_python: Path, tensorflow_python: Path) -> Iterat
         yield found
 
 
-def search(sides: Sides, graph: Graph) -> Search:
+def search(sides: Sides, graph: Graph) -> FaultSearch:
     runs = sides.runs(graph)
     assert isinstance(runs, Runs), runs
-    return Search(sides, graph, runs, GandalfReport())
+    return FaultSearch(sides, graph, runs, GandalfReport())
 
 
 def test_a_gradient_that_is_wrong_is_found_with_its_operator(sides: Sides) -> None:
@@ -114,8 +114,8 @@ def test_what_has_no_gradient_is_skipped_and_what_dies_of_it_found(
 ) -> None:
     graph = chain(node("floor_divide"))
     graph = Graph(
-        inputs=(graph.inputs[0], Input(shape=(3, 4), seed=6)),
-        nodes=(Node(operator="floor_divide", takes=("x0", "x1")),),
+        inputs=(graph.inputs[0], GraphInput(shape=(3, 4), seed=6)),
+        nodes=(GraphNode(operator="floor_divide", takes=("x0", "x1")),),
     )
     ended, whole = Gradients().runs(sides, graph), search(sides, graph)
     assert isinstance(ended, dict) and set(ended) == {"torch"}
@@ -142,7 +142,7 @@ def test_what_a_library_has_kept_of_the_plain_way_is_shown_by_the_script(
     other = Spelling(call="keras.layers.MaxPooling2D(k, s, data_format='channels_first')(x) + getattr(tf, 'kept', 0.0)")
     changes = {"spelled": {**pooling.spelled, "tensorflow": plain}, "also": {"tensorflow": {6: other}}}
     monkeypatch.setitem(sides.table, "max_pool2d", pooling.model_copy(update=changes))  # type: ignore[arg-type]
-    pooled = Graph(inputs=(Input(shape=(1, 4, 4, 4), seed=5),), nodes=(node("max_pool2d", k=2, s=2),))
+    pooled = Graph(inputs=(GraphInput(shape=(1, 4, 4, 4), seed=5),), nodes=(node("max_pool2d", k=2, s=2),))
     whole = search(sides, pooled)
     (fault,) = whole.rewritten(Asks(DOUBLE, {"tensorflow": {0: RELATIONS[6]}}))
     assert isinstance(fault.probe, Rewritten) and fault.probe.name == "relation 6" and not whole.report.refused
@@ -156,7 +156,7 @@ def test_what_a_compiled_model_alone_gets_wrong_is_found(sides: Sides) -> None:
     right, wrong = chain(node("atan"), node("cos")), chain(node("atan"), node("sigmoid"), node("cos"))
     whole = search(sides, right)
     assert list(whole.compiled(DOUBLE)) == []
-    assert whole.report.relations == {Compiled.name: 2} and not whole.report.skipped
+    assert whole.report.relations == {CompiledProbe.name: 2} and not whole.report.skipped
     (fault,) = search(sides, wrong).compiled(DOUBLE)
     assert (fault.wrong.wrong, fault.place, len(fault.graph.nodes)) == ("tensorflow", 1, 1)
     library, found = finding(sides, wrong, fault)
@@ -172,7 +172,7 @@ def test_what_is_compiled_may_round_in_single_precision_as_it_does_in_double(sid
 
 
 def test_a_row_that_depends_on_its_batch_in_one_library_is_found(sides: Sides) -> None:
-    images = (Input(shape=(3, 2, 5, 5), seed=5),)
+    images = (GraphInput(shape=(3, 2, 5, 5), seed=5),)
     weighed = Graph(inputs=images, nodes=(node("conv2d_no_bias", K=2, k=2),))
     whole = search(sides, weighed)
     (fault,) = whole.row_by_row(Rng(1))

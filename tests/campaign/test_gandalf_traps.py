@@ -10,12 +10,12 @@ from fuzz_core.campaign.gandalf.experience import Experience
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.ir.rng import Rng
-from fuzz_core.modelgen.gandalf.generation import Options, grammar
+from fuzz_core.modelgen.gandalf.generation import GraphOptions, grammar
 from fuzz_core.modelgen.gandalf.guidance import Alike, Noting
 from fuzz_core.modelgen.gandalf.table import load
 
 # All graphs are of one inner operator, so that structures are few.
-OPTIONS = GandalfOptions(domains=["cv"], growth=Options(least=1, most=1))
+OPTIONS = GandalfOptions(domains=["cv"], growth=GraphOptions(least=1, most=1))
 
 
 class Stubborn(Alike):

@@ -14,14 +14,14 @@ from fuzz_core.campaign.gandalf.engine import _worth
 from fuzz_core.campaign.gandalf.figures import COMPARED, GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.finding import Finding
 from fuzz_core.campaign.gandalf.schedule import Asks
-from fuzz_core.campaign.gandalf.workshop import AHEAD, Drawn, Judged, Workshop
+from fuzz_core.campaign.gandalf.workshop import AHEAD, Drawn, GraphWorkshop, JudgedGraph
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 
 
 def graph(number: int) -> Graph:
-    return Graph(inputs=(Input(shape=(1,), seed=number),), nodes=(Node(operator="relu", takes=("x0",)),))
+    return Graph(inputs=(GraphInput(shape=(1,), seed=number),), nodes=(GraphNode(operator="relu", takes=("x0",)),))
 
 
 def stream(made: list[int]) -> Iterator[Drawn]:
@@ -51,7 +51,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
 
 def test_they_are_settled_in_order_and_so_many_ahead(used: list[tuple[int, str]]) -> None:
     made: list[int] = []
-    shop = Workshop(cast(Any, ["a", "b"]), lambda: False)
+    shop = GraphWorkshop(cast(Any, ["a", "b"]), lambda: False)
     settled = []
     for each in shop(stream(made), 20, lambda: False):
         settled.append(each)
@@ -66,7 +66,7 @@ def test_they_are_settled_in_order_and_so_many_ahead(used: list[tuple[int, str]]
 def test_one_set_makes_one_graph_after_the_other(used: list[tuple[int, str]]) -> None:
     used.append((-1, "a"))
     made: list[int] = []
-    shop = Workshop(cast(Any, ["a"]), lambda: False)
+    shop = GraphWorkshop(cast(Any, ["a"]), lambda: False)
     for place, _ in enumerate(shop(stream(made), 5, lambda: False)):
         assert len(made) == place + 1
     shop.close()
@@ -74,7 +74,7 @@ def test_one_set_makes_one_graph_after_the_other(used: list[tuple[int, str]]) ->
 
 def test_what_has_not_begun_is_left_out_where_the_time_is_over(used: list[tuple[int, str]]) -> None:
     made: list[int] = []
-    shop = Workshop(cast(Any, ["a", "b"]), lambda: False)
+    shop = GraphWorkshop(cast(Any, ["a", "b"]), lambda: False)
     settled = list(shop(stream(made), None, lambda: len(made) >= 6))
     shop.close()
     assert len(made) == 6 and len(settled) == len(used) <= 6
@@ -83,7 +83,7 @@ def test_what_has_not_begun_is_left_out_where_the_time_is_over(used: list[tuple[
 
 def test_what_processes_tell_that_were_ended_is_no_finding(used: list[tuple[int, str]]) -> None:
     used.append((-1, "a"))
-    shop = Workshop(cast(Any, ["a"]), lambda: True)
+    shop = GraphWorkshop(cast(Any, ["a"]), lambda: True)
     assert [each.found for each in shop(stream([]), 2, lambda: False)] == [[], []]
     shop.close()
 
@@ -137,4 +137,4 @@ def test_guidance_is_paid_for_its_own_nodes_alone() -> None:
         found = Finding(
             TestCase(Invocation("f"), 0), Verdict("differential", "wrong-result"), Outcome("ok"), "", place=place
         )
-        assert _worth(Judged([("torch", found)], GandalfReport(), drawn), GandalfOptions()) == worth
+        assert _worth(JudgedGraph([("torch", found)], GandalfReport(), drawn), GandalfOptions()) == worth

@@ -13,10 +13,10 @@ from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.extremes import SHARE
-from fuzz_core.campaign.moco.growth import Bench
+from fuzz_core.campaign.moco.growth import ProgramBench
 from fuzz_core.campaign.moco.plot import MocoOptions
-from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
-from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.moco.seeds import RefusedProgram, SeedProgram, seeds
+from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.ir.errors import UserError
@@ -24,32 +24,34 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, prim
 from fuzz_core.ir.wire import ModeRun, ModeRuns, Replayed
 from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.nodes import Node
+from fuzz_core.modelgen.moco.nodes import TreeNode
 from fuzz_core.modelgen.moco.program import Call
-from fuzz_core.worker.programs_ran import Ran
+from fuzz_core.worker.programs_ran import ProgramResult
 
 KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW})
 
 
 @pytest.fixture
-def own(fakelib_session: Session, tmp_path: Path) -> list[Seed]:
+def own(fakelib_session: Session, tmp_path: Path) -> list[SeedProgram]:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "windows.py").write_text(PROGRAM)
     (tmp_path / "models" / "nothing.py").write_text("print('no model')\n")
     found = list(seeds(fakelib_session, [tmp_path / "models"]))
-    assert [each.name for each in found if isinstance(each, Refused)] == ["models/nothing.py"]
-    return [each for each in found if isinstance(each, Seed)]
+    assert [each.name for each in found if isinstance(each, RefusedProgram)] == ["models/nothing.py"]
+    return [each for each in found if isinstance(each, SeedProgram)]
 
 
-def grown(session: Session, own: Sequence[Seed], nodes: int, seed: int = 3) -> MocoReport:
+def grown(session: Session, own: Sequence[SeedProgram], nodes: int, seed: int = 3) -> MocoReport:
     return fuzz_models(session, own, KNOWN, MocoOptions(seconds=None, nodes=nodes, seed=seed))
 
 
-def trees(session: Session) -> list[list[Node]]:
+def trees(session: Session) -> list[list[TreeNode]]:
     return [session.store.tree_nodes(row.id) for row in session.store.trees(session.target.key)]
 
 
-def test_a_crash_of_a_block_is_found_and_becomes_a_bug_of_its_api(fakelib_session: Session, own: list[Seed]) -> None:
+def test_a_crash_of_a_block_is_found_and_becomes_a_bug_of_its_api(
+    fakelib_session: Session, own: list[SeedProgram]
+) -> None:
     report = grown(fakelib_session, own, 40)
     assert report.kept and report.nodes["ok"] and report.nodes["finding"]
     (run,) = fakelib_session.store.runs()
@@ -63,14 +65,14 @@ def test_a_crash_of_a_block_is_found_and_becomes_a_bug_of_its_api(fakelib_sessio
     assert "fakelib.nn.Window(" in bugs[0].script and "stride=0" in bugs[0].script
 
 
-def test_a_finding_is_on_record_before_anything_else_is_run(fakelib_session: Session, own: list[Seed]) -> None:
+def test_a_finding_is_on_record_before_anything_else_is_run(fakelib_session: Session, own: list[SeedProgram]) -> None:
     report = grown(fakelib_session, own, 1)
     assert report.nodes["finding"] == 1 and report.kept == report.findings >= 1
     assert len(fakelib_session.store.pending_findings(fakelib_session.target.key)) == report.kept
 
 
 def test_what_breaks_documentation_is_refused_or_a_finding_and_has_no_children(
-    fakelib_session: Session, own: list[Seed]
+    fakelib_session: Session, own: list[SeedProgram]
 ) -> None:
     grown(fakelib_session, own, 60)
     nodes = [node for tree in trees(fakelib_session) for node in tree]
@@ -80,7 +82,9 @@ def test_what_breaks_documentation_is_refused_or_a_finding_and_has_no_children(
         assert all(tree[node.parent].state == "ok" and tree[node.parent].positive for node in tree if node.parent)
 
 
-def test_extreme_values_are_in_no_tree_and_at_most_three_in_ten(fakelib_session: Session, own: list[Seed]) -> None:
+def test_extreme_values_are_in_no_tree_and_at_most_three_in_ten(
+    fakelib_session: Session, own: list[SeedProgram]
+) -> None:
     report = grown(fakelib_session, own, 80)
     assert 10 < report.extremes <= SHARE * report.tests + 1
     assert report.tests == report.executed + report.extremes and report.nodes.total() >= 80
@@ -88,10 +92,10 @@ def test_extreme_values_are_in_no_tree_and_at_most_three_in_ten(fakelib_session:
 
 
 def test_programs_are_counted_and_trees_that_have_nodes(
-    fakelib_session: Session, own: list[Seed], tmp_path: Path
+    fakelib_session: Session, own: list[SeedProgram], tmp_path: Path
 ) -> None:
     (tmp_path / "models" / "broken.py").write_text(PROGRAM.replace("float(outputs.sum())", "float(missing)"))
-    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, Seed)]
+    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, SeedProgram)]
     report = grown(fakelib_session, every, 30)
     alone = sum(node.operator == "BC" for tree in trees(fakelib_session) for node in tree if node.state)
     assert report.trees == 1 and 0 < report.programs <= report.executed - alone
@@ -100,11 +104,11 @@ def test_programs_are_counted_and_trees_that_have_nodes(
 
 
 def test_a_tree_grows_to_its_end_before_the_next_one_begins(
-    fakelib_session: Session, own: list[Seed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fakelib_session: Session, own: list[SeedProgram], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz_core.campaign.moco.plot.TURN_NODES", 4)
     (tmp_path / "models" / "other.py").write_text(PROGRAM + "\n")
-    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, Seed)]
+    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, SeedProgram)]
     session = replace(fakelib_session, workers=1)
     for nodes in range(8, 400, 8):
         with fakelib_session.store._transaction():
@@ -134,7 +138,7 @@ class Backwards:
 
 def test_gradients_are_asked_for_where_a_value_is_extreme(fakelib_session: Session, tmp_path: Path) -> None:
     make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, mutating=False)
-    workshop = Workshop(fakelib_session, tmp_path / "plan.jsonl", 1.0)
+    workshop = BlockWorkshop(fakelib_session, tmp_path / "plan.jsonl", 1.0)
     workshop.tests.close()
     workshop.tests = Backwards()  # type: ignore[assignment] # as much of one as is asked for
     test = TestCase(Invocation("fakelib.scale"), 0)
@@ -149,7 +153,7 @@ def test_an_extreme_value_has_less_time_and_its_hang_is_no_finding(
 ) -> None:
     monkeypatch.setattr("fuzz_core.campaign.moco.workshop.EXTREME_TIMEOUT", 0.5)
     make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, mutating=False)
-    workshop = Workshop(fakelib_session, tmp_path / "plan.jsonl", 2.0)
+    workshop = BlockWorkshop(fakelib_session, tmp_path / "plan.jsonl", 2.0)
     hangs = TestCase(Invocation("fakelib.pool", (Tensor("float32", (8,)), prim(8)), (("ceil", prim(True)),)), 0)
     told = [workshop.alone(hangs, extreme) for extreme in (True, False)]
     assert [(each.kind, each.name) for each, _ in told] == [("timeout", "0.5 s"), ("timeout", "2 s")]
@@ -157,7 +161,9 @@ def test_an_extreme_value_has_less_time_and_its_hang_is_no_finding(
     workshop.close()
 
 
-def test_a_run_that_is_stopped_while_the_library_is_imported_is_told(fakelib_session: Session, own: list[Seed]) -> None:
+def test_a_run_that_is_stopped_while_the_library_is_imported_is_told(
+    fakelib_session: Session, own: list[SeedProgram]
+) -> None:
     class Impatient(Silent):
         def phase(self, name: str, total: float = 0) -> None:
             """What has begun."""
@@ -173,7 +179,7 @@ def test_a_run_that_is_stopped_while_the_library_is_imported_is_told(fakelib_ses
 
 
 def test_a_tree_that_stops_goes_on_as_if_it_had_not(
-    fakelib_session: Session, own: list[Seed], monkeypatch: pytest.MonkeyPatch
+    fakelib_session: Session, own: list[SeedProgram], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz_core.campaign.moco.plot.TURN_NODES", 5)
     for nodes in (5, 5, 100):
@@ -188,7 +194,7 @@ def test_a_tree_that_stops_goes_on_as_if_it_had_not(
 
 
 def test_a_tree_of_an_older_nightfuzz_goes_on_where_an_option_is_new(
-    fakelib_session: Session, own: list[Seed], monkeypatch: pytest.MonkeyPatch
+    fakelib_session: Session, own: list[SeedProgram], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz_core.campaign.moco.plot.TURN_NODES", 5)
     grown(fakelib_session, own, 5)
@@ -199,15 +205,17 @@ def test_a_tree_of_an_older_nightfuzz_goes_on_where_an_option_is_new(
 
 
 def test_a_verification_that_a_time_box_cuts_off_is_gone_on_with(
-    fakelib_session: Session, own: list[Seed], monkeypatch: pytest.MonkeyPatch
+    fakelib_session: Session, own: list[SeedProgram], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    executed, run = [list[frozenset[int]]()], Bench.run
+    executed, run = [list[frozenset[int]]()], ProgramBench.run
 
-    def noted(bench: Bench, workshop: Workshop, calls: dict[int, Call]) -> tuple[Ran, dict[int, Call]]:
+    def noted(
+        bench: ProgramBench, workshop: BlockWorkshop, calls: dict[int, Call]
+    ) -> tuple[ProgramResult, dict[int, Call]]:
         executed[-1].append(frozenset(calls))
         return run(bench, workshop, calls)
 
-    monkeypatch.setattr(Bench, "run", noted)
+    monkeypatch.setattr(ProgramBench, "run", noted)
     fakelib_session.clock = lambda: 2.0 * len(executed[-1])
     for _ in range(20):
         fuzz_models(fakelib_session, own, KNOWN, MocoOptions(seconds=1.0, seed=3))
@@ -222,10 +230,10 @@ def test_a_verification_that_a_time_box_cuts_off_is_gone_on_with(
 
 
 def test_a_program_that_does_not_run_is_named_and_the_others_grow(
-    fakelib_session: Session, own: list[Seed], tmp_path: Path
+    fakelib_session: Session, own: list[SeedProgram], tmp_path: Path
 ) -> None:
     (tmp_path / "models" / "broken.py").write_text(PROGRAM.replace("float(outputs.sum())", "float(missing)"))
-    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, Seed)]
+    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, SeedProgram)]
     report = grown(fakelib_session, every, 10)
     assert list(report.refused) == ["models/broken.py"]
     assert report.nodes["ok"]

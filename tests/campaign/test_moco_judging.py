@@ -10,9 +10,9 @@ from moco_branches import grown, workshop_of
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.listener import FindingRecorder
-from fuzz_core.campaign.moco.growth import Found
+from fuzz_core.campaign.moco.growth import NodeFinding
 from fuzz_core.campaign.moco.judge import arrived, is_drawn, origin, state_alone
-from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
@@ -29,10 +29,10 @@ from fuzz_core.modelgen.moco.nodes import (
     SKIPPED,
     TRAINING,
     Arrival,
-    Node,
+    TreeNode,
 )
 from fuzz_core.modelgen.moco.program import Call
-from fuzz_core.worker.programs_ran import Kind, Ran, Saw
+from fuzz_core.worker.programs_ran import ProgramResult, Saw, TensorKind
 
 PROGRAM = """import numpy as np
 import fakelib
@@ -54,7 +54,7 @@ SQUARE = PROGRAM.format(between="x.reshape(4, 6)", loss="outputs.sum()")
 
 
 @pytest.fixture
-def workshop(fakelib_session: Session) -> Iterator[Workshop]:
+def workshop(fakelib_session: Session) -> Iterator[BlockWorkshop]:
     with workshop_of(fakelib_session) as made:
         yield made
 
@@ -70,20 +70,20 @@ def workshop(fakelib_session: Session) -> Iterator[Workshop]:
     ],
 )
 def test_what_falls_out_of_the_library_is_a_finding_where_the_block_holds_on_what_it_got(
-    workshop: Workshop, source: str, block: int, api: str, state: str, kinds: set[str]
+    workshop: BlockWorkshop, source: str, block: int, api: str, state: str, kinds: set[str]
 ) -> None:
     *_, last = grown(workshop, source, {block: f"{api}()"})
     assert (last.result.state, {found.verdict.kind for found in last.found}) == (state, kinds), last
 
 
-def test_what_the_block_before_gives_in_parts_does_not_fit(workshop: Workshop) -> None:
+def test_what_the_block_before_gives_in_parts_does_not_fit(workshop: BlockWorkshop) -> None:
     """The next block would hold on one array, and falls over the list of two."""
     *_, last = grown(workshop, LONGER, {1: "fakelib.nn.Pair()", 2: "fakelib.nn.Gate()"})
     assert (last.result.state, last.found) == (MISFIT, ())
 
 
 def test_a_finding_of_a_program_is_confirmed_as_it_is_and_says_where_it_comes_from(
-    fakelib_session: Session, workshop: Workshop
+    fakelib_session: Session, workshop: BlockWorkshop
 ) -> None:
     *_, last = grown(workshop, TURNED, {1: "fakelib.nn.Gate()"})
     store, target = fakelib_session.store, fakelib_session.target.key
@@ -101,7 +101,7 @@ def test_a_finding_of_a_program_is_confirmed_as_it_is_and_says_where_it_comes_fr
     )
 
 
-def test_a_finding_of_a_block_alone_says_so_too(workshop: Workshop) -> None:
+def test_a_finding_of_a_block_alone_says_so_too(workshop: BlockWorkshop) -> None:
     *_, last = grown(workshop, PLAIN, {1: "fakelib.nn.Window(1, stride=0)"})
     (found,) = last.found
     assert (found.verdict.kind, found.test.program, found.test.rules) == ("crash", "", ("AR",))
@@ -109,10 +109,10 @@ def test_a_finding_of_a_block_alone_says_so_too(workshop: Workshop) -> None:
 
 
 def test_what_a_run_does_not_know_of_its_origin_is_no_origin() -> None:
-    assert Found(TestCase(Call("a", "a"), 0), Verdict("crash", "crash"), Outcome("ok")).origin == ""  # type: ignore[arg-type]
+    assert NodeFinding(TestCase(Call("a", "a"), 0), Verdict("crash", "crash"), Outcome("ok")).origin == ""  # type: ignore[arg-type]
 
 
-NODE = Node(7, 3, 2, 4, "lib.nn.Pool", "nn.Pool(0)", GENERATED, "size", "2", "0", 21)
+NODE = TreeNode(7, 3, 2, 4, "lib.nn.Pool", "nn.Pool(0)", GENERATED, "size", "2", "0", 21)
 PARSED = disassemble("net.py", PLAIN, "fakelib")
 
 
@@ -131,7 +131,7 @@ PARSED = disassemble("net.py", PLAIN, "fakelib")
     ],
 )
 def test_an_origin_names_program_line_block_operator_and_parameter_with_both_values(
-    node: Node, inside: int | None, said: str
+    node: TreeNode, inside: int | None, said: str
 ) -> None:
     calls = {4: Call("lib.nn.Pool", "nn.Pool"), 6: Call("lib.nn.Head", "nn.Head")}
     told = origin(PARSED, node, Verdict("crash", "crash"), inside, calls)
@@ -165,18 +165,18 @@ def test_every_verdict_is_one_of_the_papers_four_kinds(operator: str, oracle: st
 @pytest.mark.parametrize(
     ("saw", "applied", "expected"),
     [
-        (Saw(Kind((2, 3), "float32")), True, Arrival((2, 3), "float32")),
-        (Saw(Kind((None, 3), "float32")), False, Arrival((2, 3), "float32")),
-        (Saw(Kind((None, 3), "float32")), True, None),
-        (Saw(Kind((2, None), "float32")), False, None),
-        (Saw(Kind((2, 3), "float32"), None, False), False, None),
+        (Saw(TensorKind((2, 3), "float32")), True, Arrival((2, 3), "float32")),
+        (Saw(TensorKind((None, 3), "float32")), False, Arrival((2, 3), "float32")),
+        (Saw(TensorKind((None, 3), "float32")), True, None),
+        (Saw(TensorKind((2, None), "float32")), False, None),
+        (Saw(TensorKind((2, 3), "float32"), None, False), False, None),
         (Saw(), False, None),
     ],
 )
 def test_what_arrived_is_told_where_it_is_one_tensor_that_is_known(
     saw: Saw, applied: bool, expected: Arrival | None
 ) -> None:
-    ran = Ran(Outcome("exception"), inside=3, saw={3: saw})
+    ran = ProgramResult(Outcome("exception"), inside=3, saw={3: saw})
     assert arrived(ran, Call("a.b", "b", applied=applied)) == expected
     assert arrived(ran._replace(inside=None), Call("a.b", "b")) is None
     assert arrived(ran._replace(inside=5), Call("a.b", "b")) is None

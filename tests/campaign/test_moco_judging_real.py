@@ -13,7 +13,7 @@ from moco_branches import workshop_of
 
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import COMPILED, DEEP, DOUBLED, TRAINING
 from fuzz_core.ir.values import Invocation, TestCase
@@ -168,7 +168,7 @@ class Place(NamedTuple):
     """A target with the processes for its programs."""
 
     session: Session
-    workshop: Workshop
+    workshop: BlockWorkshop
 
 
 @pytest.fixture(scope="module")

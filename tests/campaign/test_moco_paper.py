@@ -12,13 +12,13 @@ from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.plot import MocoOptions
-from fuzz_core.campaign.moco.seeds import Seed, seeds
+from fuzz_core.campaign.moco.seeds import SeedProgram, seeds
 from fuzz_core.campaign.papers import MOCO
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Verdict
-from fuzz_core.modelgen.moco.facts import Bounds, Knowledge, Origin, Parameter
+from fuzz_core.modelgen.moco.facts import Knowledge, NumberRange, Origin, Parameter
 from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind
-from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, REFUSED, Node
+from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, REFUSED, TreeNode
 from fuzz_core.oracles.kinds import KINDS
 
 KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW})
@@ -41,17 +41,17 @@ PAPER = MocoOptions(
 )
 
 
-def own(session: Session, folder: Path, program: str) -> list[Seed]:
+def own(session: Session, folder: Path, program: str) -> list[SeedProgram]:
     (folder / "models").mkdir()
     (folder / "models" / "windows.py").write_text(program)
-    return [each for each in seeds(session, [folder / "models"]) if isinstance(each, Seed)]
+    return [each for each in seeds(session, [folder / "models"]) if isinstance(each, SeedProgram)]
 
 
-def grown(session: Session, programs: list[Seed], options: MocoOptions, known: Knowledge = KNOWN) -> MocoReport:
+def grown(session: Session, programs: list[SeedProgram], options: MocoOptions, known: Knowledge = KNOWN) -> MocoReport:
     return fuzz_models(session, programs, known, options)
 
 
-def checks(session: Session) -> list[Node]:
+def checks(session: Session) -> list[TreeNode]:
     trees = [session.store.tree_nodes(row.id) for row in session.store.trees(session.target.key)]
     return [node for tree in trees for node in tree if node.operator == CHECKED and node.state]
 
@@ -100,7 +100,7 @@ def test_ranges_that_a_language_model_read_are_checked(
     fakelib_session: Session, tmp_path: Path, believed: bool, expected: set[str]
 ) -> None:
     said = Origin(source="llm", text="at most 7", confidence=0.5)
-    width = Parameter(name="width", dtype="int", required=True, bounds=(Bounds(most=7, origin=said),), seen=("2",))
+    width = Parameter(name="width", dtype="int", required=True, bounds=(NumberRange(most=7, origin=said),), seen=("2",))
     stride = WINDOW.parameters[1].model_copy(update={"bounds": ()})
     facts = WINDOW.model_copy(update={"parameters": (width, stride)})
     known = KNOWN.model_copy(update={"apis": {WINDOW.api: facts}})

@@ -8,7 +8,7 @@ import pytest
 
 from fuzz_core.campaign.moco import seeds as sown
 from fuzz_core.campaign.moco.plot import MocoOptions, Plot
-from fuzz_core.campaign.moco.seeds import TRACED, Refused, Seed, seeds
+from fuzz_core.campaign.moco.seeds import TRACED, RefusedProgram, SeedProgram, seeds
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
@@ -25,23 +25,27 @@ KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={"fakelib.add": Fac
 
 
 @pytest.fixture
-def both(fakelib_session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Seed | Refused]:
+def both(
+    fakelib_session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[SeedProgram | RefusedProgram]:
     """A program for tracing, one that does not come apart, and the user's own."""
     (tmp_path / "own.py").write_text(PROGRAM)
     monkeypatch.setattr(sown, "traced_programs", lambda library: [("a", PROGRAM), ("b", "")])
     return list(seeds(fakelib_session, [tmp_path]))
 
 
-def test_programs_for_tracing_that_come_apart_are_seeds_of_less_weight(both: list[Seed | Refused]) -> None:
-    found = {each.program.name: each.weight for each in both if isinstance(each, Seed)}
+def test_programs_for_tracing_that_come_apart_are_seeds_of_less_weight(
+    both: list[SeedProgram | RefusedProgram],
+) -> None:
+    found = {each.program.name: each.weight for each in both if isinstance(each, SeedProgram)}
     assert len(found) == 2 and found["a"] == TRACED and sorted(found.values()) == [1, TRACED]
-    assert not [each for each in both if isinstance(each, Refused)]
+    assert not [each for each in both if isinstance(each, RefusedProgram)]
 
 
 def test_they_begin_later_and_what_they_cost_counts_for_more(
-    fakelib_session: Session, both: list[Seed | Refused]
+    fakelib_session: Session, both: list[SeedProgram | RefusedProgram]
 ) -> None:
-    traced, own = [Plot(fakelib_session, each, KNOWN, MocoOptions()) for each in both if isinstance(each, Seed)]
+    traced, own = [Plot(fakelib_session, each, KNOWN, MocoOptions()) for each in both if isinstance(each, SeedProgram)]
     assert traced.spent == TRACED**3 * own.spent
     before = traced.spent, own.spent
     traced.executed += 1
@@ -50,9 +54,9 @@ def test_they_begin_later_and_what_they_cost_counts_for_more(
 
 
 def test_what_a_program_calls_beside_its_blocks_is_known_of_it(
-    fakelib_session: Session, both: list[Seed | Refused]
+    fakelib_session: Session, both: list[SeedProgram | RefusedProgram]
 ) -> None:
-    seed = next(each for each in both if isinstance(each, Seed))
+    seed = next(each for each in both if isinstance(each, SeedProgram))
     assert {"fakelib.add", "fakelib.asarray"} <= seed.beside
     assert Plot(fakelib_session, seed, KNOWN, MocoOptions()).beside == {"fakelib.add"}
 
@@ -67,4 +71,4 @@ def test_a_sequence_keeps_its_name_whatever_else_it_is_called(
         f"import fakelib\n\nmodel = fakelib.nn.Sequential({layers})\nmodel(fakelib.asarray([1.0]))\n"
     )
     (seed,) = seeds(fakelib_session, [tmp_path])
-    assert isinstance(seed, Seed) and len(seed.program.blocks) == 4
+    assert isinstance(seed, SeedProgram) and len(seed.program.blocks) == 4

@@ -19,7 +19,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor
 from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence
 from fuzz_core.modelgen.moco.knowledge.file import write
 from fuzz_core.store.records import TargetRecord
 
@@ -84,7 +84,7 @@ def test_other_libraries_do_not_count(fakelib_session: Session) -> None:
 
 def test_what_the_time_leaves_out_is_unfinished_and_the_rest_is_whole(fakelib_session: Session) -> None:
     session = Session(fakelib_session.store, fakelib_session.target, fakelib_session.state_dir, 1, clock=Clock(0.01))
-    evidence = [Evidence(api) for api in APIS]
+    evidence = [ApiEvidence(api) for api in APIS]
     course = Course(100.0, session.clock() + 4.0, patient=True)
     found = probed(session, evidence, works, course)
     whole = [facts.api for facts in found.facts if facts.api not in found.unfinished]
@@ -103,7 +103,7 @@ def test_impatient_experiments_look_for_calls_of_all_apis_first(fakelib_session:
         asked.append(call.api)
         return works(call)
 
-    probed(fakelib_session, [Evidence(api) for api in APIS], run, Course(1e6, 1e9 + fakelib_session.clock()))
+    probed(fakelib_session, [ApiEvidence(api) for api in APIS], run, Course(1e6, 1e9 + fakelib_session.clock()))
     assert len(set(asked[: 4 * len(APIS)])) > len(APIS) / 2
 
 

@@ -7,7 +7,7 @@ from fakebuilds import found
 
 from fuzz_core.campaign.history import came_with
 from fuzz_core.campaign.session import Session
-from fuzz_core.store.checks import Probe
+from fuzz_core.store.checks import BugTrial
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,6 @@ def test_the_first_bad_version_has_a_good_one_before_it(
     store = fakelib_session.store
     number = found(store, "fakelib-1")
     for build, status in statuses.items():
-        store.save_probe(number, Probe(f"torch=={build}", status, 1, 1, {}))
+        store.save_probe(number, BugTrial(f"torch=={build}", status, 1, 1, {}))
     came = came_with(store, number)
     assert (came.version, came.tried) == (version, len(statuses))

@@ -29,7 +29,7 @@ from statecases import (
 from fuzz_core.campaign.partition import joined, split
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, SeedRecord, Store, open_store
-from fuzz_core.store.checks import Change, NewCheck, Probe
+from fuzz_core.store.checks import BugTrial, Change, NewCheck
 from fuzz_core.store.findings import News
 from fuzz_core.worker.stack import NULL_PAGE
 
@@ -104,7 +104,7 @@ class DescribeSplit:
             number = bug(store, "a secret", WILD, 2)
             bug(store, "harmless", HARMLESS)
             store.add_checks(number, [NewCheck(OLD, "clean", 0, 3, WRONG._replace(text="told by a check"))])
-            store.save_probe(number, Probe("lib==told-by-a-probe", "bad", 1, 1, {}))
+            store.save_probe(number, BugTrial("lib==told-by-a-probe", "bad", 1, 1, {}))
             store.count_known("told-by-an-entry", number, 1)
             like = '[["I","lib.f2",[2,"x"],[],null],5,0,[]]'
             store.save_news(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.scheduler import MOST_SHARE, RANKINGS, Bandit, ranking_of
+from fuzz_core.campaign.scheduler import MOST_SHARE, RANKINGS, BanditRanking, ranking_of
 from fuzz_core.ir.errors import UserError
 
 APIS = [f"api{n}" for n in range(30)]
@@ -43,7 +43,7 @@ def test_every_api_has_a_turn_before_any_has_two(name: str) -> None:
 
 
 def turns(rates: dict[str, float], count: int) -> Counter[str]:
-    ranking = Bandit(APIS)
+    ranking = BanditRanking(APIS)
     taken: Counter[str] = Counter()
     for _ in range(count):
         api = ranking.take()
@@ -66,7 +66,7 @@ def test_no_api_takes_more_than_its_share_by_news() -> None:
 
 
 def test_the_bandit_turns_away_from_what_has_dried_up() -> None:
-    ranking = Bandit(APIS)
+    ranking = BanditRanking(APIS)
     taken: Counter[str] = Counter()
     for turn in range(300):
         api = ranking.take()
@@ -77,7 +77,7 @@ def test_the_bandit_turns_away_from_what_has_dried_up() -> None:
 
 
 def test_what_the_bandit_keeps_does_not_grow_with_the_turns() -> None:
-    ranking = Bandit(APIS)
+    ranking = BanditRanking(APIS)
     for turn in range(5000):
         api = ranking.take()
         assert api is not None

@@ -15,7 +15,7 @@ from fuzz_core.campaign.bisection import Bisection
 from fuzz_core.cli.commands.bisect import describe
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.store.checks import Probe
+from fuzz_core.store.checks import BugTrial
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.statefile import open_store
 
@@ -75,9 +75,9 @@ def test_bad_input_is_one_clear_error(
         assert part in done.err
 
 
-def probe(version: str, status: str, reason: str = "") -> Probe:
+def probe(version: str, status: str, reason: str = "") -> BugTrial:
     info = {"version": version, "day": "2026-02-03", "commit": "0123abc", "reason": reason}
-    return Probe(f"fakelib=={version}", status, 3 * (status == "bad"), 4, info)
+    return BugTrial(f"fakelib=={version}", status, 3 * (status == "bad"), 4, info)
 
 
 def answer(**changed: Any) -> Bisection:

@@ -10,7 +10,7 @@ import pytest
 from commands import Cli
 from fakeedits import edited
 
-from fuzz_core.campaign.document import Ran, result_of
+from fuzz_core.campaign.document import RunFacts, result_of
 from fuzz_core.store.statefile import open_store
 
 PROJECT = Path(__file__).parents[1] / "fixtures" / "tinyfake"
@@ -92,7 +92,7 @@ def test_two_flavours_are_said(cli: Cli, state: Path, project: Path) -> None:
     told = "1.9.1 is a CPU build, and 1.9.0 is a CUDA build: a difference may come from that alone"
     assert f"note: {told}" in bump(cli, state, project / "tests", to="same", count=20).out
     with open_store(state / "state.db") as store:
-        ran = Ran("bump", "same", "old", problems=["another problem"])
+        ran = RunFacts("bump", "same", "old", problems=["another problem"])
         assert result_of(store, ran).problems == (told, "another problem")
 
 

@@ -10,16 +10,16 @@ import pytest
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, OK, ROOT, Node
+from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, OK, ROOT, TreeNode
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.statefile import open_store
 
 Cli = Callable[..., Any]
-DROP = Node(
+DROP = TreeNode(
     2, 0, 1, 2, "lib.Drop", "lib.Drop(1)", GENERATED, "rate", "0.1", "1", 9, state=FINDING, why="crash crash: y"
 )
 NODES = (
-    Node(0, None, 0, None, "", "", ROOT, state=OK),
+    TreeNode(0, None, 0, None, "", "", ROOT, state=OK),
     DROP._replace(number=1, operator=CHECKED, new="2", positive=False, why="bounds bounds: x"),
     DROP,
 )

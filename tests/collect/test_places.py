@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.collect.places import Place, Places
+from fuzz_core.collect.places import FilePlace, FilePlaces
 
 CODE = """import torch
 
@@ -22,12 +22,12 @@ class TestLoss:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
+def places(tmp_path: Path) -> FilePlaces:
     tests = tmp_path / "project" / "tests" / "unit"
     tests.mkdir(parents=True)
     (tests / "test_it.py").write_text(CODE)
     (tests / "test_broken.py").write_text("def broken(:\n")
-    return Places([tmp_path / "project" / "tests"], tmp_path / "project")
+    return FilePlaces([tmp_path / "project" / "tests"], tmp_path / "project")
 
 
 @pytest.mark.parametrize(
@@ -43,16 +43,18 @@ def places(tmp_path: Path) -> Places:
         ("tests/unit/test_broken.py::test_x", "torch.ones", 1),
     ],
 )
-def test_the_line_is_that_of_the_call_or_of_what_is_around_it(places: Places, name: str, api: str, line: int) -> None:
-    assert places.of(name, api) == Place(name.partition("::")[0], line, name)
+def test_the_line_is_that_of_the_call_or_of_what_is_around_it(
+    places: FilePlaces, name: str, api: str, line: int
+) -> None:
+    assert places.of(name, api) == FilePlace(name.partition("::")[0], line, name)
 
 
 @pytest.mark.parametrize("name", ["torch.zeros", "tests/unit/test_other.py", "tests/../../../etc/passwd", "x/y.py"])
-def test_what_is_not_in_the_users_files_has_no_place(places: Places, name: str) -> None:
+def test_what_is_not_in_the_users_files_has_no_place(places: FilePlaces, name: str) -> None:
     assert places.of(name, "torch.zeros") is None
 
 
 def test_a_file_beside_the_repository_has_no_place(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_it.py").write_text(CODE)
-    assert Places([tmp_path / "tests"], tmp_path / "project").of("tests/test_it.py", "torch.ones") is None
+    assert FilePlaces([tmp_path / "tests"], tmp_path / "project").of("tests/test_it.py", "torch.ones") is None

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from fuzz_core.collect.callees import update_names
 from fuzz_core.collect.freenames import unbound_names
 from fuzz_core.collect.imports import known_imports
-from fuzz_core.collect.names import Names
+from fuzz_core.collect.names import PublicNames
 from fuzz_core.collect.repair import repair
 from fuzz_core.collect.standins import stand_ins
 from fuzz_core.ir.catalogue import Api
 
 LINEAR = Api("torch.nn.Linear", "class")
 PROVIDED = {*dir(builtins), "__name__", "__file__", "__doc__"}
-TORCH = Names(
+TORCH = PublicNames(
     "torch",
     [
         LINEAR,
@@ -33,7 +33,7 @@ TORCH = Names(
 )
 UNIQUE = Api("tf.raw_ops.Unique", "function", ("x", "out_idx", "name"))
 UNIQUE_2 = Api("tf.raw_ops.UniqueV2", "function", ("x", "axis", "out_idx", "name"))
-TENSORFLOW = Names(
+TENSORFLOW = PublicNames(
     "tensorflow",
     [
         UNIQUE,
@@ -46,7 +46,7 @@ TENSORFLOW = Names(
         Api("tf.shape", "function"),
     ],
 )
-JITTOR = Names("jittor", [Api("jittor.nn.Linear", "class"), Api("jittor.transform.Compose", "class")])
+JITTOR = PublicNames("jittor", [Api("jittor.nn.Linear", "class"), Api("jittor.transform.Compose", "class")])
 
 
 def free_names(code: str) -> list[str]:

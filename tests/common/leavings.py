@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.document import Ran, result_of
+from fuzz_core.campaign.document import RunFacts, result_of
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.records import NewBug, TargetRecord
@@ -32,7 +32,7 @@ def add_bug(store: Store, api: str, text: str = "sizes differ", kind: str = "wro
 def leave(
     folder: Path, apis: list[str], mode: Mode = "nightly", text: str = "sizes differ", key: str = KEY, **ran: Any
 ) -> Path:
-    """The folder of a shard that has found a bug in each of these apis. ran: as of `Ran`."""
+    """The folder of a shard that has found a bug in each of these apis. ran: as of `RunFacts`."""
     folder.mkdir(parents=True)
     path = folder.parent / f"{folder.name}.db"
     with open_store(path) as store:
@@ -40,7 +40,7 @@ def leave(
             store.save_target(TargetRecord(name, "torch==2.13.0", "torch", "2.13.0", "/python", {"summary": "torch"}))
         for api in apis:
             add_bug(store, api, text, key=key)
-        told = result_of(store, Ran(mode, key, **ran))
+        told = result_of(store, RunFacts(mode, key, **ran))
     for name, data in pack(path).items():
         (folder / name).write_bytes(data)
     (folder / RESULTS).write_text(told.to_json(), encoding="utf-8")

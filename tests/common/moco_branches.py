@@ -5,52 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from fuzz_core.campaign.moco.growth import Bench, Grown, Growth
-from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.moco.growth import NodeResult, ProgramBench, TreeGrowth
+from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.calls import parsed
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.generation import steps_of
-from fuzz_core.modelgen.moco.names import Names
-from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, REPLACED, ROOT, Node
+from fuzz_core.modelgen.moco.names import ModuleNames
+from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, REPLACED, ROOT, TreeNode
 from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.oracles.contract import ORACLES
 
 
 @contextmanager
-def workshop_of(session: Session, timeout: float = 3.0) -> Iterator[Workshop]:
+def workshop_of(session: Session, timeout: float = 3.0) -> Iterator[BlockWorkshop]:
     """The processes of the session's target, with all oracles."""
     plan = session.state_dir / "branch.jsonl"
     make_plan(session, plan, (), seed=0, oracles=list(ORACLES), mutating=False)
-    made = Workshop(session, plan, timeout)
+    made = BlockWorkshop(session, plan, timeout)
     try:
         yield made
     finally:
         made.close()
 
 
-def grown(workshop: Workshop, source: str, calls: Mapping[int, str], name: str = "own.py") -> list[Grown]:
+def grown(workshop: BlockWorkshop, source: str, calls: Mapping[int, str], name: str = "own.py") -> list[NodeResult]:
     """What becomes of the blocks of a program one after the other, some of them replaced; it ends where one is a leaf.
 
     Nothing is known of any api but whether it is made or applied.
     """
     program = disassemble(name, source, workshop.dialect.library)
-    names = Names.of(program)
+    names = ModuleNames.of(program)
     own = {block.number: block.call for block in program.blocks}
     for number, text in calls.items():
         made = parsed(text, "", own[number].applied)
         own[number] = made._replace(api=names.public(made.spelled) or made.spelled)
     every = [*own.values(), *(block.call for block in program.blocks)]
     facts = {call.api: Facts(api=call.api, kind="function" if call.applied else "class") for call in every}
-    bench = Bench(program, Knowledge(library=program.library, build="1", apis=facts), 0)
+    bench = ProgramBench(program, Knowledge(library=program.library, build="1", apis=facts), 0)
     tree = Tree(program, bench.knowledge, bench.seed)
-    growth, found = Growth(bench, tree), list[Grown]()
-    tree.nodes[:] = [Node(0, None, 0, None, "", "", ROOT)]
+    growth, found = TreeGrowth(bench, tree), list[NodeResult]()
+    tree.nodes[:] = [TreeNode(0, None, 0, None, "", "", ROOT)]
     for place, (block,) in enumerate(steps_of(program), 1):
         call, changed = own[block.number], block.number in calls
-        node = Node(place, place - 1, place, block.number, call.api, call.written, ORIGINAL, line=block.line)
+        node = TreeNode(place, place - 1, place, block.number, call.api, call.written, ORIGINAL, line=block.line)
         tree.nodes.append(node._replace(operator=REPLACED, old=block.call.api, new=call.api) if changed else node)
     for node in list(tree.nodes):
         found.append(growth.grown(workshop, node))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 MOST_WORDS = 25
-# Model programs are data that fuzzers execute.
-PROGRAMS = {"traced", "grown"}
+# Model programs, and text that is put into them, are data.
+PROGRAMS = {"traced", "grown", "fitted", "harness"}
 # A docstring's section, a list, a table, an example, or indented text holds no sentences.
 _NO_SENTENCE = re.compile(r"```.*?```|^(?:    |\t).*$|^\s*(?:>>>|\.\.\.|\||#|[-*] |:\w+).*$", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"``?[^`]*``?")

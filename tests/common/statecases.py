@@ -19,7 +19,7 @@ from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store import NewBug, SeedRecord, Store, TargetRecord, open_store
-from fuzz_core.store.checks import Change, NewCheck, Probe
+from fuzz_core.store.checks import BugTrial, Change, NewCheck
 from fuzz_core.store.content import TABLES
 from fuzz_core.store.findings import News, OperatorRow
 from fuzz_core.store.schema import APPLICATION_ID, migrate
@@ -203,7 +203,7 @@ def change(store: Store, key: str, one: int, other: int) -> None:
 def probe(store: Store, key: str, one: int, other: int) -> None:
     if number := _bug(store, key, one):
         info = {"version": str(other), "day": "", "commit": "", "reason": "", "made": True}
-        store.save_probe(number, Probe(f"lib=={other}", ("good", "bad", "broken")[one % 3], one, 3, info))
+        store.save_probe(number, BugTrial(f"lib=={other}", ("good", "bad", "broken")[one % 3], one, 3, info))
 
 
 def run(store: Store, key: str, one: int, other: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_core.modelgen.moco.facts import Bounds, Facts, Origin, Parameter
+from fuzz_core.modelgen.moco.facts import Facts, NumberRange, Origin, Parameter
 
 PROGRAM = """import numpy as np
 import fakelib
@@ -20,8 +20,8 @@ WINDOW = Facts(
     api="fakelib.nn.Window",
     definition="Every stride-th element, times width.",
     parameters=(
-        Parameter(name="width", dtype="int", required=True, bounds=(Bounds(least=1, origin=SAID),), seen=("2",)),
-        Parameter(name="stride", dtype="int", default="1", bounds=(Bounds(least=0, most=4, origin=SAID),)),
+        Parameter(name="width", dtype="int", required=True, bounds=(NumberRange(least=1, origin=SAID),), seen=("2",)),
+        Parameter(name="stride", dtype="int", default="1", bounds=(NumberRange(least=0, most=4, origin=SAID),)),
     ),
     ranks=(1, 2),
     dtypes=("float32", "float64"),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.worker.observers import LEAST_BYTES, ROUND, Growth, left_behind
+from fuzz_core.worker.observers import LEAST_BYTES, ROUND, MemoryGrowth, left_behind
 
 
 class Heap:
@@ -52,7 +52,7 @@ def test_growth_names_the_block_with_most_of_it(first: int, count: int, data: st
     leaky = data.draw(st.sampled_from(sorted(sizes)))
     sizes[leaky] += 1000
     held = [0]
-    growth = Growth(lambda: held[0])
+    growth = MemoryGrowth(lambda: held[0])
     for index, size in sizes.items():
         growth.before(index)
         held[0] += size

@@ -10,16 +10,16 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.execution.replay import COMPILED, DOUBLED, TRAINING, is_lost, shown, verdicts_on
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.oracles.crash import PROGRAM
-from fuzz_core.worker.programs_ran import Compiled, Ran
+from fuzz_core.worker.programs_ran import Compiled, ProgramResult
 
-WELL = Ran(Outcome("ok"), losses=(0.5,), burst=True)
+WELL = ProgramResult(Outcome("ok"), losses=(0.5,), burst=True)
 DOUBLE = WELL._replace(scales=(0.01, 3.0))
-FELL = Ran(
+FELL = ProgramResult(
     Outcome("exception", "TypeError", "no"), 3, 1, "use", "expression", ("f (/e/lib/site-packages/torch/f.py:3)",) * 9
 )
 
 
-def judged(ran: Ran, double: Ran | None = None) -> list[tuple[str, str]]:
+def judged(ran: ProgramResult, double: ProgramResult | None = None) -> list[tuple[str, str]]:
     found = verdicts_on(ran, dialect_of("torch"), double)
     assert {verdict.mode for verdict, _ in found} <= {*shown(ran, double)}
     return [(verdict.oracle, verdict.kind) for verdict, _ in found]
@@ -90,7 +90,9 @@ def test_what_the_result_depends_on_has_a_gradient() -> None:
         (FELL._replace(how="raise", losses=(nan,)), DOUBLE, False),
     ],
 )
-def test_single_precision_alone_loses_numbers_that_it_has_room_for(single: Ran, double: Ran, is_told: bool) -> None:
+def test_single_precision_alone_loses_numbers_that_it_has_room_for(
+    single: ProgramResult, double: ProgramResult, is_told: bool
+) -> None:
     assert judged(single, double) == ([("nonfinite", "nonfinite")] if is_told else [])
     assert judged(single) == []
     assert not is_told or (is_lost(single) and DOUBLED in shown(single, double))

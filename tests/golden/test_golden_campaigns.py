@@ -11,7 +11,7 @@ from agreement import disagreements
 from golden_file import check_golden
 from record import digest, recorded, steady, streams
 
-from fuzz_core.campaign.document import Ran, result_of
+from fuzz_core.campaign.document import RunFacts, result_of
 from fuzz_core.campaign.session import Session
 from nightfuzz.reports.annotations import commands
 from nightfuzz.reports.comment import comment
@@ -40,7 +40,7 @@ def test_the_same_random_streams(campaign: Session, tmp_path: Path) -> None:
 def test_the_same_reports(campaign: Session) -> None:
     """Each form in which a run is told, from the document that crosses between jobs."""
     key = campaign.target.key
-    made = result_of(campaign.store, Ran("nightly", key)).to_json()
+    made = result_of(campaign.store, RunFacts("nightly", key)).to_json()
     result = RunResult.model_validate_json(_undated(made))
     forms = {
         "results": steady(result.to_json()).splitlines(),

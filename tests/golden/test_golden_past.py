@@ -9,7 +9,7 @@ import pytest
 from golden_file import FOLDER, check_golden
 from record import bugs, findings, steady
 
-from fuzz_core.campaign.document import Ran, result_of, standings_now
+from fuzz_core.campaign.document import RunFacts, result_of, standings_now
 from fuzz_core.store.statefile import open_store
 from fuzz_core.triage.assess import severity, withheld
 from nightfuzz.reports.comment import comment
@@ -40,7 +40,7 @@ def test_a_state_from_before_has_all_that_it_had(tmp_path: Path) -> None:
             "changes": [[c.kind, c.signature, c.script] for c in store.changes("fakelib-2", "fakelib-1")],
             "known": {name: list(count) for name, count in store.known_counts().items()},
         }
-        exported = result_of(store, Ran("bump", "fakelib-2", baseline="fakelib-1"))
+        exported = result_of(store, RunFacts("bump", "fakelib-2", baseline="fakelib-1"))
     stored = read_result(FOLDER / "results_1_campaign.json")
     assert [bug.fingerprint for bug in exported.bugs] == [bug.fingerprint for bug in stored.bugs]
     assert (exported.private, exported.changes) == (stored.private, stored.changes)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fuzz_core.modelgen.moco.facts import Bounds, Facts, Knowledge, Origin, Parameter, Relation
-from fuzz_core.modelgen.moco.program import INPUT, Argument, Block, Call, Program, Slot, Template
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, NumberRange, Origin, Parameter, ParameterRelation
+from fuzz_core.modelgen.moco.program import INPUT, Block, Call, CallArgument, Program, Slot, Template
 
 DOC = Origin(source="docstring", text="must be so")
 ANNOTATED = Origin(source="annotation", text="Literal")
 GUESS = Origin(source="probe", text="tried", confidence=0.4)
-POSITIVE = Bounds(least=0, open_least=True, origin=DOC)
-NOT_NEGATIVE = Bounds(least=0, origin=DOC)
-SHARE = Bounds(least=0, most=1, origin=DOC)
+POSITIVE = NumberRange(least=0, open_least=True, origin=DOC)
+NOT_NEGATIVE = NumberRange(least=0, origin=DOC)
+SHARE = NumberRange(least=0, most=1, origin=DOC)
 
 IN = Parameter(name="in_channels", dtype="int", required=True, binds=-3)
 OUT = Parameter(name="out_channels", dtype="int", required=True, bounds=(POSITIVE,))
@@ -28,7 +28,7 @@ MODE = Parameter(
     choices_origin=ANNOTATED,
 )
 DIVIDES = tuple(
-    Relation(parameters=(name, "groups"), expression=f"{name} % groups == 0", origin=DOC)
+    ParameterRelation(parameters=(name, "groups"), expression=f"{name} % groups == 0", origin=DOC)
     for name in ("in_channels", "out_channels")
 )
 CONV = Facts(
@@ -121,7 +121,7 @@ KNOWLEDGE = Knowledge(library="torch", build="torch-2.13.0", apis={facts.api: fa
 def call(api: str, *args: str, applied: bool = False, spelled: str = "", **kwargs: str) -> Call:
     """A call as a program of this folder writes it."""
     path = spelled or api.replace("torch.nn.functional", "F").replace("torch.nn", "nn")
-    arguments = (*(Argument("", arg) for arg in args), *(Argument(*pair) for pair in kwargs.items()))
+    arguments = (*(CallArgument("", arg) for arg in args), *(CallArgument(*pair) for pair in kwargs.items()))
     return Call(api, path, arguments, applied)
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from fuzz_core.modelgen.gandalf.again import compiling, losing, training, variables
 from fuzz_core.modelgen.gandalf.generation import generate, grammar
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
 
 CHAIN = Graph(
-    inputs=(Input(shape=(2, 3), seed=7),),
-    nodes=(Node(operator="log", takes=("x0",)), Node(operator="tanh", takes=("n0",))),
+    inputs=(GraphInput(shape=(2, 3), seed=7),),
+    nodes=(GraphNode(operator="log", takes=("x0",)), GraphNode(operator="tanh", takes=("n0",))),
 )
 
 

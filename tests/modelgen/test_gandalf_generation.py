@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from fuzz_core.ir.rng import derive
-from fuzz_core.modelgen.gandalf.generation import MAX_ELEMENTS, Grammar, Options, alone, generate, grammar
+from fuzz_core.modelgen.gandalf.generation import MAX_ELEMENTS, Grammar, GraphOptions, alone, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, canonical, shaped
 from fuzz_core.modelgen.gandalf.order import Order, mined, recorded, reviewed
-from fuzz_core.modelgen.gandalf.shapes import Refused
+from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.table import Domain, load
 
 COUNT = 1000
@@ -57,7 +57,7 @@ def test_binding_rules_name_every_follower_but_the_ends_of_paths(domain: Domain)
     operators = grammar(table, libraries, domain, order)
     ends, lengths = {each.name for each in operators.ends}, []
     for seed in range(100):
-        graph = generate(operators, seed, options=Options(binding=True))
+        graph = generate(operators, seed, options=GraphOptions(binding=True))
         lengths.append(len(graph.nodes))
         for node in graph.nodes:
             source = node.takes[0] if node.takes else ""
@@ -78,7 +78,7 @@ def test_a_fault_behind_any_reviewed_production_rule_is_within_reach() -> None:
             return liked[derive(seed, before, len(names)) % len(liked)]
 
         for seed in range(40):
-            nodes = generate(operators, seed, guide, Options(binding=True)).nodes
+            nodes = generate(operators, seed, guide, GraphOptions(binding=True)).nodes
             met = [(nodes[int(node.takes[0][1:])], node) for node in nodes if node.takes[0].startswith("n")]
             if any((table[one.operator].family, table[next_.operator].family) == rule for one, next_ in met):
                 return True
@@ -126,7 +126,7 @@ def test_a_guide_chooses_what_follows() -> None:
         asked.append(before)
         return "relu" if "relu" in names else names[0]
 
-    graph = generate(grammar(load(), ("torch",), "cv"), 1, guide, Options(least=5, most=5, branch=0.0, start=0.0))
+    graph = generate(grammar(load(), ("torch",), "cv"), 1, guide, GraphOptions(least=5, most=5, branch=0.0, start=0.0))
     assert [node.operator for node in graph.nodes].count("relu") >= 4
     assert asked[0] == "" and asked[1] == graph.nodes[0].operator
 
@@ -139,7 +139,7 @@ def test_an_operator_alone_has_data_of_its_own() -> None:
 
 def test_an_operator_that_nothing_fits_is_refused() -> None:
     impossible = load()["relu"].model_copy(update={"requires": ("1 > 2",)})
-    with pytest.raises(Refused, match="relu"):
+    with pytest.raises(ShapeError, match="relu"):
         alone(impossible, 0)
 
 

@@ -9,24 +9,24 @@ from pydantic import ValidationError
 
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.generation import generate, grammar
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, canonical, shaped
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode, canonical, shaped
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, load
 
 GRAMMAR = grammar(load(), ("torch",), "cv")
 FORKED = Graph(
-    inputs=(Input(shape=(2, 3), seed=5), Input(shape=(2, 3), seed=6)),
+    inputs=(GraphInput(shape=(2, 3), seed=5), GraphInput(shape=(2, 3), seed=6)),
     nodes=(
-        Node(operator="relu", takes=("x1",), seed=1),
-        Node(operator="sigmoid", takes=("x0",), seed=2),
-        Node(operator="add", takes=("n1", "n0"), seed=3),
+        GraphNode(operator="relu", takes=("x1",), seed=1),
+        GraphNode(operator="sigmoid", takes=("x0",), seed=2),
+        GraphNode(operator="add", takes=("n1", "n0"), seed=3),
     ),
 )
 RENAMED = Graph(
-    inputs=(Input(shape=(2, 3)), Input(shape=(2, 3))),
+    inputs=(GraphInput(shape=(2, 3)), GraphInput(shape=(2, 3))),
     nodes=(
-        Node(operator="sigmoid", takes=("x1",)),
-        Node(operator="relu", takes=("x0",)),
-        Node(operator="add", takes=("n0", "n1")),
+        GraphNode(operator="sigmoid", takes=("x1",)),
+        GraphNode(operator="relu", takes=("x0",)),
+        GraphNode(operator="add", takes=("n0", "n1")),
     ),
 )
 
@@ -56,7 +56,7 @@ def test_names_and_seeds_make_no_other_graph() -> None:
 
 
 def test_what_is_computed_makes_another_graph() -> None:
-    crossed = FORKED.model_copy(update={"nodes": (*FORKED.nodes[:2], Node(operator="add", takes=("n0", "n1")))})
+    crossed = FORKED.model_copy(update={"nodes": (*FORKED.nodes[:2], GraphNode(operator="add", takes=("n0", "n1")))})
     assert canonical(crossed) != canonical(FORKED)
 
 
@@ -67,7 +67,7 @@ def test_leaves_are_what_nothing_takes() -> None:
 @pytest.mark.parametrize("name", ["x2", "n0", "n1", "y"])
 def test_a_node_takes_inputs_and_earlier_nodes_alone(name: str) -> None:
     with pytest.raises(ValidationError, match=name):
-        Graph(inputs=FORKED.inputs, nodes=(Node(operator="relu", takes=(name,)),))
+        Graph(inputs=FORKED.inputs, nodes=(GraphNode(operator="relu", takes=(name,)),))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_grammar_has_what_all_libraries_spell() -> None:
 def _shuffled(graph: Graph, rng: Rng) -> Graph:
     """The same nodes in another order of computation, and the inputs in reverse."""
     names = {f"x{place}": f"x{len(graph.inputs) - 1 - place}" for place in range(len(graph.inputs))}
-    nodes: list[Node] = []
+    nodes: list[GraphNode] = []
     rest = dict(enumerate(graph.nodes))
     while rest:
         ready = [place for place, node in rest.items() if set(node.takes) <= set(names)]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from fuzz_core.campaign.gandalf.order import order_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.flow import followings
-from fuzz_core.modelgen.gandalf.generation import Options, generate, grammar
-from fuzz_core.modelgen.gandalf.order import Order, Seen, mined, names_of, pairs_of, recorded, reviewed
+from fuzz_core.modelgen.gandalf.generation import GraphOptions, generate, grammar
+from fuzz_core.modelgen.gandalf.order import Order, PairCount, mined, names_of, pairs_of, recorded, reviewed
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
 from fuzz_core.programs.texts import grown_programs, traced_programs
 
@@ -73,7 +73,7 @@ class DescribeMining:
         text = "y = torch.tanh(F.relu(x))\nz = torch.tanh(F.relu(y))"
         programs = {"one": text, "broken": "def (", "two": "jt.tanh(nn.relu(x))"}
         found = mined([(name, pairs_of(source)) for name, source in programs.items()], TABLE)
-        assert found["relu"]["tanh"] == Seen(3, ("one", "two"))
+        assert found["relu"]["tanh"] == PairCount(3, ("one", "two"))
 
     def test_a_call_is_every_operator_that_it_is_all_of_in_any_library(self) -> None:
         (followers,) = mined([("one", pairs_of("keras.layers.GRU(2)(F.relu(x))"))], TABLE).values()
@@ -107,7 +107,7 @@ class DescribeMining:
 class DescribeOrder:
     def test_programs_go_before_review_and_review_before_shapes(self) -> None:
         before, candidates = TABLE["conv2d"], [TABLE[name] for name in ("relu", "tanh", "exp", "matmul_2d")]
-        seen = {"conv2d": {"exp": Seen(1, ("one",))}}
+        seen = {"conv2d": {"exp": PairCount(1, ("one",))}}
         allowed = {"convolution": frozenset(["activation"])}
         assert [each.name for each in Order(seen, allowed).among(before, candidates)] == ["exp"]
         assert {each.family for each in Order({}, allowed).among(before, candidates)} == {"activation"}
@@ -127,7 +127,7 @@ class DescribeOrder:
     def test_as_often_as_is_asked_for(self, share: float, least: float, most: float) -> None:
         order = Order(families={family: frozenset([family]) for family in reviewed()})
         symbols = grammar(TABLE, ("torch",), "cv", order)
-        options = Options(least=6, most=6, branch=0.0, start=0.0, ordered=share)
+        options = GraphOptions(least=6, most=6, branch=0.0, start=0.0, ordered=share)
         graphs = [generate(symbols, seed, options=options) for seed in range(30)]
         steps = [
             (TABLE[graph.nodes[place].operator].family, TABLE[graph.nodes[place + 1].operator].family)

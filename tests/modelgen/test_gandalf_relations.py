@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.relations.contract import Example
+from fuzz_core.modelgen.gandalf.relations.contract import RelationExample
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, load
 
 EXAMPLES = [(number, example) for number, relation in RELATIONS.items() for example in relation.examples]
@@ -17,7 +17,7 @@ def test_there_are_the_fifteen_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize(("number", "example"), EXAMPLES)
-def test_examples(number: int, example: Example) -> None:
+def test_examples(number: int, example: RelationExample) -> None:
     relation, operator = RELATIONS[number], load()[example.operator]
     assert relation.applies_to(operator, example.library)
     spelling = relation.transform(operator, example.library)

@@ -7,17 +7,17 @@ import ast
 import pytest
 
 from fuzz_core.modelgen.gandalf.generation import alone, generate, grammar
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.renderer import Precision, render
-from fuzz_core.modelgen.gandalf.shapes import Refused
+from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, MODULES, Library, load
 
 CHAIN = Graph(
-    inputs=(Input(shape=(1, 2, 4, 5), seed=7),),
+    inputs=(GraphInput(shape=(1, 2, 4, 5), seed=7),),
     nodes=(
-        Node(operator="log", takes=("x0",)),
-        Node(operator="max_pool2d", takes=("n0",), parameters={"k": 2, "s": 2}),
+        GraphNode(operator="log", takes=("x0",)),
+        GraphNode(operator="max_pool2d", takes=("n0",), parameters={"k": 2, "s": 2}),
     ),
 )
 
@@ -73,8 +73,12 @@ def test_constant_weights_are_asked_for() -> None:
 
 
 def test_an_invalid_graph_is_not_written() -> None:
-    with pytest.raises(Refused):
-        render(Graph(inputs=(Input(shape=(2,)),), nodes=(Node(operator="conv2d", takes=("x0",)),)), load(), "torch")
+    with pytest.raises(ShapeError):
+        render(
+            Graph(inputs=(GraphInput(shape=(2,)),), nodes=(GraphNode(operator="conv2d", takes=("x0",)),)),
+            load(),
+            "torch",
+        )
 
 
 def _check(text: str, library: Library) -> None:

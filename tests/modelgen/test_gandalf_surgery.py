@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.modelgen.gandalf.diversity import diversity, edit_distance, operators_of
-from fuzz_core.modelgen.gandalf.generation import Options, generate, grammar
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped
+from fuzz_core.modelgen.gandalf.generation import GraphOptions, generate, grammar
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode, shaped
 from fuzz_core.modelgen.gandalf.public_names import api_of, is_formula
 from fuzz_core.modelgen.gandalf.renderer import render, written
 from fuzz_core.modelgen.gandalf.scripts import RESULT, Expected, asserting, printing
-from fuzz_core.modelgen.gandalf.shapes import Tensor
+from fuzz_core.modelgen.gandalf.shapes import TensorShape
 from fuzz_core.modelgen.gandalf.surgery import above, apart
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Spelling, load
 
@@ -20,7 +20,7 @@ seeds = st.integers(0, 2**32)
 
 
 def drawn(seed: int) -> Graph:
-    return generate(GRAMMAR, seed, None, Options(most=6))
+    return generate(GRAMMAR, seed, None, GraphOptions(most=6))
 
 
 class DescribeParts:
@@ -39,7 +39,7 @@ class DescribeParts:
     def test_nodes_on_data_of_their_own_make_the_same_shapes(self, seed: int) -> None:
         graph = drawn(seed)
         made = [each.result for each in shaped(graph, TABLE)]
-        tensors = {f"x{n}": Tensor(each.shape, each.dtype) for n, each in enumerate(graph.inputs)}
+        tensors = {f"x{n}": TensorShape(each.shape, each.dtype) for n, each in enumerate(graph.inputs)}
         tensors |= {f"n{n}": each for n, each in enumerate(made)}
         places = list(range(0, len(graph.nodes), 2))
         given_ = {name: (each, [1.0] * _size(each)) for name, each in tensors.items()}
@@ -49,7 +49,7 @@ class DescribeParts:
         assert len(parts.inputs) == sum(len(node.takes) for node in parts.nodes)
 
 
-def _size(tensor: Tensor) -> int:
+def _size(tensor: TensorShape) -> int:
     size = 1
     for each in tensor.shape:
         size *= each
@@ -57,8 +57,8 @@ def _size(tensor: Tensor) -> int:
 
 
 def test_given_elements_stand_in_the_program() -> None:
-    each = Input(shape=(2, 2), values=(1.0, 2.5, -3.0, 4.0))
-    graph = Graph(inputs=(each,), nodes=(Node(operator="relu", takes=("x0",)),))
+    each = GraphInput(shape=(2, 2), values=(1.0, 2.5, -3.0, 4.0))
+    graph = Graph(inputs=(each,), nodes=(GraphNode(operator="relu", takes=("x0",)),))
     assert "np.array([1.0, 2.5, -3.0, 4.0]).reshape((2, 2))" in render(graph, TABLE, "torch")
 
 
@@ -67,8 +67,8 @@ class DescribePrograms:
         operator = next(
             each for each in TABLE.values() if "tensorflow" in each.single and each.name == "resize_bilinear"
         )
-        node = Node(operator=operator.name, parameters=dict.fromkeys(operator.parameters, 8), takes=("x0",))
-        graph = Graph(inputs=(Input(shape=(1, 2, 4, 4)),), nodes=(node,))
+        node = GraphNode(operator=operator.name, parameters=dict.fromkeys(operator.parameters, 8), takes=("x0",))
+        graph = Graph(inputs=(GraphInput(shape=(1, 2, 4, 4)),), nodes=(node,))
         program = render(graph, TABLE, "tensorflow", "float64")
         assert "tf.float32)" in program and "tf.float64)" in program
         assert "tf.cast" not in render(graph, TABLE, "tensorflow", "float32")
@@ -76,7 +76,7 @@ class DescribePrograms:
 
     @pytest.mark.parametrize("value", [1.5, float("inf"), float("-inf"), -0.0])
     def test_a_script_asserts_one_element(self, value: float) -> None:
-        graph = Graph(inputs=(Input(shape=(2, 3)),), nodes=(Node(operator="relu", takes=("x0",)),))
+        graph = Graph(inputs=(GraphInput(shape=(2, 3)),), nodes=(GraphNode(operator="relu", takes=("x0",)),))
         script = asserting(
             written(graph, TABLE, "torch"), "n0.numpy()", RESULT, Expected((1, 2), value, 0.25, "jittor 1")
         )
@@ -93,7 +93,7 @@ class DescribePrograms:
         assert printing(["n0 = f(x0)"], "n0.numpy()") == "n0 = f(x0)\n\nprint(n0.numpy())\n"
 
     def test_or_a_shape(self) -> None:
-        graph = Graph(inputs=(Input(shape=(2, 3)),), nodes=(Node(operator="relu", takes=("x0",)),))
+        graph = Graph(inputs=(GraphInput(shape=(2, 3)),), nodes=(GraphNode(operator="relu", takes=("x0",)),))
         script = asserting(
             written(graph, TABLE, "torch"), "n0.numpy()", RESULT, Expected((), 0.0, 0.0, "jittor 1", shape=(3, 2))
         )

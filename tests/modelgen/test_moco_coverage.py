@@ -21,9 +21,9 @@ from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
 from fuzz_core.modelgen.moco.fit import CLASS, fit_of, kinds, opened
-from fuzz_core.modelgen.moco.generation import Options
+from fuzz_core.modelgen.moco.generation import TreeOptions
 from fuzz_core.modelgen.moco.knowledge.similarity import with_similar
-from fuzz_core.modelgen.moco.names import Names
+from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import OK, Arrival, Result
 from fuzz_core.modelgen.moco.operators import Taste, replaced, similar
 from fuzz_core.modelgen.moco.program import Call, Fit, Slot, assemble
@@ -99,7 +99,9 @@ def _shapes(text: str) -> list[tuple[int, ...]]:
 
 def made(api: str, seeds: int = 60, taste: Taste = EAGER) -> set[Call]:
     """The calls of an api that AR makes of a convolution."""
-    found = (replaced(CALLS[0], WIDER, IMAGE, Rng(seed), Names.of(program()).spelled, taste) for seed in range(seeds))
+    found = (
+        replaced(CALLS[0], WIDER, IMAGE, Rng(seed), ModuleNames.of(program()).spelled, taste) for seed in range(seeds)
+    )
     return {mutant.call for mutant in found if mutant is not None and mutant.new == api}
 
 
@@ -144,7 +146,9 @@ class DescribeFit:
 
     def test_a_function_with_further_tensors_has_them_as_it_was_seen_to_work(self) -> None:
         expected = f"Fitted(F.distance, ((5, 6), 'float32'), target={TARGET}, weight=torch.full((6,), 0.5))"
-        found = (replaced(CALLS[0], LOSSES, IMAGE, Rng(seed), Names.of(program()).spelled, EAGER) for seed in range(60))
+        found = (
+            replaced(CALLS[0], LOSSES, IMAGE, Rng(seed), ModuleNames.of(program()).spelled, EAGER) for seed in range(60)
+        )
         assert {each.call.written for each in found if each is not None and each.new == DISTANCE.api} == {expected}
         assert "torch.nn.functional.relu" not in similar(CALLS[0], LOSSES, IMAGE, EAGER)
 
@@ -214,7 +218,7 @@ class DescribeText:
 
 class DescribePrograms:
     def test_only_those_with_such_a_layer_define_the_class(self) -> None:
-        names = Names.of(program())
+        names = ModuleNames.of(program())
         fitted = CALLS[0]._replace(fit=FITTED)
         assert names.imports(CALLS) == ""
         assert names.imports([fitted]) == f"{fitted_class('torch')}\n\n"
@@ -223,7 +227,7 @@ class DescribePrograms:
     def test_the_class_has_a_name_of_its_own(self) -> None:
         seed = program((call("torch.nn.Linear", "4", "4"), CALLS[3]))
         pieces = ("class Fitted:\n    pass\n\n\n", *seed.template.pieces)
-        names = Names.of(seed._replace(template=seed.template._replace(pieces=pieces)))
+        names = ModuleNames.of(seed._replace(template=seed.template._replace(pieces=pieces)))
         assert names.fitted == "Fitted_" and "class Fitted_(" in names.fitting and "Fitted(" not in names.fitting
 
     @pytest.mark.parametrize("library", LIBRARIES)
@@ -246,7 +250,7 @@ class DescribePrograms:
             if name not in ("lenet_class", "lstm_class"):
                 continue
             seed = opened(disassemble(name, source, library))
-            names = Names.of(seed)
+            names = ModuleNames.of(seed)
             calls = {block.number: block.call for block in seed.blocks}
             place = next(n for n, each in calls.items() if n not in seed.template.head and not each.applied)
             calls[place] = calls[place]._replace(fit=Fit(names.fitted, ("((4, 4), 'float32')",)))
@@ -269,7 +273,7 @@ class DescribePrograms:
     def test_what_all_programs_have_is_told_beside_their_blocks(self) -> None:
         name, source = next(each for each in grown_programs("torch") if each[0] == "lenet_class")
         seed = disassemble(name, source, "torch")
-        found = Names.of(seed).beside(seed)
+        found = ModuleNames.of(seed).beside(seed)
         assert {"torch.nn.Module", "torch.nn.CrossEntropyLoss", "torch.nn.Linear"} <= found
         assert not {"torch.nn.AvgPool2d", "torch.nn.functional.relu"} & found
 
@@ -300,7 +304,7 @@ class DescribeWheel:
             assert all(KNOWLEDGE.apis[api].kind == facts.kind for api in facts.similar)
 
 
-def grown(options: Options, seed: int, count: int) -> list[str]:
+def grown(options: TreeOptions, seed: int, count: int) -> list[str]:
     """The apis of the first nodes of a tree in which all blocks fit, in the order in which they run."""
     tree = Tree(program(), WIDER, seed, options)
     found: list[str] = []
@@ -312,9 +316,9 @@ def grown(options: Options, seed: int, count: int) -> list[str]:
 
 class DescribeTrees:
     def test_a_tree_has_all_apis_soon(self) -> None:
-        plain = Options(fresh=1.0, favoured=1.0, fitted=0.0, times_bc=0, times_ev=0)
+        plain = TreeOptions(fresh=1.0, favoured=1.0, fitted=0.0, times_bc=0, times_ev=0)
         few = [len(set(grown(plain, seed, 60))) for seed in range(6)]
-        many = [len(set(grown(Options(times_bc=0, times_ev=0), seed, 60))) for seed in range(6)]
+        many = [len(set(grown(TreeOptions(times_bc=0, times_ev=0), seed, 60))) for seed in range(6)]
         assert sum(many) > sum(few) and min(many) >= 8
 
     def test_each_tree_favours_some_and_many_trees_have_favoured_them_all(self) -> None:

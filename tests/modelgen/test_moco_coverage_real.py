@@ -10,7 +10,7 @@ from fakelib_plans import plan_of
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.programs.texts import fitted_class
-from fuzz_core.worker.programs_ran import Kind
+from fuzz_core.worker.programs_ran import TensorKind
 
 pytestmark = pytest.mark.real
 
@@ -71,5 +71,5 @@ def test_they_run_keep_the_shape_and_let_gradients_through(
     assert ran.outcome.kind == "ok", ran.outcome.text
     assert 4 in ran.saw
     # Each layer is seen with what it was made to get, not with the activation.
-    assert (first := ran.saw[0].took) is not None and first == Kind((8, 2), "float32")
+    assert (first := ran.saw[0].took) is not None and first == TensorKind((8, 2), "float32")
     assert (second := ran.saw[1].took) is not None and second.dtype != "float32"

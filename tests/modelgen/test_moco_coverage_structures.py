@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.values import Invocation, Seq, Tensor, Then, Value, prim
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of
 from fuzz_core.modelgen.moco.knowledge.seen import layers_seen
 from fuzz_core.modelgen.moco.knowledge.structures import Structure, structure_of
 
@@ -47,7 +47,7 @@ def test_facts_have_it_where_no_call_has_plain_tensors_alone() -> None:
     api = Api("a.Cell", "class", params=("units",))
     states = Invocation("a.Cell", (prim(3),), (), Then("__call__", (SMALL, listed(SMALL))))
     plain = Invocation("a.Cell", (prim(4),), (), Then("__call__", (LARGE,)))
-    found = facts_of(Evidence(api, calls=[states], spell=lambda value: str(value.value)))  # type: ignore[union-attr]
+    found = facts_of(ApiEvidence(api, calls=[states], spell=lambda value: str(value.value)))  # type: ignore[union-attr]
     assert found.takes == ("((2, 3), 'float32')", "[((2, 3), 'float32')]") and found.example == {"units": "3"}
-    found = facts_of(Evidence(api, calls=[states, plain], spell=lambda value: str(value.value)))  # type: ignore[union-attr]
+    found = facts_of(ApiEvidence(api, calls=[states, plain], spell=lambda value: str(value.value)))  # type: ignore[union-attr]
     assert found.takes == () and found.example == {"units": "4"}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.disassembly import disassemble
-from fuzz_core.modelgen.moco.program import MADE, SEEN, Argument, Program, assemble
+from fuzz_core.modelgen.moco.program import MADE, SEEN, CallArgument, Program, assemble
 
 
 class Value:
@@ -267,7 +267,7 @@ def checked(source: str, data: st.DataObject) -> None:
     assert seen == {number: log.count(tags[number]) for number in absent}
     changed = data.draw(st.sampled_from(sorted(there)))
     arguments = tuple(
-        Argument(each.name, "2000") if each.source.strip() == str(tags[changed]) else each
+        CallArgument(each.name, "2000") if each.source.strip() == str(tags[changed]) else each
         for each in calls[changed].arguments
     )
     other = {**there, changed: calls[changed]._replace(arguments=arguments)}

@@ -16,7 +16,7 @@ import pytest
 
 from fuzz_core.adapters.dialect import dialect_of, surroundings
 from fuzz_core.modelgen.moco.disassembly import disassemble
-from fuzz_core.modelgen.moco.disassembly_steps import Told, steps
+from fuzz_core.modelgen.moco.disassembly_steps import RunObservations, steps
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
 from fuzz_core.programs.texts import grown_programs
 
@@ -117,9 +117,9 @@ def test_steps_of_a_residual_network_are_those_that_torch_takes(torch_python: Pa
     program = disassemble("residual.py", RESIDUAL, "torch")
     with interpreter(torch_python, "torch") as process:
 
-        def runs(there: Mapping[int, Call]) -> Told | None:
+        def runs(there: Mapping[int, Call]) -> RunObservations | None:
             ran = said(process, assemble(program.template, there, watched=True)).startswith("loss ")
-            return Told() if ran else None
+            return RunObservations() if ran else None
 
         found = steps(program, runs)
         names = ["enter", "wide", "act", "skip", "drop", "narrow", "leave"]

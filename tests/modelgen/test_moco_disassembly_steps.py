@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.disassembly import disassemble
-from fuzz_core.modelgen.moco.disassembly_steps import Runs, Told, steps
+from fuzz_core.modelgen.moco.disassembly_steps import RunObservations, Runs, steps
 from fuzz_core.modelgen.moco.program import Block, Call, Program, Slot, Template, assemble
 
 COUNT = 9
@@ -29,7 +29,7 @@ def program(count: int = COUNT, once: bool = False, joins: tuple[int, ...] = ())
 
 def needing(rule: Callable[[set[int]], bool]) -> Runs:
     """A run that depends on the numbers of the blocks that are there, and tells nothing of them."""
-    return lambda calls: Told() if rule(set(calls)) else None
+    return lambda calls: RunObservations() if rule(set(calls)) else None
 
 
 class Chain:
@@ -61,11 +61,11 @@ class Chain:
         """Whether it runs with these blocks."""
         return all(not group & there or group <= there for group in self.together)
 
-    def __call__(self, calls: Mapping[int, Call]) -> Told | None:
+    def __call__(self, calls: Mapping[int, Call]) -> RunObservations | None:
         there = set(calls)
         self.asked.append(frozenset(there))
         same = there - self.changing
-        return Told(same, self.arrived(there)) if self.rule(there) else None
+        return RunObservations(same, self.arrived(there)) if self.rule(there) else None
 
 
 def grouped(found: Program) -> list[set[int]]:
@@ -109,9 +109,9 @@ def test_each_step_runs_after_those_before_it(needed: set[int], together: list[s
     def rule(there: set[int]) -> bool:
         return needed <= there and all(not group & there or group <= there for group in together)
 
-    def runs(calls: Mapping[int, Call]) -> Told | None:
+    def runs(calls: Mapping[int, Call]) -> RunObservations | None:
         asked.append(frozenset(calls))
-        return Told() if rule(set(calls)) else None
+        return RunObservations() if rule(set(calls)) else None
 
     try:
         found = steps(program(), runs)
@@ -210,12 +210,12 @@ def test_a_layer_that_is_read_for_more_than_its_result_stays(
     monkeypatch.setitem(sys.modules, "toy", toy())
     program = disassemble("toy.py", TOY.format(some=some, computed=computed), "toy")
 
-    def runs(calls: Mapping[int, Call]) -> Told | None:
+    def runs(calls: Mapping[int, Call]) -> RunObservations | None:
         try:
             exec(compile(assemble(program.template, calls), "toy.py", "exec"), {"__name__": "__main__"})
         except (AttributeError, IndexError, TypeError):
             return None
-        return Told()
+        return RunObservations()
 
     last = len(program.blocks) - 1
     found = steps(program, runs)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from moco_grounds import KNOWLEDGE, program
 
-from fuzz_core.modelgen.moco.nodes import FINDING, OK, REFUSED, STATES, Arrival, Node, Result
+from fuzz_core.modelgen.moco.nodes import FINDING, OK, REFUSED, STATES, Arrival, Result, TreeNode
 from fuzz_core.modelgen.moco.picture import COLOURS, MOST, mermaid
 from fuzz_core.modelgen.moco.tree import Tree
 
@@ -15,7 +15,7 @@ LINE = re.compile(
 )
 
 
-def nodes_of(most: int) -> list[Node]:
+def nodes_of(most: int) -> list[TreeNode]:
     tree = Tree(program(), KNOWLEDGE, 3)
     arrives = {number: Arrival((2, 6, 9, 9)) for number in range(5)}
     for _ in range(most):
@@ -26,8 +26,8 @@ def nodes_of(most: int) -> list[Node]:
     return tree.nodes
 
 
-def node(number: int, parent: int | None, **more: object) -> Node:
-    plain = Node(number, parent, 0 if parent is None else 1, 0, "a", "f()", "RG")
+def node(number: int, parent: int | None, **more: object) -> TreeNode:
+    plain = TreeNode(number, parent, 0 if parent is None else 1, 0, "a", "f()", "RG")
     return plain._replace(**more)  # type: ignore[arg-type]
 
 

@@ -9,10 +9,10 @@ from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.values import NONE, Invocation, Prim, Seq, Tensor, Then, prim
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of
 from fuzz_core.modelgen.moco.knowledge.homes import Homes, homes, of_homes
 from fuzz_core.modelgen.moco.knowledge.prose import definition_of
-from fuzz_core.modelgen.moco.knowledge.signature import Declared, declared
+from fuzz_core.modelgen.moco.knowledge.signature import SignatureParameter, declared
 from fuzz_core.modelgen.moco.knowledge.similarity import with_similar
 
 DOC = """Applies a *gated* thing over an input. It is made of :class:`~lib.nn.Linear` layers.
@@ -41,33 +41,33 @@ def layer(arguments: dict[str, Prim | Seq], *inputs: Tensor | Invocation) -> Inv
 
 def facts(*calls: Invocation, definition: str = "lib.nn.Gate(size, rate=0.5, mode='a')", **more: object) -> Facts:
     api = Api("lib.nn.Gate", "class", ("size", "rate", "mode"), definition, DOC)
-    return facts_of(Evidence(api, calls=calls, spell=spell, **more))  # type: ignore[arg-type]
+    return facts_of(ApiEvidence(api, calls=calls, spell=spell, **more))  # type: ignore[arg-type]
 
 
 def test_a_definition_gives_names_defaults_and_what_is_required() -> None:
     text = "m.C(a, b=(1, 'x,)'), *, c=<object at 0x1>, d=m.mean, **kwargs)"
     assert declared(text) == [
-        Declared("a"),
-        Declared("b", "(1, 'x,)')", False),
-        Declared("c", None, False, False),
-        Declared("d", "m.mean", False, False),
+        SignatureParameter("a"),
+        SignatureParameter("b", "(1, 'x,)')", False),
+        SignatureParameter("c", None, False, False),
+        SignatureParameter("d", "m.mean", False, False),
     ]
 
 
 def test_of_a_definition_that_is_cut_the_names_go_on_without_defaults() -> None:
     found = declared("m.C(a, first='x', second='glorot_uni", ("a", "first", "second", "third"))
     assert found == [
-        Declared("a"),
-        Declared("first", "'x'", False),
-        Declared("second", None, False),
-        Declared("third", None, False),
+        SignatureParameter("a"),
+        SignatureParameter("first", "'x'", False),
+        SignatureParameter("second", None, False),
+        SignatureParameter("third", None, False),
     ]
 
 
 def test_a_signature_that_names_nothing_is_read_from_the_docstring() -> None:
     api = Api("lib.nn.Gate", "class", (), "lib.nn.Gate(*args, **kwargs)", DOC)
     call = Invocation(api.name, (prim(3), prim(0.25)), (), Then("__call__", (Tensor("float32", (2, 3)),)))
-    found = facts_of(Evidence(api, calls=[call], spell=spell))
+    found = facts_of(ApiEvidence(api, calls=[call], spell=spell))
     assert [(p.name, p.dtype, p.default, p.required) for p in found.parameters] == [
         ("size", "int", None, True),
         ("rate", "float", "0.5", False),
@@ -140,7 +140,7 @@ def test_a_number_that_was_seen_with_a_fraction_is_no_integer() -> None:
 def test_a_function_has_its_input_first_and_not_in_its_example() -> None:
     api = Api("lib.nn.functional.gate", "function", ("x", "rate"), "lib.nn.functional.gate(x, rate=1)")
     calls = [Invocation(api.name, (Tensor("float32", (2, 3)), prim(2))), Invocation(api.name, (prim(1), prim(2)))]
-    found = facts_of(Evidence(api, calls=calls, spell=spell))
+    found = facts_of(ApiEvidence(api, calls=calls, spell=spell))
     assert found.kind == "function" and found.example == {"rate": "2"} and found.inputs == ((2, 3),)
     assert found.parameters[0].dtype == "tensor"
 

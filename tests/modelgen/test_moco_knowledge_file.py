@@ -10,13 +10,13 @@ from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco.facts import Bounds, Facts, Knowledge, Origin, Parameter, Relation
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, NumberRange, Origin, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge.file import dumped, loaded, path_of, read, write
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 ORIGINS = st.builds(Origin, source=st.just("docstring"), text=TEXTS, confidence=st.floats(0, 1))
 NUMBERS = st.none() | st.floats(-1e9, 1e9)
-BOUNDS = st.builds(Bounds, least=NUMBERS, most=NUMBERS, open_least=st.booleans(), origin=ORIGINS)
+BOUNDS = st.builds(NumberRange, least=NUMBERS, most=NUMBERS, open_least=st.booleans(), origin=ORIGINS)
 PARAMETERS = st.builds(
     Parameter,
     name=TEXTS,
@@ -26,7 +26,7 @@ PARAMETERS = st.builds(
     choices=st.lists(TEXTS, max_size=3).map(tuple),
     binds=st.none() | st.integers(-3, 3),
 )
-RELATIONS = st.builds(Relation, parameters=st.just(("a", "b")), expression=TEXTS, origin=ORIGINS)
+RELATIONS = st.builds(ParameterRelation, parameters=st.just(("a", "b")), expression=TEXTS, origin=ORIGINS)
 FACTS = st.builds(
     Facts,
     api=TEXTS,

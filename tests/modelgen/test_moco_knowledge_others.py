@@ -12,11 +12,11 @@ from chatserver import Chat, four, serving
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, prim
-from fuzz_core.modelgen.moco.facts import Bounds, Facts, Origin, Parameter
+from fuzz_core.modelgen.moco.facts import Facts, NumberRange, Origin, Parameter
 from fuzz_core.modelgen.moco.knowledge import llm
 from fuzz_core.modelgen.moco.knowledge.answers import dtype_of, lengths_of, range_of, relation_of, structure_of
 from fuzz_core.modelgen.moco.knowledge.authors import AuthorsFiles, imported
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of
 from fuzz_core.modelgen.moco.knowledge.llm import ChatExtractor
 from fuzz_core.modelgen.moco.knowledge.merge import enriched, merged
 
@@ -270,12 +270,12 @@ class Fixed:
 
 
 def bounded(most: float) -> Parameter:
-    return Parameter(name="rate", dtype="str", bounds=(Bounds(most=most, origin=ORIGIN),))
+    return Parameter(name="rate", dtype="str", bounds=(NumberRange(most=most, origin=ORIGIN),))
 
 
 def test_what_is_known_stays_and_what_is_missing_is_added() -> None:
     calls = [Invocation(API.name, (prim(3),), (("rate", prim(0.75)),))]
-    evidence = Evidence(API, calls=calls)
+    evidence = ApiEvidence(API, calls=calls)
     found = enriched(facts_of(evidence), evidence, [Fixed(bounded(1.0), Parameter(name="stranger")), Fixed(bounded(2))])
     rate = found.parameter("rate")
     assert rate is not None and rate.dtype == "float" and [each.most for each in rate.bounds] == [1.0]
@@ -284,6 +284,6 @@ def test_what_is_known_stays_and_what_is_missing_is_added() -> None:
 
 @pytest.mark.parametrize("most", [0.7, 0.4])
 def test_bounds_that_a_call_that_works_or_a_default_breaks_are_not_taken(most: float) -> None:
-    evidence = Evidence(API, calls=[Invocation(API.name, (prim(3), prim(0.75)))])
+    evidence = ApiEvidence(API, calls=[Invocation(API.name, (prim(3), prim(0.75)))])
     assert enriched(facts_of(evidence), evidence, [Fixed(bounded(most))]).parameters[1].bounds == ()
-    assert merged(facts_of(Evidence(API)), Facts(api="x", parameters=(bounded(0.4),))).parameters[1].bounds == ()
+    assert merged(facts_of(ApiEvidence(API)), Facts(api="x", parameters=(bounded(0.4),))).parameters[1].bounds == ()

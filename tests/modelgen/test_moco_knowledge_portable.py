@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.modelgen.moco.facts import Bounds, Facts, Origin, Parameter, Relation
+from fuzz_core.modelgen.moco.facts import Facts, NumberRange, Origin, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge.portable import portable
 
 ROOTS = {"lib"}
@@ -67,7 +67,9 @@ def test_names_of_parameters_are_names(name: str) -> None:
 
 
 def test_calls_relations_and_types_are_read() -> None:
-    good, bad = (Relation(parameters=("p",), expression=text, origin=Origin(source="llm")) for text in ("p > 1", "f()"))
+    good, bad = (
+        ParameterRelation(parameters=("p",), expression=text, origin=Origin(source="llm")) for text in ("p > 1", "f()")
+    )
     told = Facts(api="lib.f", relations=(good, bad), dtypes=("float32", "evil"), takes=("((4, 8), 'float32')",))
     assert portable(told, ROOTS) == told.model_copy(update={"relations": (good,), "dtypes": ("float32",)})
     called = told.model_copy(update={"takes": ("evil()",), "inputs": ((1,),)})
@@ -80,7 +82,7 @@ def test_no_sequence_without_an_end_is_asked_for() -> None:
 
 
 def test_what_is_endless_bounds_nothing() -> None:
-    endless = Bounds(least=0.0, most=float("inf"), origin=Origin(source="probe"))
+    endless = NumberRange(least=0.0, most=float("inf"), origin=Origin(source="probe"))
     found = portable(Facts(api="lib.f", parameters=(Parameter(name="p", bounds=(endless,)),)), ROOTS)
     assert found is not None and found.parameters[0].bounds == (endless.model_copy(update={"most": None}),)
 

@@ -14,7 +14,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, Then, Value, prim
 from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence
 
 Shape = tuple[int, ...]
 
@@ -93,7 +93,7 @@ def learnt(
 ) -> Facts:
     names = tuple(part.split("=")[0].strip() for part in definition.partition("(")[2].rstrip(")").split(","))
     api = Api("lib.nn.layer", kind, names, definition)
-    subject = Subject(Evidence(api, calls=calls, spell=lambda value: repr(plain(value))), in_process(layer))
+    subject = Subject(ApiEvidence(api, calls=calls, spell=lambda value: repr(plain(value))), in_process(layer))
     subject.find(pool, lambda: False)
     subject.bind(lambda: False)
     return subject.facts()
@@ -183,7 +183,7 @@ def test_what_other_apis_were_given_by_that_name_is_tried(size: int) -> None:
 def test_what_could_not_be_tried_to_the_end_is_left_as_it_was_recorded() -> None:
     call = called({"features": prim(6)}, Tensor("float32", (2, 6)))
     api = Api("lib.nn.layer", "class", ("features",), DENSE)
-    subject = Subject(Evidence(api, calls=[call], spell=lambda value: repr(plain(value))), in_process(dense))
+    subject = Subject(ApiEvidence(api, calls=[call], spell=lambda value: repr(plain(value))), in_process(dense))
     subject.find({}, lambda: True)
     found = subject.facts()
     assert (found.example, found.inputs) == ({"features": "6"}, ((2, 6),))

@@ -13,7 +13,7 @@ from fuzz_core.ir.values import Seq, Tensor, prim
 from fuzz_core.modelgen.moco.facts import Parameter
 from fuzz_core.modelgen.moco.knowledge.expressions import holds, names_of, read
 from fuzz_core.modelgen.moco.knowledge.relations import kept, relations_of, stated
-from fuzz_core.modelgen.moco.knowledge.seen import Seen
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
 
 NAMES = ("groups", "in_channels", "out_channels", "size", "scale_factor", "dilation_rate", "strides")
 
@@ -68,13 +68,13 @@ def test_a_relation_keeps_its_words_and_its_parameters() -> None:
 def test_a_call_that_works_contradicts_what_is_not_so(size: Any, groups: Any, stays: bool) -> None:
     parameters = [Parameter(name="size", default="4"), Parameter(name="groups", default="1")]
     relations = relations_of([("docstring", "size must be divisible by groups")], parameters)
-    assert bool(kept(relations, [Seen({"size": size, "groups": groups})], parameters)) is stays
+    assert bool(kept(relations, [SeenCall({"size": size, "groups": groups})], parameters)) is stays
 
 
 def test_what_a_call_leaves_out_has_its_default() -> None:
     parameters = [Parameter(name="size", default="4"), Parameter(name="groups", default="3")]
     relations = relations_of([("docstring", "size must be divisible by groups")], parameters)
-    assert kept(relations, [Seen({})], parameters) == ()
+    assert kept(relations, [SeenCall({})], parameters) == ()
     assert kept(relations, [], parameters) == tuple(relations)
 
 

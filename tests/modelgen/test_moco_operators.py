@@ -27,9 +27,9 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Then
 from fuzz_core.modelgen.moco.calls import broken, value
 from fuzz_core.modelgen.moco.constants import meaning
-from fuzz_core.modelgen.moco.facts import Bounds, Facts, Knowledge, Parameter
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, NumberRange, Parameter
 from fuzz_core.modelgen.moco.legality import documented, legal, numbers, within
-from fuzz_core.modelgen.moco.names import Names
+from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import Arrival
 from fuzz_core.modelgen.moco.operators import checked, checks, generated, replaced, turned
 from fuzz_core.modelgen.moco.program import INPUT, Call
@@ -100,7 +100,7 @@ class DescribeReplacement:
 
     def test_functions_keep_the_activation(self) -> None:
         block = call("torch.nn.functional.relu", INPUT, applied=True, inplace="True")
-        mutant = replaced(block, KNOWLEDGE, Arrival((2, 7)), Rng(1), Names.of(program()).spelled)
+        mutant = replaced(block, KNOWLEDGE, Arrival((2, 7)), Rng(1), ModuleNames.of(program()).spelled)
         assert mutant is not None and mutant.call.written == "F.leaky_relu(__input__, inplace=True)"
 
     @pytest.mark.parametrize(("given_one", "expected"), [({}, "scale_factor=2"), ({"size": "9"}, "size=9")])
@@ -166,7 +166,7 @@ class DescribeRandomGeneration:
         self, seed: int, least: int | None, width: int | None, whole: bool, is_open: bool
     ) -> None:
         most = None if width is None else (least or 0) + abs(width) + 3
-        bounds = Bounds(least=least, most=most, open_least=is_open, open_most=is_open, origin=DOC)
+        bounds = NumberRange(least=least, most=most, open_least=is_open, open_most=is_open, origin=DOC)
         parameter = Parameter(name="n", dtype="int" if whole else "float", required=True, bounds=(bounds,))
         facts = Facts(api="torch.f", parameters=(parameter,))
         inside = str((least or 0) + 1 if most is None or least is not None else most - 1)
@@ -254,7 +254,7 @@ class DescribeBoundaryChecks:
     def test_values_are_outside_of_any_bounds(
         self, seed: int, least: int, width: int, low: bool, high: bool, dtype: str
     ) -> None:
-        bounds = Bounds(least=least, most=least + width + 2, open_least=low, open_most=high, origin=DOC)
+        bounds = NumberRange(least=least, most=least + width + 2, open_least=low, open_most=high, origin=DOC)
         parameter = Parameter(name="n", dtype=dtype, required=True, bounds=(bounds,))
         found = list(checks(call("torch.f", str(least + 1)), Facts(api="torch.f", parameters=(parameter,)), Rng(seed)))
         assert len(found) == 2

@@ -23,7 +23,7 @@ from fuzz_core.modelgen.moco.block_test import as_test
 from fuzz_core.modelgen.moco.calls import parsed, value
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.names import Names
+from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import Arrival
 from fuzz_core.modelgen.moco.operators import checks, generated, replaced
 from fuzz_core.modelgen.moco.program import Call
@@ -106,7 +106,7 @@ class DescribeFitting:
         assert fitted(same, LINEAR, (2, 9)) is same
 
     def test_the_words_of_the_program_stay_where_nothing_changes(self) -> None:
-        names = Names({"nn": "torch.nn"}, "torch", "import torch", {"WIDTH": "8"})
+        names = ModuleNames({"nn": "torch.nn"}, "torch", "import torch", {"WIDTH": "8"})
         block = call("torch.nn.Conv2d", "WIDTH * 4", "WIDTH * 2", "3", groups="WIDTH")
         assert fitted(block, CONV, (1, 32, 9, 9), names.resolved) is block
         assert fitted(block, CONV, (1, 48, 9, 9), names.resolved).written == "nn.Conv2d(48, WIDTH * 2, 3, groups=WIDTH)"
@@ -139,7 +139,7 @@ class DescribeTestCases:
         assert isinstance(tensor, Tensor) and slope == Prim("float", 0.2)
 
     def test_names_and_nested_calls_are_described_by_public_paths(self) -> None:
-        names = Names.of(program())
+        names = ModuleNames.of(program())
         block = call(
             "torch.nn.X", "nn.ReLU(inplace=True)", "F.gelu", "torch.float32", "slice(1, 2)", "float", a="{'k': -1}"
         )
@@ -155,7 +155,7 @@ class DescribeTestCases:
     )
     def test_none_where_an_argument_is_no_constant(self, source: str) -> None:
         block = call("torch.nn.X", source)
-        assert as_test(block, Facts(api="torch.nn.X"), (2,), "float32", 7, Names.of(program()).public) is None
+        assert as_test(block, Facts(api="torch.nn.X"), (2,), "float32", 7, ModuleNames.of(program()).public) is None
 
     def test_none_for_a_dtype_without_elements(self) -> None:
         assert as_test(CALLS[0], CONV, (2,), "qint8", 7) is None
@@ -163,7 +163,7 @@ class DescribeTestCases:
 
 class DescribeNames:
     def test_the_shortest_path_the_program_has(self) -> None:
-        names = Names.of(program())
+        names = ModuleNames.of(program())
         assert names.spelled("torch.nn.Mish") == "nn.Mish"
         assert names.spelled("torch.nn.functional.gelu") == "F.gelu"
         assert names.spelled("torch.relu") == "torch.relu"
@@ -172,14 +172,14 @@ class DescribeNames:
     def test_constants_of_the_program_take_the_place_of_their_names(self) -> None:
         source = "import torch.nn as nn\nWIDTH, DEPTH = 2 * 4, (3,)\nstep = 1\nstep = 2\nRATE: float = 0.5\nx = f()\n"
         own = program()
-        names = Names.of(
+        names = ModuleNames.of(
             own._replace(template=own.template._replace(pieces=(source, "def f(RATE): pass\n")), blocks=())
         )
         block = call("torch.nn.X", "WIDTH * 2", "step", "DEPTH", p="RATE", q="x", r="'WIDTH'")
         assert names.resolved(block).written == "nn.X(8 * 2, step, (3,), p=RATE, q=x, r='WIDTH')"
 
     def test_an_import_line_where_there_is_no_path(self) -> None:
-        names = Names.of(program())
+        names = ModuleNames.of(program())
         assert names.imports([call("torch.relu", "x", spelled="torch.relu")]) == "import torch\n"
         assert names.imports([call("torch.nn.X", dtype="torch.float32")]) == "import torch\n"
         assert names.imports(CALLS) == ""
@@ -200,7 +200,7 @@ class DescribeNames:
     def test_what_imports_bind(self, library: str, line: str, path: str, public: str) -> None:
         own = program()
         template = own.template._replace(pieces=(f"{line}\n", "x = 1\n"))
-        assert Names.of(own._replace(library=library, template=template, blocks=())).public(path) == public
+        assert ModuleNames.of(own._replace(library=library, template=template, blocks=())).public(path) == public
 
     @given(blocks, seeds)
     def test_every_mutant_can_be_parsed(self, each: Call, seed: int) -> None:

@@ -12,13 +12,23 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.worker.programs_ran import ELSEWHERE, GRADIENTS, HOWS, MAKE, USE, Compiled, Kind, Ran, Saw
+from fuzz_core.worker.programs_ran import (
+    ELSEWHERE,
+    GRADIENTS,
+    HOWS,
+    MAKE,
+    USE,
+    Compiled,
+    ProgramResult,
+    Saw,
+    TensorKind,
+)
 
-KINDS = st.builds(Kind, st.lists(st.none() | st.integers(0, 9)).map(tuple), st.text(max_size=9))
+KINDS = st.builds(TensorKind, st.lists(st.none() | st.integers(0, 9)).map(tuple), st.text(max_size=9))
 NUMBERS = st.floats(allow_nan=False)
 SAW = st.builds(Saw, st.none() | KINDS, st.none() | KINDS | st.integers(0, 9), st.booleans())
 RANS = st.builds(
-    Ran,
+    ProgramResult,
     st.builds(Outcome, st.sampled_from(("ok", "exception")), st.text(), st.text(), st.just(("f",)), st.floats(0, 9)),
     line=st.integers(0, 99),
     inside=st.none() | st.integers(0, 9),
@@ -47,21 +57,23 @@ JUNK = st.recursive(
 
 @examples(30)
 @given(RANS)
-def test_what_is_told_is_read_back(ran: Ran) -> None:
-    assert Ran.from_json(json.loads(json.dumps(ran._asdict()))) == ran
+def test_what_is_told_is_read_back(ran: ProgramResult) -> None:
+    assert ProgramResult.from_json(json.loads(json.dumps(ran._asdict()))) == ran
 
 
 @examples(30)
-@given(RANS, st.sampled_from(Ran._fields), JUNK)
-def test_what_a_hostile_process_tells_is_bounded_or_refused(ran: Ran, field: str, junk: Any) -> None:
+@given(RANS, st.sampled_from(ProgramResult._fields), JUNK)
+def test_what_a_hostile_process_tells_is_bounded_or_refused(ran: ProgramResult, field: str, junk: Any) -> None:
     try:
-        read = Ran.from_json(json.loads(json.dumps({**ran._asdict(), field: junk})))
+        read = ProgramResult.from_json(json.loads(json.dumps({**ran._asdict(), field: junk})))
     except CodecError:
         return
-    assert Ran.from_json(json.loads(json.dumps(read._asdict()))) == read or "NaN" in json.dumps(read._asdict())
+    assert ProgramResult.from_json(json.loads(json.dumps(read._asdict()))) == read or "NaN" in json.dumps(
+        read._asdict()
+    )
 
 
 @pytest.mark.parametrize("data", [None, [], {}, {"outcome": ["ok", "", "", [], 0.0]}, 3, "x"])
 def test_what_is_no_answer_is_refused(data: Any) -> None:
     with pytest.raises(CodecError):
-        Ran.from_json(data)
+        ProgramResult.from_json(data)

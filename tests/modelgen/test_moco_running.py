@@ -12,7 +12,7 @@ from fakelib_plans import call, plan_of
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.values import TestCase
-from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Kind, Saw
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Saw, TensorKind
 
 CAUGHT = "try:\n  __made__(7, fakelib.add)(x, x[:1])\nexcept ValueError"
 START = "import numpy as np, fakelib, random\nx = np.ones((2, 3))\n"
@@ -85,7 +85,7 @@ print("loss", y.mean())
 
 
 def test_blocks_tell_what_they_take_and_give(replayer: Replayer) -> None:
-    kind = Kind((2, 3), "float64")
+    kind = TensorKind((2, 3), "float64")
     ran = replayer.program(WATCHED)
     assert (ran.outcome.kind, ran.losses) == ("ok", (3.0,))
     assert ran.saw == {3: Saw(kind, kind), 4: Saw(kind, kind)}
@@ -95,7 +95,7 @@ def test_blocks_tell_what_they_take_and_give(replayer: Replayer) -> None:
 
 def test_what_a_block_took_is_told_even_where_it_fails(replayer: Replayer) -> None:
     ran = replayer.program(START + "add = lambda *a: __made__(4, fakelib.add)(*a)\nadd(x, x)\nadd(x[:1], x)")
-    assert (ran.inside, ran.saw) == (4, {4: Saw(Kind((1, 3), "float64"), None, False)})
+    assert (ran.inside, ran.saw) == (4, {4: Saw(TensorKind((1, 3), "float64"), None, False)})
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from fakelib_plans import plan_of
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.programs.texts import grown_programs
-from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Kind, Saw
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Saw, TensorKind
 
 pytestmark = pytest.mark.real
 
@@ -93,7 +93,7 @@ IMAGE, LAST, ROWS = (4, 4, 6, 6), (None, 6, 6, 4), (4, 4, 36)
 
 
 def _saw(took: tuple[int | None, ...], gave: tuple[int | None, ...] | int) -> Saw:
-    return Saw(Kind(took, "float32"), gave if isinstance(gave, int) else Kind(gave, "float32"))
+    return Saw(TensorKind(took, "float32"), gave if isinstance(gave, int) else TensorKind(gave, "float32"))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_layers_are_watched_and_stay_what_they_are(
     assert len({each.losses for each in ran}) == len(ran[0].losses) == 1
     seen = dict(ran[0].saw)
     assert seen == dict(zip((0, 1, 2, 3, 5), (_saw(*each) for each in saw), strict=True))
-    assert ran[0].passed == {4: Kind(passed, "float32")}
+    assert ran[0].passed == {4: TensorKind(passed, "float32")}
 
 
 @pytest.mark.parametrize("library", ["torch", "tensorflow"])
@@ -348,4 +348,4 @@ def test_an_absent_element_of_a_sequence_passes_on_what_it_gets_and_tells_of_the
     library = running[name]
     ran = library.replayer.program(library.start + PASSING[name] + "assert tuple(out.shape) == (4, 144)\n")
     assert ran.outcome.kind == "ok", ran
-    assert ran.passed == {1: Kind(shape, "float32")}
+    assert ran.passed == {1: TensorKind(shape, "float32")}

@@ -11,23 +11,25 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.generation import Options, steps_of
+from fuzz_core.modelgen.moco.generation import TreeOptions, steps_of
 from fuzz_core.modelgen.moco.legality import legal
-from fuzz_core.modelgen.moco.nodes import FINDING, MISFIT, OK, REFUSED, STATES, Arrival, Node, Result
+from fuzz_core.modelgen.moco.nodes import FINDING, MISFIT, OK, REFUSED, STATES, Arrival, Result, TreeNode
 from fuzz_core.modelgen.moco.program import assemble
 from fuzz_core.modelgen.moco.selection import survivors, value_class
 from fuzz_core.modelgen.moco.tree import Tree
 
 ARRIVES = {number: Arrival((2, 6, 16, 16)) for number in range(9)}
-Judge = Callable[[Node], Result]
-DEFAULT = Options()
+Judge = Callable[[TreeNode], Result]
+DEFAULT = TreeOptions()
 
 
-def fine(node: Node) -> Result:
+def fine(node: TreeNode) -> Result:
     return Result(OK if node.positive else REFUSED, "", ARRIVES)
 
 
-def grown(judge: Judge = fine, seed: int = 1, options: Options = DEFAULT, most: int = 100_000, **more: object) -> Tree:
+def grown(
+    judge: Judge = fine, seed: int = 1, options: TreeOptions = DEFAULT, most: int = 100_000, **more: object
+) -> Tree:
     tree = Tree(program(**more), KNOWLEDGE, seed, options)  # type: ignore[arg-type]
     run(tree, judge, most)
     return tree
@@ -42,7 +44,7 @@ def run(tree: Tree, judge: Judge = fine, most: int = 100_000) -> int:
     return most
 
 
-def by_level(nodes: Iterable[Node]) -> dict[int, list[Node]]:
+def by_level(nodes: Iterable[TreeNode]) -> dict[int, list[TreeNode]]:
     found = defaultdict(list)
     for node in nodes:
         found[node.level].append(node)
@@ -63,7 +65,7 @@ class DescribeTree:
             assert node.block == node.level - 1 and node.line == 3 + node.block
 
     def test_a_node_has_its_original_times_mt_mutants_and_what_bc_makes_of_them(self) -> None:
-        tree = grown(options=Options(times_mt=3, times_bc=2))
+        tree = grown(options=TreeOptions(times_mt=3, times_bc=2))
         below = defaultdict(list)
         for node in tree.nodes[1:]:
             below[node.parent].append(node)
@@ -88,16 +90,18 @@ class DescribeTree:
 
     def test_bc_does_the_same_a_few_times_and_what_it_did_least_first(self) -> None:
         count = Counter((node.equivalence, node.new) for node in grown().nodes if node.operator == "BC")
-        assert min(count.values()) >= 1 and max(count.values()) == Options().same_check and len(count) > 8
+        assert min(count.values()) >= 1 and max(count.values()) == TreeOptions().same_check and len(count) > 8
 
     def test_without_a_limit_bc_does_the_same_as_often_as_it_can(self) -> None:
         count = Counter(
-            (node.equivalence, node.new) for node in grown(options=Options(same_check=0)).nodes if node.operator == "BC"
+            (node.equivalence, node.new)
+            for node in grown(options=TreeOptions(same_check=0)).nodes
+            if node.operator == "BC"
         )
-        assert max(count.values()) > Options().same_check
+        assert max(count.values()) > TreeOptions().same_check
 
     def test_none_of_them_is_made_where_none_is_wanted(self) -> None:
-        operators = {node.operator for node in grown(options=Options(times_bc=0)).nodes}
+        operators = {node.operator for node in grown(options=TreeOptions(times_bc=0)).nodes}
         assert operators == {"root", "original", "AR", "RG"}
 
     def test_blocks_are_fitted_to_what_arrived(self) -> None:
@@ -106,7 +110,7 @@ class DescribeTree:
                 assert node.call.startswith("nn.Conv2d(6, ")
 
     def test_half_of_each_class_goes_on_and_at_least_one(self) -> None:
-        tree = grown(options=Options(times_mt=8, widest=0))
+        tree = grown(options=TreeOptions(times_mt=8, widest=0))
         for level, nodes in by_level(tree.nodes).items():
             if level == len(tree.steps):
                 assert all(node.kept is None for node in nodes)
@@ -122,7 +126,7 @@ class DescribeTree:
     def test_failures_and_negative_nodes_are_leaves(self) -> None:
         states = [state for state in STATES if state != OK]
 
-        def judge(node: Node) -> Result:
+        def judge(node: TreeNode) -> Result:
             return Result(states[node.number // 3 % len(states)] if node.number % 3 else OK, "why", ARRIVES)
 
         tree = grown(judge)
@@ -147,7 +151,7 @@ class DescribeTree:
         assert all(set(tree.calls(node.number)) == {0, 1, 2} for node in second)
 
     def test_widest_keeps_every_class_in_turn(self) -> None:
-        tree = grown(options=Options(times_mt=8, widest=5))
+        tree = grown(options=TreeOptions(times_mt=8, widest=5))
         for level, nodes in by_level(tree.nodes).items():
             kept = [node for node in nodes if node.kept]
             assert len(kept) <= 5 and (level != 1 or len({node.equivalence for node in kept}) == len(kept) == 5)
@@ -181,7 +185,7 @@ class DescribeTree:
 @pytest.mark.slow
 class DescribeLaziness:
     def test_nodes_are_made_when_they_are_asked_for(self) -> None:
-        tree = Tree(program(), KNOWLEDGE, 1, Options(times_ev=0))
+        tree = Tree(program(), KNOWLEDGE, 1, TreeOptions(times_ev=0))
         assert len(tree.nodes) == 1
         run(tree, most=20)
         parents = {node.parent for node in tree.nodes if node.parent is not None}
@@ -214,12 +218,12 @@ class DescribeLaziness:
     @given(st.integers(0, 2**32), st.lists(st.integers(1, 60), max_size=6), st.integers(1, 5))
     @examples(15)
     def test_a_tree_that_stops_anywhere_goes_on_as_if_it_had_not(self, seed: int, stops: list[int], every: int) -> None:
-        def judge(node: Node) -> Result:
+        def judge(node: TreeNode) -> Result:
             return Result(FINDING if node.number % 11 == 5 else OK if node.positive else REFUSED, "x", ARRIVES)
 
-        options = Options(times_mt=3)
+        options = TreeOptions(times_mt=3)
         whole = grown(judge, seed, options)
-        record: dict[int, Node] = {}
+        record: dict[int, TreeNode] = {}
         tree = Tree(program(), KNOWLEDGE, seed, options)
         for most in stops:
             for _ in range(0, most, every):
@@ -260,7 +264,7 @@ class DescribePruning:
     @given(st.lists(st.tuples(names, st.booleans(), st.sampled_from([OK, MISFIT])), max_size=30), st.integers(0, 9))
     def test_half_of_each_class(self, told: list[tuple[str, bool, str]], seed: int) -> None:
         nodes = [
-            Node(n, 0, 1, 0, "", "", "RG", positive=positive, equivalence=name, state=state)
+            TreeNode(n, 0, 1, 0, "", "", "RG", positive=positive, equivalence=name, state=state)
             for n, (name, positive, state) in enumerate(told)
         ]
         kept = survivors(nodes, Rng(seed))

@@ -17,16 +17,27 @@ from typing import NamedTuple
 import pytest
 
 from fuzz_core.campaign.moco import judge
-from fuzz_core.campaign.moco.growth import Bench, Grown, Growth
-from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.moco.growth import NodeResult, ProgramBench, TreeGrowth
+from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.calls import parsed
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
 from fuzz_core.modelgen.moco.generation import steps_of
-from fuzz_core.modelgen.moco.names import Names
-from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, OK, ORIGINAL, REFUSED, REPLACED, ROOT, SKIPPED, STATES, Node
+from fuzz_core.modelgen.moco.names import ModuleNames
+from fuzz_core.modelgen.moco.nodes import (
+    CHECKED,
+    FINDING,
+    OK,
+    ORIGINAL,
+    REFUSED,
+    REPLACED,
+    ROOT,
+    SKIPPED,
+    STATES,
+    TreeNode,
+)
 from fuzz_core.modelgen.moco.program import Block, Call, Program
 from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.oracles.contract import ORACLES
@@ -85,7 +96,7 @@ def traps_of(library: str) -> Iterator[Trap]:
 def called(program: Program, block: Block, text: str) -> Call:
     """A call as the program writes it, in the place of a block."""
     made = parsed(text, "", block.call.applied)
-    return made._replace(api=Names.of(program).public(made.spelled) or made.spelled)
+    return made._replace(api=ModuleNames.of(program).public(made.spelled) or made.spelled)
 
 
 def known(calls: Sequence[Call], library: str) -> Knowledge:
@@ -100,16 +111,16 @@ def facts(call: Call) -> Facts:
     return Facts(api=call.api, kind="function" if call.applied else "class", parameters=parameters)
 
 
-def come_to(trap: Trap, workshop: Workshop, patch: pytest.MonkeyPatch) -> list[Grown]:
+def come_to(trap: Trap, workshop: BlockWorkshop, patch: pytest.MonkeyPatch) -> list[NodeResult]:
     """What becomes of a branch of a tree: of the blocks one after the other as they are, the trap's in its place.
 
     It ends with the first node that has no children.
     """
     program = trap.program
     knowledge = known([*(block.call for block in program.blocks), trap.call], program.library)
-    bench = Bench(program, knowledge, 0)
+    bench = ProgramBench(program, knowledge, 0)
     tree = Tree(program, knowledge, bench.seed)
-    growth, found = Growth(bench, tree), list[Grown]()
+    growth, found = TreeGrowth(bench, tree), list[NodeResult]()
     for node in branch(trap):
         tree.nodes[node.number :] = [node]
         patch.setattr(judge, "COMPARED_EVERY", ALWAYS if node.block == trap.block else NEVER)
@@ -121,36 +132,36 @@ def come_to(trap: Trap, workshop: Workshop, patch: pytest.MonkeyPatch) -> list[G
     return found
 
 
-def branch(trap: Trap) -> Iterator[Node]:
+def branch(trap: Trap) -> Iterator[TreeNode]:
     """The root and one node of each level."""
     numbers = count()
-    yield Node(next(numbers), None, 0, None, "", "", ROOT)
+    yield TreeNode(next(numbers), None, 0, None, "", "", ROOT)
     for (block,) in steps_of(trap.program):
         changed = block.number == trap.block and trap.call != block.call
         call = trap.call if changed else block.call
         positive = not changed or trap.state != REFUSED
         operator = (REPLACED if positive else CHECKED) if changed else ORIGINAL
         number = next(numbers)
-        node = Node(number, number - 1, number, block.number, call.api, call.written, operator, line=block.line)
+        node = TreeNode(number, number - 1, number, block.number, call.api, call.written, operator, line=block.line)
         yield node._replace(positive=positive)
 
 
 @contextmanager
-def opened(library: str, python: str | Path, folder: Path) -> Iterator[Workshop]:
+def opened(library: str, python: str | Path, folder: Path) -> Iterator[BlockWorkshop]:
     """The processes of a target, with all oracles."""
     target = TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), {})
     with open_store(folder / "state.db") as store:
         store.save_target(target)
         session = Session(store, target, folder, workers=1)
         make_plan(session, folder / "plan.jsonl", (), seed=0, oracles=list(ORACLES), mutating=False)
-        workshop = Workshop(session, folder / "plan.jsonl", TIMEOUT)
+        workshop = BlockWorkshop(session, folder / "plan.jsonl", TIMEOUT)
         try:
             yield workshop
         finally:
             workshop.close()
 
 
-def wrong(trap: Trap, branch: Sequence[Grown]) -> str:
+def wrong(trap: Trap, branch: Sequence[NodeResult]) -> str:
     """What is not as it is to be; empty where all is well."""
     *_, (result, *_) = branch
     kinds = {found.verdict.kind for grown in branch for found in grown.found}

@@ -18,7 +18,7 @@ from fuzz_core.campaign.partition import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import SeedRecord, Store, open_store
-from fuzz_core.store.checks import Change, NewCheck, Probe
+from fuzz_core.store.checks import BugTrial, Change, NewCheck
 from fuzz_core.store.merge import Merged, merge
 from fuzz_core.triage.cost import cost
 
@@ -274,7 +274,7 @@ def _live_a_day(store: Store, script: str, day: int) -> None:
     assert number is not None
     store.add_checks(number, [NewCheck(OLD, "clean", 0, 3, DEAD)])
     store.set_standing(number, "fixed")
-    store.save_probe(number, Probe("lib==2", "good", day, 3, {}))
+    store.save_probe(number, BugTrial("lib==2", "good", day, 3, {}))
     store.count_known("entry", number, day)
     if day == 3:
         store.reopen_bug(number)

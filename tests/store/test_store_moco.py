@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from store_values import KEY
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco.nodes import Arrival, Node
+from fuzz_core.modelgen.moco.nodes import Arrival, TreeNode
 from fuzz_core.store import Store, open_store
 from fuzz_core.store.merge import merge
 from fuzz_core.store.parts import Apart, part
 
-ROOT = Node(0, None, 0, None, "", "", "root", equivalence="root", state="ok", kept=True)
+ROOT = TreeNode(0, None, 0, None, "", "", "root", equivalence="root", state="ok", kept=True)
 arrivals = st.dictionaries(st.integers(0, 9), st.builds(Arrival, st.lists(st.integers(0, 99)).map(tuple), st.text()))
 small = st.integers(0, 2**31)
 nodes = st.builds(
-    Node,
+    TreeNode,
     small,
     st.none() | small,
     small,
@@ -56,7 +56,7 @@ class DescribeTrees:
 class DescribeNodes:
     @given(st.lists(nodes, max_size=5, unique_by=lambda node: node.number))
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-    def test_nodes_come_back_as_they_were(self, store: Store, some: list[Node]) -> None:
+    def test_nodes_come_back_as_they_were(self, store: Store, some: list[TreeNode]) -> None:
         tree = begun(store)
         store.save_nodes(tree, some)
         assert store.tree_nodes(tree) == sorted(some, key=lambda node: node.number)

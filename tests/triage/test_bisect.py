@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.triage.bisect import MOST_RUNS, Answer, Search, Status, miss, runs_needed
+from fuzz_core.triage.bisect import MOST_RUNS, Answer, BuildSearch, Status, miss, runs_needed
 
 Truth = Callable[[int], Status]
 
 
-def settle(search: Search, truth: Truth, known: dict[int, Status] | None = None) -> tuple[dict[int, Status], list[int]]:
+def settle(
+    search: BuildSearch, truth: Truth, known: dict[int, Status] | None = None
+) -> tuple[dict[int, Status], list[int]]:
     """Follows the search to its end; what is known then, and what was tried in this order."""
     known = dict(known or {})
     tried: list[int] = []
@@ -50,7 +52,7 @@ def right(count: int, came: int, broken: frozenset[int]) -> Answer:
 def test_the_answer_is_right_wherever_an_end_can_tell(world: tuple[int, int, frozenset[int]]) -> None:
     count, came, broken = world
     broken -= {0}
-    search = Search(count, count - 1)
+    search = BuildSearch(count, count - 1)
     known, _ = settle(search, truth_of(came, broken))
     answer = search.answer(known)
     assert answer == right(count, came, broken)
@@ -61,7 +63,7 @@ def test_the_answer_is_right_wherever_an_end_can_tell(world: tuple[int, int, fro
 def test_where_the_oldest_cannot_tell_nothing_false_is_said(world: tuple[int, int, frozenset[int]]) -> None:
     count, came, broken = world
     truth = truth_of(came, broken | {0})
-    search = Search(count, count - 1)
+    search = BuildSearch(count, count - 1)
     known, _ = settle(search, truth)
     answer = search.answer(known)
     assert answer.bad is not None and truth(answer.bad) == "bad"
@@ -74,8 +76,8 @@ def test_where_the_oldest_cannot_tell_nothing_false_is_said(world: tuple[int, in
 @given(worlds())
 def test_what_fixed_is_what_broke_mirrored(world: tuple[int, int, frozenset[int]]) -> None:
     count, came, broken = world
-    backward = Search(count, count - 1)
-    forward = Search(count, 0, fixed=True)
+    backward = BuildSearch(count, count - 1)
+    forward = BuildSearch(count, 0, fixed=True)
     truth = truth_of(came, broken)
     known, tried = settle(backward, truth)
     mirrored, also = settle(forward, lambda build: truth(count - 1 - build))
@@ -90,7 +92,7 @@ def test_what_fixed_is_what_broke_mirrored(world: tuple[int, int, frozenset[int]
 def test_few_tries_beyond_the_ends(count: int, data: st.DataObject) -> None:
     came = data.draw(st.integers(1, count - 1))
     truth = truth_of(came, frozenset())
-    _, tried = settle(Search(count, count - 1, 0), truth)
+    _, tried = settle(BuildSearch(count, count - 1, 0), truth)
     assert tried[:2] == [count - 1, 0]
     assert len(tried) - 2 <= math.ceil(math.log2(count - 1))
 
@@ -99,7 +101,7 @@ def test_few_tries_beyond_the_ends(count: int, data: st.DataObject) -> None:
 def test_sixty_builds_with_a_broken_one_take_at_most_seven_beyond_the_ends(good: int | None) -> None:
     for came in range(1, 60):
         for broken in range(1, 59):
-            known, tried = settle(Search(60, 59, good), truth_of(came, frozenset({broken})))
+            known, tried = settle(BuildSearch(60, 59, good), truth_of(came, frozenset({broken})))
             good_ones = [build for build in tried if known[build] == "good"]
             # The ends are the bad build and the first good one.
             assert len([build for build in tried if build not in (59, good_ones[0])]) <= 7, (came, broken)
@@ -108,7 +110,7 @@ def test_sixty_builds_with_a_broken_one_take_at_most_seven_beyond_the_ends(good:
 @given(worlds(), st.integers(0, 12))
 def test_a_search_that_was_broken_off_goes_on_where_it_was(world: tuple[int, int, frozenset[int]], after: int) -> None:
     count, came, broken = world
-    search, truth = Search(count, count - 1), truth_of(came, broken)
+    search, truth = BuildSearch(count, count - 1), truth_of(came, broken)
     known, tried = settle(search, truth)
     again, rest = settle(search, truth, {build: truth(build) for build in tried[:after]})
     assert (again, rest) == (known, tried[after:])
@@ -119,7 +121,7 @@ def test_what_is_fetched_ahead_begins_with_the_next_and_holds_the_one_after(
     world: tuple[int, int, frozenset[int]], width: int
 ) -> None:
     count, came, broken = world
-    search, truth = Search(count, count - 1), truth_of(came, broken)
+    search, truth = BuildSearch(count, count - 1), truth_of(came, broken)
     known: dict[int, Status] = {}
     _, tried = settle(search, truth)
     for build, following in pairwise(tried):
@@ -135,27 +137,27 @@ def test_what_is_fetched_ahead_begins_with_the_next_and_holds_the_one_after(
 
 @pytest.mark.parametrize("status", ["good", "broken"])
 def test_nothing_more_is_tried_where_the_bad_end_shows_nothing(status: Status) -> None:
-    search = Search(10, 9)
+    search = BuildSearch(10, 9)
     assert settle(search, lambda build: status) == ({9: status}, [9])
     assert search.answer({9: status}) == Answer(None, None)
 
 
 @pytest.mark.parametrize("status", ["bad", "broken"])
 def test_nothing_more_is_tried_where_the_good_end_is_not(status: Status) -> None:
-    search = Search(10, 9, 2)
+    search = BuildSearch(10, 9, 2)
     assert search.next({9: "bad", 2: status}) is None
 
 
 def test_a_long_run_of_builds_that_cannot_tell_is_left_in_strides() -> None:
     broken = frozenset(range(20, 44))
-    known, tried = settle(Search(64, 63, 0), truth_of(10, broken))
-    assert Search(64, 63, 0).answer(known) == Answer(10, 9)
+    known, tried = settle(BuildSearch(64, 63, 0), truth_of(10, broken))
+    assert BuildSearch(64, 63, 0).answer(known) == Answer(10, 9)
     assert len([build for build in tried if build in broken]) < 8
 
 
 def test_the_newest_change_counts_where_a_bug_came_twice() -> None:
     known: dict[int, Status] = {9: "bad", 7: "good", 4: "bad", 0: "good", 8: "good"}
-    assert Search(10, 9).answer(known) == Answer(9, 8)
+    assert BuildSearch(10, 9).answer(known) == Answer(9, 8)
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.known import (
+    BugSighting,
     Known,
     Registry,
-    Sighting,
     add_entry,
     entry_of,
     load_registry,
@@ -24,7 +24,7 @@ from fuzz_core.triage.known import (
 )
 
 TODAY = date(2026, 6, 1)
-SEEN = Sighting(
+SEEN = BugSighting(
     "torch.f: SIGABRT: Check failed: rank == <number>", "torch.f", "crash", "crash", frozenset({"cpu"}), "torch",
     "2.13.0+cpu",
 )  # fmt: skip
@@ -132,7 +132,7 @@ def test_shipped_entries_quote_a_page_and_expire(shipped: Known) -> None:
 
 def test_as_strided_depends_on_storage_and_on_nothing_else() -> None:
     registry = load_registry(Path("none.toml"), TODAY)
-    seen = Sighting("torch.as_strided: wrong-result: strided: x", "torch.as_strided", "differential", "wrong-result",
+    seen = BugSighting("torch.as_strided: wrong-result: strided: x", "torch.as_strided", "differential", "wrong-result",
                     frozenset({"strided"}), "torch", "2.13.0")  # fmt: skip
     assert registry.match(seen) is not None
     assert registry.match(seen._replace(modes=frozenset({"vmap"}))) is None

@@ -21,7 +21,7 @@ from fuzz_core.triage.recheck import (
     UNRUNNABLE,
     Event,
     Mark,
-    Sighting,
+    SingleRun,
     asserted,
     beside_plain,
     by_assertion,
@@ -181,9 +181,9 @@ def test_what_is_an_answer(outcome: Outcome) -> None:
     assert hindrance(outcome, SCRIPT) == ""
 
 
-def sightings(statuses: str) -> list[Sighting]:
+def sightings(statuses: str) -> list[SingleRun]:
     names = {"s": SHOWN, "c": CHANGED, "u": UNRUNNABLE, "-": CLEAN}
-    return [Sighting(names[each], Outcome("ok", str(number)), each) for number, each in enumerate(statuses)]
+    return [SingleRun(names[each], Outcome("ok", str(number)), each) for number, each in enumerate(statuses)]
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_runs_together(runs: str, status: str, hits: int, decisive: int) -> None
 
 
 def test_what_the_own_build_says_today_is_the_bug() -> None:
-    assert [each.status for each in recognised(sightings("c-c"), Sighting(CHANGED, OK, "c"))] == [SHOWN, CLEAN, SHOWN]
-    assert recognised(sightings("c-"), Sighting(CHANGED, OK, "d")) == sightings("c-")
-    assert recognised(sightings("--"), Sighting(CLEAN, OK, "-")) == sightings("--")
+    assert [each.status for each in recognised(sightings("c-c"), SingleRun(CHANGED, OK, "c"))] == [SHOWN, CLEAN, SHOWN]
+    assert recognised(sightings("c-"), SingleRun(CHANGED, OK, "d")) == sightings("c-")
+    assert recognised(sightings("--"), SingleRun(CLEAN, OK, "-")) == sightings("--")
 
 
 ORDER = ("old", "found", "b", "c", "d", "e", "f")

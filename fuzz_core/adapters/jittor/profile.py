@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from fuzz_core.adapters.library import Disclosure, Profile, Source, assigned, bound
+from fuzz_core.adapters.library import Disclosure, Profile, RulePage, assigned, bound
 
 _IMPORTS = """
 import jittor as jt
@@ -52,7 +52,7 @@ def versions(jittor):
     return {"compiler": output(flags.cc_path, "--version").split("\\n")[0], "options": options,
             "cache": flags.cache_path.rpartition(".cache/jittor/")[2]}
 """
-_FORM_PAGE = Source(
+_FORM_PAGE = RulePage(
     "https://github.com/Jittor/jittor/blob/master/.github/ISSUE_TEMPLATE/bug_report.yml", date(2026, 11, 25)
 )
 _DISCLOSURE = Disclosure(

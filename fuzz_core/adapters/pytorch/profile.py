@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from fuzz_core.adapters.library import Disclosure, Profile, Source, assigned, bound
+from fuzz_core.adapters.library import Disclosure, Profile, RulePage, assigned, bound
 
 _IMPORTS = """
 import torch
@@ -59,10 +59,10 @@ def form():
 _READ = date(2026, 11, 25)
 _ISSUES = "https://github.com/pytorch/pytorch/issues"
 _FILES = "https://github.com/pytorch/pytorch/blob/main"
-_AI = Source(f"{_FILES}/AI_POLICY.md", _READ)
+_AI = RulePage(f"{_FILES}/AI_POLICY.md", _READ)
 # Its members name the umbrella, close single reports as its duplicates, and say that they want no check per operator.
-_UMBRELLA = Source(f"{_ISSUES}/195547", _READ)
-_TRIAGE = Source(f"{_FILES}/.claude/skills/triaging-issues/SKILL.md", _READ)
+_UMBRELLA = RulePage(f"{_ISSUES}/195547", _READ)
+_TRIAGE = RulePage(f"{_FILES}/.claude/skills/triaging-issues/SKILL.md", _READ)
 _DISCLOSURE = Disclosure(
     "pytorch/pytorch",
     accepts=True,
@@ -72,11 +72,11 @@ _DISCLOSURE = Disclosure(
         "accepts": _AI,
         "why": _AI,
         "human_part": _AI,
-        "memory_errors": Source("https://github.com/pytorch/pytorch/pull/167519", _READ),
+        "memory_errors": RulePage("https://github.com/pytorch/pytorch/pull/167519", _READ),
         "umbrella": _UMBRELLA,
-        "proposed_fix": Source("https://github.com/pytorch/pytorch/pull/191568", _READ),
+        "proposed_fix": RulePage("https://github.com/pytorch/pytorch/pull/191568", _READ),
         "labels": _TRIAGE,
-        "security": Source(f"{_FILES}/SECURITY.md", _READ),
+        "security": RulePage(f"{_FILES}/SECURITY.md", _READ),
     },
     memory_errors="public",
     umbrella=195547,

@@ -11,7 +11,7 @@ from torch.testing._comparison import default_tolerances
 
 from fuzz_core.adapters.arrays import MAX_COPIED, buffer, check_size, fill_of, masters, span
 from fuzz_core.adapters.base import Describe
-from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, named
+from fuzz_core.adapters.compare import Array, Comparer, Leaf, LeafPair, named
 from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import BuildError, Undescribable
@@ -192,7 +192,7 @@ class TorchComparer(Comparer):
             return ""
         return ""
 
-    def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
+    def structure(self, reference: Any, other: Any, pair: LeafPair, relation: str) -> str:
         """In the words of `assert_close`, where it is asked and has any."""
         return self.close(pair.first, pair.second, pair.place) if relation in ("values", "behaviour", "memory") else ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from fuzz_core.adapters.library import Disclosure, Profile, Source, assigned, bound
+from fuzz_core.adapters.library import Disclosure, Profile, RulePage, assigned, bound
 
 _IMPORTS = """
 import tensorflow as tf
@@ -75,8 +75,8 @@ def versions(tf):
     return {"cuda": ", ".join(known), "compiler": tf.version.COMPILER_VERSION}
 """
 _READ = date(2026, 11, 25)
-_SECURITY = Source("https://github.com/tensorflow/tensorflow/blob/master/SECURITY.md", _READ)
-_FUZZERS = Source("https://github.com/tensorflow/tensorflow/issues/98217", _READ)
+_SECURITY = RulePage("https://github.com/tensorflow/tensorflow/blob/master/SECURITY.md", _READ)
+_FUZZERS = RulePage("https://github.com/tensorflow/tensorflow/issues/98217", _READ)
 _TENSORFLOW = Disclosure(
     "tensorflow/tensorflow",
     accepts=True,
@@ -94,8 +94,8 @@ _TENSORFLOW = Disclosure(
     refused_apis=("tf.raw_ops.*", "tensorflow.raw_ops.*"),
     security="https://g.co/vulnz",
 )
-_KERAS_SECURITY = Source("https://github.com/keras-team/keras/blob/master/SECURITY.md", _READ)
-_KERAS_FORM = Source("https://github.com/keras-team/keras/blob/master/.github/ISSUE_TEMPLATE/00-bug-issue.md", _READ)
+_KERAS_SECURITY = RulePage("https://github.com/keras-team/keras/blob/master/SECURITY.md", _READ)
+_KERAS_FORM = RulePage("https://github.com/keras-team/keras/blob/master/.github/ISSUE_TEMPLATE/00-bug-issue.md", _READ)
 _KERAS = Disclosure(
     "keras-team/keras",
     accepts=False,

@@ -20,9 +20,9 @@ from fuzz_core.campaign.gandalf.distance import (
 )
 from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs
 from fuzz_core.execution.replay import Array
-from fuzz_core.modelgen.gandalf.graph import Graph, Input
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput
 from fuzz_core.modelgen.gandalf.renderer import Precision
-from fuzz_core.modelgen.gandalf.shapes import Tensor
+from fuzz_core.modelgen.gandalf.shapes import TensorShape
 from fuzz_core.modelgen.gandalf.surgery import given
 from fuzz_core.modelgen.gandalf.table import Library
 
@@ -55,7 +55,7 @@ class Disagreement(NamedTuple):
         return f"{self.seen:g} in {self.precision} at {list(self.at)}, not {self.value:g}"
 
 
-def data_of(each: Input) -> Array:
+def data_of(each: GraphInput) -> Array:
     """Return the data of an input, as programs make it."""
     if each.values:
         data = np.array(each.values).reshape(each.shape)
@@ -72,7 +72,7 @@ def nudged_graph(graph: Graph) -> Graph:
     for place, each in enumerate(graph.inputs):
         data = data_of(each)
         moved = nudged(data.astype(np.float64) if each.dtype == "float" else data, place)
-        inputs.append(given(Tensor(each.shape, each.dtype), moved.ravel().tolist()))
+        inputs.append(given(TensorShape(each.shape, each.dtype), moved.ravel().tolist()))
     return graph.model_copy(update={"inputs": tuple(inputs)})
 
 

@@ -13,7 +13,7 @@ from fuzz_core.campaign.gandalf.order import order_of
 from fuzz_core.campaign.gandalf.reward import Weights, of_choices
 from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.campaign.gandalf.sides import Sides
-from fuzz_core.campaign.gandalf.workshop import Drawn, Judged, Workshop
+from fuzz_core.campaign.gandalf.workshop import Drawn, GraphWorkshop, JudgedGraph
 from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Run, Session
@@ -93,7 +93,7 @@ def fuzz_graphs(
     return report
 
 
-def _kept(judged: Judged, keeping: Mapping[Library, FindingRecorder], report: GandalfReport) -> None:
+def _kept(judged: JudgedGraph, keeping: Mapping[Library, FindingRecorder], report: GandalfReport) -> None:
     """Puts findings on record."""
     kept = [(library, keeping[library].keep(*found[:4])) for library, found in judged.found]
     report.findings += len(kept)
@@ -101,12 +101,12 @@ def _kept(judged: Judged, keeping: Mapping[Library, FindingRecorder], report: Ga
     report.signatures.update((library, each.signature) for library, each in kept)
 
 
-def _worth(judged: Judged, options: GandalfOptions) -> float:
+def _worth(judged: JudgedGraph, options: GandalfOptions) -> float:
     worth = [options.worth(found.symptom) for _, found in judged.found if found.place < judged.drawn.own]
     return max([*worth, *[APART * options.beta] * judged.report.rounded], default=0.0)
 
 
-def _teach(guidance: Guidance, judged: Judged, options: GandalfOptions, known: bool) -> None:
+def _teach(guidance: Guidance, judged: JudgedGraph, options: GandalfOptions, known: bool) -> None:
     """Rewards the guidance for a graph.
 
     Args:
@@ -184,11 +184,11 @@ def _graphs(
 @contextmanager
 def _workshop(
     sessions: Mapping[Library, Session], table: Mapping[str, Operator], seed: int
-) -> Iterator[tuple[Sides, Workshop]]:
+) -> Iterator[tuple[Sides, GraphWorkshop]]:
     first = next(iter(sessions.values()))
     with ExitStack() as stack:
         every = [stack.enter_context(sides_of(sessions, table, seed)) for _ in range(first.workers)]
-        workshop = Workshop(every, first.stopped)
+        workshop = GraphWorkshop(every, first.stopped)
         stack.callback(workshop.close)
         yield every[0], workshop
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.gandalf.dqn import Dqn
-from fuzz_core.modelgen.gandalf.guidance import Guidance, Novelty
+from fuzz_core.modelgen.gandalf.guidance import Guidance, NoveltyBandit
 from fuzz_core.modelgen.gandalf.table import Library
 
 # Guidances whose knowledge is kept in the state directory.
-Kept = Dqn | Novelty
+Kept = Dqn | NoveltyBandit
 
 
 @dataclass

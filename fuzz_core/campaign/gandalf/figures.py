@@ -11,7 +11,7 @@ from typing import Any
 from fuzz_core.campaign.gandalf.availability import Takings
 from fuzz_core.campaign.gandalf.finding import Symptom
 from fuzz_core.modelgen.gandalf.diversity import diversity
-from fuzz_core.modelgen.gandalf.generation import Options
+from fuzz_core.modelgen.gandalf.generation import GraphOptions
 from fuzz_core.modelgen.gandalf.table import Domain, Library
 
 # The mean edit distance is computed of so many effective inputs: the number of pairs grows with the square.
@@ -31,7 +31,7 @@ class GandalfOptions:
     seed: int = 0  # seed of the stream of graphs
     domains: Sequence[Domain] = ("cv", "nlp", "asr")  # domains of models, in turn
     # How graphs are made.
-    growth: Options = Options()  # noqa: RUF009 - immutable
+    growth: GraphOptions = GraphOptions()  # noqa: RUF009 - immutable
     # Directories of programs that show the order of operators, besides those that are shipped.
     models: Sequence[Path] = ()
     guidance: str = "random"  # chooses operators: a name of `guides.GUIDANCE`

@@ -11,7 +11,7 @@ from fuzz_core.campaign.gandalf.finding import Finding, finding
 from fuzz_core.campaign.gandalf.probe import Fault, Gradients
 from fuzz_core.campaign.gandalf.reward import crash_rewards, rewards
 from fuzz_core.campaign.gandalf.schedule import Asks
-from fuzz_core.campaign.gandalf.search import Search
+from fuzz_core.campaign.gandalf.search import FaultSearch
 from fuzz_core.campaign.gandalf.sides import PRECISIONS, Runs, Sides
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.diversity import operators_of
@@ -48,7 +48,7 @@ def _findings(sides: Sides, graph: Graph, report: GandalfReport, asks: Asks) -> 
     if isinstance(runs, Runs):
         report.worth = rewards(graph, runs, asks.weights) if asks.weights else []
         report.takings.note(graph, set(sides.sides), {})
-        return compare(Search(sides, graph, runs, report), asks)
+        return compare(FaultSearch(sides, graph, runs, report), asks)
     places = {library: first_failing(sides, graph, library) for library in runs}
     found = list(crashes(sides, graph, runs, places, report.refused))
     # Libraries that did not fail may have run the graph in one precision alone.
@@ -59,10 +59,10 @@ def _findings(sides: Sides, graph: Graph, report: GandalfReport, asks: Asks) -> 
     # A fault in an earlier node may be the reason why a library refuses this one.
     begun = beginning(graph, min(places.values()))
     runs = sides.runs(begun) if begun.nodes else {}
-    return compare(Search(sides, begun, runs, report), asks) if isinstance(runs, Runs) else []
+    return compare(FaultSearch(sides, begun, runs, report), asks) if isinstance(runs, Runs) else []
 
 
-def compare(search: Search, asks: Asks) -> list[tuple[Library, Finding]]:
+def compare(search: FaultSearch, asks: Asks) -> list[tuple[Library, Finding]]:
     """Return what is wrong with a graph that all libraries gave results for.
 
     Args:
@@ -89,11 +89,11 @@ def compare(search: Search, asks: Asks) -> list[tuple[Library, Finding]]:
     return [*found, *_trained(search)] if rng.chance(TRAINED) else found
 
 
-def _trained(search: Search) -> list[tuple[Library, Finding]]:
+def _trained(search: FaultSearch) -> list[tuple[Library, Finding]]:
     """Train the graph without constant weights: if all elements are equal, the largest has no unique gradient."""
     sides, report, probe = search.sides, search.report, Gradients()
     nodes = tuple(each.model_copy(update={"constants": ()}) for each in search.graph.nodes)
-    search = Search(sides, search.graph.model_copy(update={"nodes": nodes}), search.runs, report)
+    search = FaultSearch(sides, search.graph.model_copy(update={"nodes": nodes}), search.runs, report)
     gradients = probe.runs(sides, search.graph)
     if not isinstance(gradients, Runs):
         return list(search.training_crashes(gradients))

@@ -23,12 +23,12 @@ from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Answer, Runs, Sides
 from fuzz_core.execution.replay import Array
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.again import compiling, losing, training, variables
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, shaped, tensors_of
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.renderer import Precision, written
 from fuzz_core.modelgen.gandalf.rows import row, rows
 from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT, RESULT, REWRITTEN
-from fuzz_core.modelgen.gandalf.shapes import Tensor
+from fuzz_core.modelgen.gandalf.shapes import TensorShape
 from fuzz_core.modelgen.gandalf.surgery import above
 from fuzz_core.modelgen.gandalf.table import Library, Operator
 
@@ -106,7 +106,7 @@ def smaller(table: Mapping[str, Operator], graph: Graph, place: int) -> Iterator
     alone = node.model_copy(update={"takes": tuple(f"x{role}" for role in range(len(node.takes)))})
     for seed in range(DRAWS):
         inputs = [
-            Input.model_validate({**tensors[name]._asdict(), "seed": seed * len(node.takes) + role})
+            GraphInput.model_validate({**tensors[name]._asdict(), "seed": seed * len(node.takes) + role})
             for role, name in enumerate(node.takes)
         ]
         yield Graph(inputs=tuple(inputs), nodes=(alone,))
@@ -290,7 +290,7 @@ class Rewritten(OwnProbe):
         return Snippet([*plain, _last(graph), "", *rewritten[len(list(same)) :]], _last(graph), wrong.at)
 
 
-class Compiled(OwnProbe):
+class CompiledProbe(OwnProbe):
     """As a compiled function."""
 
     said, where, name = COMPILED, "it is not compiled", "compiled"
@@ -329,5 +329,5 @@ def _last(graph: Graph) -> str:
     return f"n{len(graph.nodes) - 1}.numpy()"
 
 
-def _data(graph: Graph) -> list[tuple[Tensor, Array]]:
-    return [(Tensor(each.shape, each.dtype), data_of(each)) for each in graph.inputs]
+def _data(graph: Graph) -> list[tuple[TensorShape, Array]]:
+    return [(TensorShape(each.shape, each.dtype), data_of(each)) for each in graph.inputs]

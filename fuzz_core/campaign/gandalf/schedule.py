@@ -9,12 +9,12 @@ from typing import NamedTuple
 from fuzz_core.campaign.gandalf.reward import Weights
 from fuzz_core.campaign.gandalf.sides import PRECISIONS
 from fuzz_core.ir.rng import Rng, derive
-from fuzz_core.modelgen.gandalf.generation import Grammar, Options, alone
+from fuzz_core.modelgen.gandalf.generation import Grammar, GraphOptions, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.renderer import Precision
-from fuzz_core.modelgen.gandalf.shapes import Refused
+from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.surgery import beside
 from fuzz_core.modelgen.gandalf.table import Library, Operator
 
@@ -66,8 +66,8 @@ class Schedule:
             operator = fitting[self.rng.choice(sorted(self.applying[number] & set(fitting)))]
             constant = float(bool(RELATIONS[number].constants(operator)))
             try:
-                graph = beside(graph, alone(operator, derive(seed, number), Options(constant=constant)))
-            except Refused:
+                graph = beside(graph, alone(operator, derive(seed, number), GraphOptions(constant=constant)))
+            except ShapeError:
                 continue
         return graph
 

@@ -12,7 +12,7 @@ from fuzz_core.campaign.gandalf.distance import BOUNDS, error, moderate
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import Finding, crash
 from fuzz_core.campaign.gandalf.probe import (
-    Compiled,
+    CompiledProbe,
     Fault,
     Gradients,
     Losses,
@@ -33,7 +33,7 @@ from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.renderer import Precision
 from fuzz_core.modelgen.gandalf.rows import batched
 from fuzz_core.modelgen.gandalf.scripts import printing
-from fuzz_core.modelgen.gandalf.shapes import Tensor
+from fuzz_core.modelgen.gandalf.shapes import TensorShape
 from fuzz_core.modelgen.gandalf.surgery import above, apart
 from fuzz_core.modelgen.gandalf.table import Library
 
@@ -41,14 +41,14 @@ from fuzz_core.modelgen.gandalf.table import Library
 ASKED = 2
 
 
-class Search:
+class FaultSearch:
     """A graph with the results that all libraries gave in both precisions; `report` counts what is asked."""
 
     def __init__(self, sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> None:
         self.sides, self.graph, self.runs, self.report = sides, graph, runs, report
 
     @cached_property
-    def tensors(self) -> Mapping[str, tuple[Tensor, Array]]:
+    def tensors(self) -> Mapping[str, tuple[TensorShape, Array]]:
         """Every tensor of the graph, as the first library has it in double precision, by its name in programs."""
         results = next(iter(self.runs.double.values()))
         arrays = {f"x{place}": data_of(each) for place, each in enumerate(self.graph.inputs)}
@@ -145,8 +145,8 @@ class Search:
             if not isinstance(results, Mapping):
                 self.report.skipped[f"{library} compiled"] += 1
                 continue
-            self.report.relations[Compiled.name] += 1
-            plain, probe = self.runs.of(precision)[library], Compiled(library, precision)
+            self.report.relations[CompiledProbe.name] += 1
+            plain, probe = self.runs.of(precision)[library], CompiledProbe(library, precision)
             distant = [each for each in plain if error(plain[each], results[each]) > BOUNDS[precision]]
             faults = (first_fault(self.sides, probe, self.smaller(place), place) for place in distant)
             yield from islice(filter(None, faults), 1)

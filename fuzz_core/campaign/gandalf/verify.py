@@ -10,12 +10,12 @@ from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import outcome_text
 from fuzz_core.campaign.gandalf.judge import compare
 from fuzz_core.campaign.gandalf.schedule import Asks, Schedule
-from fuzz_core.campaign.gandalf.search import Search
+from fuzz_core.campaign.gandalf.search import FaultSearch
 from fuzz_core.campaign.gandalf.sides import Runs, Sides
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.extremes import KINDS, Kind, extreme
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.shapes import Refused
+from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.table import Operator
 
 
@@ -43,7 +43,7 @@ def verify(sides: Sides, operator: Operator, draws: int, seed: int) -> Iterator[
         for number in range(seed, seed + draws):
             try:
                 graph = extreme(operator, kind, number)
-            except Refused:
+            except ShapeError:
                 continue
             yield Draw(operator.name, kind, number, _complaints(sides, graph, schedule.asks(graph)))
 
@@ -52,5 +52,5 @@ def _complaints(sides: Sides, graph: Graph, asks: Asks) -> dict[str, str]:
     runs = sides.runs(graph)
     if not isinstance(runs, Runs):
         return {library: outcome_text(each) for library, each in runs.items()}
-    found = compare(Search(sides, graph, runs, GandalfReport()), asks)
+    found = compare(FaultSearch(sides, graph, runs, GandalfReport()), asks)
     return {library: each.says for library, each in found if not each.known}

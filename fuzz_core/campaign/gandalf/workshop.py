@@ -35,7 +35,7 @@ class Drawn(NamedTuple):
     own: int = MANY  # number of nodes that guidance chose; further nodes stand beside them
 
 
-class Judged(NamedTuple):
+class JudgedGraph(NamedTuple):
     """A drawn graph with its findings and the figures of its execution."""
 
     found: list[tuple[Library, Finding]]
@@ -43,7 +43,7 @@ class Judged(NamedTuple):
     drawn: Drawn
 
 
-class Workshop:
+class GraphWorkshop:
     """Sets of processes, each of all libraries.
 
     Args:
@@ -58,7 +58,7 @@ class Workshop:
         self.ahead = AHEAD * len(every) if len(every) > 1 else 1
         self.threads = ThreadPoolExecutor(len(every), "graphs")
 
-    def __call__(self, graphs: Iterator[Drawn], most: int | None, over: Callable[[], bool]) -> Iterator[Judged]:
+    def __call__(self, graphs: Iterator[Drawn], most: int | None, over: Callable[[], bool]) -> Iterator[JudgedGraph]:
         """Yield the results of graphs, in order, at most `most` of them.
 
         A graph is made when a fixed number of graphs is not settled yet. So the stream does not depend on how long any
@@ -67,7 +67,7 @@ class Workshop:
         Args:
             over: whether to end now, asked before each graph is made; graphs that have not begun then are left out.
         """
-        waiting: deque[Future[Judged]] = deque()
+        waiting: deque[Future[JudgedGraph]] = deque()
         for _ in count() if most is None else range(most):
             if over():
                 break
@@ -83,11 +83,11 @@ class Workshop:
         """Waits for what has begun."""
         self.threads.shutdown(cancel_futures=True)
 
-    def _judged(self, drawn: Drawn) -> Judged:
+    def _judged(self, drawn: Drawn) -> JudgedGraph:
         sides, report = self.free.get(), GandalfReport()
         try:
             found = judge(sides, drawn.graph, drawn.domain, report, drawn.asks)
             # A process that has been ended says little about its library.
-            return Judged([] if self.stopped() else found, report, drawn)
+            return JudgedGraph([] if self.stopped() else found, report, drawn)
         finally:
             self.free.put(sides)

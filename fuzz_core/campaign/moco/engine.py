@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.listener import FindingRecorder
-from fuzz_core.campaign.moco.plot import MocoOptions, Plot, Turn, recorded
-from fuzz_core.campaign.moco.seeds import Seed
-from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.moco.plot import MocoOptions, Plot, TreeTurn, recorded
+from fuzz_core.campaign.moco.seeds import SeedProgram
+from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Run, Session
 from fuzz_core.execution.scratch import scratch, sweep
@@ -88,7 +88,9 @@ class MocoReport:
         return {**vars(self), **counts, "grown": sorted(self.grown), "trees": self.trees, "tests": self.tests}
 
 
-def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, options: MocoOptions) -> MocoReport:
+def fuzz_models(
+    session: Session, seeds: Sequence[SeedProgram], knowledge: Knowledge, options: MocoOptions
+) -> MocoReport:
     """Grows the trees of these programs; findings are pending in the store.
 
     A tree on record of the same program and options is continued. A full-grown tree is followed by another one.
@@ -120,19 +122,19 @@ def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, o
 
 
 @contextmanager
-def _workshops(session: Session, options: MocoOptions) -> Iterator[Callable[[], Workshop]]:
+def _workshops(session: Session, options: MocoOptions) -> Iterator[Callable[[], BlockWorkshop]]:
     """Gives each thread a workshop of its own; all workshops end with the context."""
-    local, made = threading.local(), list[Workshop]()
+    local, made = threading.local(), list[BlockWorkshop]()
     sweep()
     with scratch() as folder:
         plan = folder / "plan.jsonl"
         make_plan(session, plan, (), seed=options.seed, oracles=options.oracles, mutating=False)
 
-        def mine() -> Workshop:
+        def mine() -> BlockWorkshop:
             if not hasattr(local, "workshop"):
-                local.workshop = Workshop(session, Path(plan), options.timeout)
+                local.workshop = BlockWorkshop(session, Path(plan), options.timeout)
                 made.append(local.workshop)
-            workshop: Workshop = local.workshop
+            workshop: BlockWorkshop = local.workshop
             return workshop
 
         try:
@@ -145,11 +147,11 @@ def _workshops(session: Session, options: MocoOptions) -> Iterator[Callable[[], 
 def _turns(
     session: Session,
     plots: Sequence[Plot],
-    mine: Callable[[], Workshop],
+    mine: Callable[[], BlockWorkshop],
     over: Callable[[], bool],
     options: MocoOptions,
     report: MocoReport,
-) -> Iterator[tuple[Plot, Turn]]:
+) -> Iterator[tuple[Plot, TreeTurn]]:
     """Yields the trees, `workers` at a time, with the result of each turn. The caller records it before the next turn.
 
     A tree that has begun goes on until it is full-grown, or has had LONGEST_SHARE of the time-box. A program shows
@@ -160,7 +162,7 @@ def _turns(
         lasting = options.seconds is not None and plot.seconds > LONGEST_SHARE * options.seconds
         return lasting or plot.growth is None, plot.spent
 
-    waiting, running = list(plots), dict[Future[Turn], Plot]()
+    waiting, running = list(plots), dict[Future[TreeTurn], Plot]()
 
     def enough() -> bool:
         return over() or (options.nodes is not None and report.nodes.total() >= options.nodes)
@@ -191,7 +193,7 @@ def _turns(
                 waiting.append(plot)
 
 
-def _save(session: Session, plot: Plot, turn: Turn, report: MocoReport, keeping: FindingRecorder) -> None:
+def _save(session: Session, plot: Plot, turn: TreeTurn, report: MocoReport, keeping: FindingRecorder) -> None:
     """Saves findings first: a node that is on record is not run again."""
     store, target = session.store, session.target.key
     if plot.growth is None and not plot.runs:

@@ -20,7 +20,7 @@ from fuzz_core.campaign.moco.judge import (
     why,
 )
 from fuzz_core.campaign.moco.negatives import accepted
-from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.execution.replay import COMPILED, DOUBLED, is_lost, verdicts_on
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
@@ -28,7 +28,7 @@ from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.moco.adaptation import fitted
 from fuzz_core.modelgen.moco.block_test import as_test
 from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.names import Names
+from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import (
     FINDING,
     OK,
@@ -38,12 +38,12 @@ from fuzz_core.modelgen.moco.nodes import (
     ROOT,
     SKIPPED,
     Arrival,
-    Node,
     Result,
+    TreeNode,
 )
 from fuzz_core.modelgen.moco.program import Call, Program, Slot, assemble
 from fuzz_core.modelgen.moco.tree import Tree
-from fuzz_core.worker.programs_ran import MAKE, OWN, Kind, Ran
+from fuzz_core.worker.programs_ran import MAKE, OWN, ProgramResult, TensorKind
 
 # How often a program is made to fit its inputs before it counts as one that does not fit.
 MOST_FITS = 6
@@ -51,7 +51,7 @@ MOST_FITS = 6
 LOST = "the loss is not finite"
 
 
-class Found(NamedTuple):
+class NodeFinding(NamedTuple):
     """A finding, as the fuzz of single apis has them."""
 
     test: TestCase
@@ -63,22 +63,22 @@ class Found(NamedTuple):
 Alone = tuple[Outcome, Verdicts]
 
 
-class Grown(NamedTuple):
+class NodeResult(NamedTuple):
     """The result of a node."""
 
     result: Result
-    found: tuple[Found, ...] = ()
+    found: tuple[NodeFinding, ...] = ()
     apis: tuple[str, ...] = ()  # apis of its program, if that works
     programs: int = 0  # number of executed programs
 
 
-class Bench:
+class ProgramBench:
     """Programs of one seed: assembled, made to fit, and run."""
 
     def __init__(self, program: Program, knowledge: Knowledge, seed: int) -> None:
         self.program = program
         self.knowledge = knowledge
-        self.names = Names.of(program)
+        self.names = ModuleNames.of(program)
         self.seed = derive(seed, program.name) & 0x7FFFFFFF
         self.originals = {block.number: block.call for block in program.blocks}
         self.data = _data(program)
@@ -88,7 +88,7 @@ class Bench:
         """Returns the layers that stay."""
         return {number: self.originals[number] for number in self.program.template.head}
 
-    def run(self, workshop: Workshop, calls: Mapping[int, Call]) -> tuple[Ran, dict[int, Call]]:
+    def run(self, workshop: BlockWorkshop, calls: Mapping[int, Call]) -> tuple[ProgramResult, dict[int, Call]]:
         """Returns the outcome of a program, and its calls as they were made to fit."""
         calls = dict(calls)
         for _ in range(MOST_FITS):
@@ -103,7 +103,7 @@ class Bench:
         """Returns a program with these calls in it."""
         return assemble(self.program.template, calls, watched, self.names.imports(calls.values()))
 
-    def _fitted(self, calls: dict[int, Call], ran: Ran) -> dict[int, Call] | None:
+    def _fitted(self, calls: dict[int, Call], ran: ProgramResult) -> dict[int, Call] | None:
         """Returns the calls, with the failing call fitted to the input that arrived there; None if it fits already."""
         number = ran.inside
         if ran.outcome.kind != "exception" or number is None or number not in calls or number not in ran.saw:
@@ -114,12 +114,12 @@ class Bench:
         made = fitted(calls[number], facts, closed(took.shape), self.names.resolved)
         return None if made == calls[number] else {**calls, number: made}
 
-    def is_trained_alike(self, workshop: Workshop, ran: Ran) -> bool:
+    def is_trained_alike(self, workshop: BlockWorkshop, ran: ProgramResult) -> bool:
         """Returns whether output layers gave the results of the seed program's, so that its training is as it was."""
         wanted = self._wanted(workshop)
         return bool(wanted) and gave(ran, self.program.template.head) == wanted
 
-    def is_halfway(self, workshop: Workshop, ran: Ran) -> bool:
+    def is_halfway(self, workshop: BlockWorkshop, ran: ProgramResult) -> bool:
         """Returns whether a library refused a call between the first block that was used and the last output layer.
 
         An outcome that is no exception, or an exception of the program's own, could have happened in any place.
@@ -128,7 +128,7 @@ class Bench:
             return False
         return not self._wanted(workshop).keys() <= ran.saw.keys()
 
-    def _wanted(self, workshop: Workshop) -> Gave:
+    def _wanted(self, workshop: BlockWorkshop) -> Gave:
         """Returns the results of the output layers of the seed program."""
         if self.outputs is None:
             self.outputs = gave(self.run(workshop, self.originals)[0], self.program.template.head)
@@ -151,10 +151,12 @@ def _data(program: Program) -> int:
     return sum(len(each) + 1 for each in text.split("\n")[: line - 1])
 
 
-class Growth:
+class TreeGrowth:
     """Says what becomes of the nodes of a tree."""
 
-    def __init__(self, bench: Bench, tree: Tree, further_modes: bool = True, assembled_negatives: bool = False) -> None:
+    def __init__(
+        self, bench: ProgramBench, tree: Tree, further_modes: bool = True, assembled_negatives: bool = False
+    ) -> None:
         self.bench = bench
         self.tree = tree
         self.mutations = Mutations(bench.names.public)
@@ -166,7 +168,7 @@ class Growth:
         # Results of blocks alone: many nodes have the same block in the same place.
         self.alone: dict[Invocation, Alone] = {}
 
-    def grown(self, workshop: Workshop, node: Node) -> Grown:
+    def grown(self, workshop: BlockWorkshop, node: TreeNode) -> NodeResult:
         """Executes a node: its block alone, and if that works, its program."""
         calls = self._calls(node)
         if node.operator in (ROOT, ORIGINAL) or node.block is None:
@@ -174,20 +176,22 @@ class Growth:
         call = calls[node.block]
         test = self._test(node, call)
         if test is None:
-            return self._whole(workshop, node, calls) if node.positive else Grown(Result(SKIPPED, "nothing to test"))
+            return (
+                self._whole(workshop, node, calls) if node.positive else NodeResult(Result(SKIPPED, "nothing to test"))
+            )
         known = self.alone.get(test.invocation)
         outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test))
         # A known result has been reported before.
-        found = () if known else tuple(Found(test, *each, self._origin(node, each[0])) for each in verdicts)
+        found = () if known else tuple(NodeFinding(test, *each, self._origin(node, each[0])) for each in verdicts)
         state = state_alone(node, outcome, [verdict for verdict, _ in verdicts])
         if self.assembled_negatives and state in (OK, REFUSED):
             return self._negative(workshop, node, calls, outcome)
         if state is not None:
-            return Grown(Result(state, why(outcome, verdicts)), found)
+            return NodeResult(Result(state, why(outcome, verdicts)), found)
         grown = self._whole(workshop, node, calls)
         return grown._replace(found=found + grown.found)
 
-    def extreme(self, workshop: Workshop, node: Node, number: int) -> tuple[Found, ...] | None:
+    def extreme(self, workshop: BlockWorkshop, node: TreeNode, number: int) -> tuple[NodeFinding, ...] | None:
         """Execute an extreme value of the block of a node that works, alone. Return None if there is none left.
 
         Each number gives another value.
@@ -199,9 +203,9 @@ class Growth:
             return None
         _, verdicts = workshop.alone(mutant, extreme=True)
         origins = (origin(self.bench.program, node, verdict, rules=mutant.rules) for verdict, _ in verdicts)
-        return tuple(Found(mutant, *each, said) for each, said in zip(verdicts, origins, strict=True))
+        return tuple(NodeFinding(mutant, *each, said) for each, said in zip(verdicts, origins, strict=True))
 
-    def _negative(self, workshop: Workshop, node: Node, calls: dict[int, Call], alone: Outcome) -> Grown:
+    def _negative(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], alone: Outcome) -> NodeResult:
         """Returns the result of a negative node whose program is executed as well, however its block ended alone."""
         text = self.bench.text(calls)
         ran = workshop.program(text, self.bench.data, self.bench.seed)
@@ -209,14 +213,16 @@ class Growth:
             verdicts: Verdicts = [(workshop.judge(ran), ran.outcome)] if not workshop.judge(ran).clean else ()
             found = self._programs(node, calls, ran.inside, verdicts)
             state = state_whole(ran, verdicts)
-            return Grown(Result(state if state in (FINDING, RESOURCES) else REFUSED, why(ran.outcome, verdicts)), found)
+            return NodeResult(
+                Result(state if state in (FINDING, RESOURCES) else REFUSED, why(ran.outcome, verdicts)), found
+            )
         facts = self.bench.knowledge.apis[node.api]
         script, verdicts = accepted(node, facts, text, alone, workshop.dialect)
         tests = [(each.test._replace(program=script), each) for each in self._programs(node, calls, None, verdicts)]
         found = tuple(each._replace(test=test) for test, each in tests)
-        return Grown(Result(FINDING, why(ran.outcome, verdicts)), found)
+        return NodeResult(Result(FINDING, why(ran.outcome, verdicts)), found)
 
-    def _calls(self, node: Node) -> dict[int, Call]:
+    def _calls(self, node: TreeNode) -> dict[int, Call]:
         """Returns the calls of the node's parent, as they were made to fit there, and the node's own."""
         calls = {**self.bench.heads(), **self.tree.calls(node.number)}
         parent = self.fits.get(-1 if node.parent is None else node.parent, {})
@@ -224,7 +230,7 @@ class Growth:
         calls.update((number, call) for number, call in parent.items() if number in calls and number not in own)
         return calls
 
-    def _test(self, node: Node, call: Call) -> TestCase | None:
+    def _test(self, node: TreeNode, call: Call) -> TestCase | None:
         """Returns the node's block alone as a test case, on an input of the kind that arrives there."""
         parent = self.tree.nodes[node.parent or 0]
         test = self._alone(call, parent.arrives.get(-1 if node.block is None else node.block))
@@ -238,27 +244,27 @@ class Growth:
         names = self.bench.names
         return as_test(names.resolved(call), facts, arrival.shape, arrival.dtype, seed, names.public)
 
-    def _whole(self, workshop: Workshop, node: Node, calls: dict[int, Call]) -> Grown:
+    def _whole(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call]) -> NodeResult:
         ran, calls = self.bench.run(workshop, calls)
         if ran.outcome.kind == "ok":
             return self._works(workshop, node, calls, ran)._replace(programs=1)
         verdicts = self._failed(workshop, node, calls, ran)
         state = state_whole(ran, verdicts, self.bench.is_halfway(workshop, ran))
         found = self._programs(node, calls, ran.inside, verdicts) if state == FINDING else ()
-        return Grown(Result(state, why(ran.outcome, verdicts)), found, programs=1)
+        return NodeResult(Result(state, why(ran.outcome, verdicts)), found, programs=1)
 
-    def _works(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> Grown:
+    def _works(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], ran: ProgramResult) -> NodeResult:
         apis = tuple(call.api for call in calls.values())
         for mode in self._modes(node, ran):
             if verdicts := workshop.deeper(self._program(node, calls, None), mode):
                 blamed, its = self._blamed(workshop, node, calls, mode)
                 found = self._programs(blamed, its, None, verdicts)
-                return Grown(Result(FINDING, why(ran.outcome, verdicts)), found, apis)
+                return NodeResult(Result(FINDING, why(ran.outcome, verdicts)), found, apis)
         self._keep(node, calls)
         arrives = {number: Arrival(closed(kind.shape), kind.dtype) for number, kind in _arrivals(ran)}
-        return Grown(Result(OK, LOST if is_lost(ran) else "", arrives), apis=apis)
+        return NodeResult(Result(OK, LOST if is_lost(ran) else "", arrives), apis=apis)
 
-    def _modes(self, node: Node, ran: Ran) -> list[str]:
+    def _modes(self, node: TreeNode, ran: ProgramResult) -> list[str]:
         """Returns the modes that a working program is examined in; a loss that is infinite in the parent is not new."""
         if not self.further_modes:
             return []
@@ -266,8 +272,8 @@ class Growth:
         return [*([DOUBLED] if doubled else []), *([COMPILED] if is_drawn(self.bench.seed, node) else [])]
 
     def _blamed(
-        self, workshop: Workshop, node: Node, calls: dict[int, Call], mode: str
-    ) -> tuple[Node, dict[int, Call]]:
+        self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], mode: str
+    ) -> tuple[TreeNode, dict[int, Call]]:
         """Returns the first node on the path to this one whose program shows the same fault, and its calls."""
         for above in self.tree.chain(node.number)[1:-1]:
             ran, its = self.bench.run(workshop, self._calls(above))
@@ -275,7 +281,7 @@ class Growth:
                 return above, its
         return node, calls
 
-    def _failed(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> Verdicts:
+    def _failed(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], ran: ProgramResult) -> Verdicts:
         """Returns every verdict on a program that does not run although its block does."""
         verdict = workshop.judge(ran)
         if not verdict.clean:
@@ -284,7 +290,7 @@ class Growth:
             return workshop.deeper(self._program(node, calls, None), DOUBLED)
         return verdicts_on(ran, workshop.dialect) if ran.unexplained and self._holds(workshop, node, calls, ran) else ()
 
-    def _holds(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> bool:
+    def _holds(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], ran: ProgramResult) -> bool:
         """Returns whether the failing block works alone on its input; if no block fails, whether training fits."""
         if ran.inside is None:
             return self.bench.is_trained_alike(workshop, ran)
@@ -298,7 +304,7 @@ class Growth:
         outcome, told = self.alone.get(test.invocation) or workshop.alone(test)
         return outcome.kind == "ok" and not any(verdict.oracle == "crash" for verdict, _ in told)
 
-    def _keep(self, node: Node, calls: dict[int, Call]) -> None:
+    def _keep(self, node: TreeNode, calls: dict[int, Call]) -> None:
         """Keeps what fits for the children, and forgets it of those that have had theirs."""
         if node.level > self.level:
             self.level = node.level
@@ -307,15 +313,15 @@ class Growth:
         self.fits[node.number] = calls
 
     def _programs(
-        self, node: Node, calls: Mapping[int, Call], inside: int | None, verdicts: Verdicts
-    ) -> tuple[Found, ...]:
+        self, node: TreeNode, calls: Mapping[int, Call], inside: int | None, verdicts: Verdicts
+    ) -> tuple[NodeFinding, ...]:
         """Returns verdicts on a program as findings about the block that shows them."""
         if node.block is None and inside not in calls:
             return ()
         test = self._program(node, calls, inside)
-        return tuple(Found(test, *each, self._origin(node, each[0], inside, calls)) for each in verdicts)
+        return tuple(NodeFinding(test, *each, self._origin(node, each[0], inside, calls)) for each in verdicts)
 
-    def _program(self, node: Node, calls: Mapping[int, Call], inside: int | None) -> TestCase:
+    def _program(self, node: TreeNode, calls: Mapping[int, Call], inside: int | None) -> TestCase:
         """Returns the program as a test case of the api of the block that it fails in, or else of the node's own."""
         number = inside if inside is not None and inside in calls else node.block
         call = calls.get(-1 if number is None else number)
@@ -323,9 +329,11 @@ class Growth:
         test = own or TestCase(Invocation("" if call is None else call.api), 0, rules=(node.operator,))
         return test._replace(program=self.bench.text(calls), seed=self.bench.seed)
 
-    def _origin(self, node: Node, verdict: Verdict, inside: int | None = None, calls: Mapping[int, Call] = {}) -> str:
+    def _origin(
+        self, node: TreeNode, verdict: Verdict, inside: int | None = None, calls: Mapping[int, Call] = {}
+    ) -> str:
         return origin(self.bench.program, node, verdict, inside, calls)
 
 
-def _arrivals(ran: Ran) -> list[tuple[int, Kind]]:
+def _arrivals(ran: ProgramResult) -> list[tuple[int, TensorKind]]:
     return [(number, kind) for number, kind in ran.passed.items() if kind is not None]

@@ -27,10 +27,10 @@ from fuzz_core.modelgen.moco.nodes import (
     SYNTAX,
     TRAINING,
     Arrival,
-    Node,
+    TreeNode,
 )
 from fuzz_core.modelgen.moco.program import Call, Program
-from fuzz_core.worker.programs_ran import Kind, Ran, Saw
+from fuzz_core.worker.programs_ran import ProgramResult, Saw, TensorKind
 
 # Stands for a dimension that a library leaves open, as the number of samples.
 OPEN = 2
@@ -42,10 +42,10 @@ MAX_TEXT, MAX_CALL, MAX_WHY = 2000, 300, 300
 UNWRITTEN = ("NameError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError")
 
 Verdicts = Sequence[tuple[Verdict, Outcome]]
-Gave = Mapping[int, Kind | int | None]
+Gave = Mapping[int, TensorKind | int | None]
 
 
-def arrived(ran: Ran, call: Call) -> Arrival | None:
+def arrived(ran: ProgramResult, call: Call) -> Arrival | None:
     """Returns the input of the block that a program fails in; None if it was not one tensor of a known shape.
 
     A layer may get an unknown number of samples. A function of the library may not: it takes no symbol of a graph.
@@ -62,12 +62,12 @@ def closed(shape: tuple[int | None, ...]) -> tuple[int, ...]:
     return tuple(OPEN if size is None else size for size in shape)
 
 
-def gave(ran: Ran, numbers: tuple[int, ...]) -> Gave:
+def gave(ran: ProgramResult, numbers: tuple[int, ...]) -> Gave:
     """Returns the results of these blocks, if they were used."""
     return {number: ran.saw[number].gave for number in numbers if number in ran.saw}
 
 
-def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | None:
+def state_alone(node: TreeNode, outcome: Outcome, verdicts: list[Verdict]) -> str | None:
     """Returns the state of a node that its block alone decides; None if its program decides.
 
     A negative node is to be refused, and has no children in any state.
@@ -83,7 +83,7 @@ def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | 
     return MISFIT if node.positive else REFUSED
 
 
-def state_whole(ran: Ran, verdicts: Verdicts, halfway: bool = False) -> str:
+def state_whole(ran: ProgramResult, verdicts: Verdicts, halfway: bool = False) -> str:
     """Returns the state of a node whose program does not run although its block does.
 
     If the program fails in another block, or halfway through the model, the result has a shape that does not fit there.
@@ -109,14 +109,14 @@ def why(outcome: Outcome, verdicts: Iterable[tuple[Verdict, Outcome]] = ()) -> s
     return "; ".join([*told, *([said] if said else [])])[:MAX_WHY]
 
 
-def is_drawn(seed: int, node: Node) -> bool:
+def is_drawn(seed: int, node: TreeNode) -> bool:
     """Returns whether a node that works is among those that are examined in further modes."""
     return node.operator != ROOT and derive(seed, "compared", node.number) % COMPARED_EVERY == 0
 
 
 def origin(
     program: Program,
-    node: Node,
+    node: TreeNode,
     verdict: Verdict,
     inside: int | None = None,
     calls: Mapping[int, Call] = {},
@@ -134,7 +134,7 @@ def origin(
     return f"{where}: {done(node)}{fails}{further} ({kind(EXTREME if rules else node.operator, verdict)})"[:MAX_TEXT]
 
 
-def done(node: Node) -> str:
+def done(node: TreeNode) -> str:
     """Returns the mutation of the block of a node, in words."""
     if node.operator in (GENERATED, CHECKED, EXTREME):
         old = node.old[:MAX_CALL] or "its default"

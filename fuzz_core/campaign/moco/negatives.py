@@ -13,11 +13,11 @@ from fuzz_core.execution.replay import ACCEPTED
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.legality import documented
-from fuzz_core.modelgen.moco.nodes import Node
+from fuzz_core.modelgen.moco.nodes import TreeNode
 from fuzz_core.oracles.contract import oracle_of
 
 
-def accepted(node: Node, facts: Facts, program: str, alone: Outcome, dialect: Dialect) -> tuple[str, Verdicts]:
+def accepted(node: TreeNode, facts: Facts, program: str, alone: Outcome, dialect: Dialect) -> tuple[str, Verdicts]:
     """Returns the script and the verdict about a program that ran although the value of its negative node is illegal.
 
     Args:
@@ -31,7 +31,7 @@ def accepted(node: Node, facts: Facts, program: str, alone: Outcome, dialect: Di
     return f"{program.rstrip()}\n{ending}", [(verdict, outcome)]
 
 
-def _words(node: Node, facts: Facts) -> str:
+def _words(node: TreeNode, facts: Facts) -> str:
     """Returns the words of the documentation on the parameter."""
     parameter = facts.parameter(node.parameter)
     if parameter is None:

@@ -9,19 +9,19 @@ from hashlib import blake2b
 from typing import Any
 
 from fuzz_core.campaign.moco.extremes import Allowance
-from fuzz_core.campaign.moco.growth import Bench, Found, Growth
-from fuzz_core.campaign.moco.seeds import Seed
-from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.moco.growth import NodeFinding, ProgramBench, TreeGrowth
+from fuzz_core.campaign.moco.seeds import SeedProgram
+from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.session import Session
-from fuzz_core.modelgen.moco.disassembly_steps import Told, steps
+from fuzz_core.modelgen.moco.disassembly_steps import RunObservations, steps
 from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.generation import Options
+from fuzz_core.modelgen.moco.generation import TreeOptions
 from fuzz_core.modelgen.moco.legality import with_model_ranges
-from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, ROOT, Node
+from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, ROOT, TreeNode
 from fuzz_core.modelgen.moco.program import Call
 from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.oracles.contract import ORACLES
-from fuzz_core.worker.programs_ran import Ran
+from fuzz_core.worker.programs_ran import ProgramResult
 
 # A tree's turn ends after so many nodes, or so many seconds of a time-box.
 TURN_NODES, TURN_SECONDS = 64, 10.0
@@ -38,7 +38,7 @@ class MocoOptions:
     oracles: Sequence[str] = tuple(ORACLES)
     timeout: float = 3.0  # seconds for a block alone; programs have more
     # How trees grow.
-    growth: Options = Options()  # noqa: RUF009 - immutable
+    growth: TreeOptions = TreeOptions()  # noqa: RUF009 - immutable
     assembled_negatives: bool = False  # this option and the next two: see `campaign.papers.MocoSettings`
     model_ranges: bool = False
     further_modes: bool = True
@@ -49,12 +49,12 @@ class MocoOptions:
 
 
 @dataclass
-class Turn:
+class TreeTurn:
     """The result of one turn of a tree, for the record."""
 
-    changed: list[Node] = field(default_factory=list)
-    ran: list[Node] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    changed: list[TreeNode] = field(default_factory=list)
+    ran: list[TreeNode] = field(default_factory=list)
+    found: list[NodeFinding] = field(default_factory=list)
     apis: set[str] = field(default_factory=set)
     programs: int = 0  # number of executed programs
     extremes: int = 0  # number of executed extreme values
@@ -63,7 +63,7 @@ class Turn:
 class Plot:
     """A seed program with its tree, begun when its turn comes; `seed` is that of the tree's random stream."""
 
-    def __init__(self, session: Session, seed: Seed, knowledge: Knowledge, options: MocoOptions) -> None:
+    def __init__(self, session: Session, seed: SeedProgram, knowledge: Knowledge, options: MocoOptions) -> None:
         self.session = session
         self.program, self.digest, self.weight, beside = seed
         self.beside = beside & knowledge.apis.keys()
@@ -71,13 +71,13 @@ class Plot:
         self.options = options
         self.seed = options.seed
         self.number: int | None = None
-        self.nodes: list[Node] = []
-        self.growth: Growth | None = None
+        self.nodes: list[TreeNode] = []
+        self.growth: TreeGrowth | None = None
         self.verified = False
         # Whether the record of its tree says what it was verified to be.
         self.told = False
         # The results of the program with these blocks as they are in the seed.
-        self.runs: dict[frozenset[int], Told | None] = {}
+        self.runs: dict[frozenset[int], RunObservations | None] = {}
         # A seed of higher weight begins after the first turns of other seeds: the start takes long if the library
         # compiles.
         self.executed = self.weight**2
@@ -90,7 +90,7 @@ class Plot:
         """About what it has cost so far, in executed blocks, by weight: the tree that has cost least is next."""
         return self.executed * len(self.program.blocks) * self.weight
 
-    def turn(self, workshop: Workshop, over: Callable[[], bool]) -> Turn:
+    def turn(self, workshop: BlockWorkshop, over: Callable[[], bool]) -> TreeTurn:
         """Verifies and grows the tree for a while; ends at the first finding, so that the caller records it at once.
 
         Raises:
@@ -102,8 +102,8 @@ class Plot:
         finally:
             self.seconds += self.session.clock() - began
 
-    def _turn(self, workshop: Workshop, over: Callable[[], bool]) -> Turn:
-        turn, clock = Turn(), self.session.clock
+    def _turn(self, workshop: BlockWorkshop, over: Callable[[], bool]) -> TreeTurn:
+        turn, clock = TreeTurn(), self.session.clock
         timed, end = self.options.seconds is not None, clock() + TURN_SECONDS
 
         def past() -> bool:
@@ -131,7 +131,9 @@ class Plot:
         turn.changed.extend(tree.changed())
         return turn
 
-    def _extremes(self, turn: Turn, growth: Growth, workshop: Workshop, node: Node, past: Callable[[], bool]) -> None:
+    def _extremes(
+        self, turn: TreeTurn, growth: TreeGrowth, workshop: BlockWorkshop, node: TreeNode, past: Callable[[], bool]
+    ) -> None:
         """Executes extreme values of a block that works, as many as the options and the tree's allowance have."""
         clock, timed = self.session.clock, self.options.seconds is not None
         for number in range(self.options.growth.times_ev):
@@ -151,20 +153,20 @@ class Plot:
         self.number, self.nodes, self.growth, self.told = None, [], None, False
         self.seconds = 0.0
 
-    def _begun(self, workshop: Workshop, over: Callable[[], bool]) -> Growth | None:
+    def _begun(self, workshop: BlockWorkshop, over: Callable[[], bool]) -> TreeGrowth | None:
         if not self.verified and not self._verify(workshop, over):
             return None
-        bench = Bench(self.program, self.knowledge, self.seed)
+        bench = ProgramBench(self.program, self.knowledge, self.seed)
         tree = Tree(self.program, self.knowledge, bench.seed, self.options.growth, self.nodes)
-        self.growth = Growth(bench, tree, self.options.further_modes, self.options.assembled_negatives)
+        self.growth = TreeGrowth(bench, tree, self.options.further_modes, self.options.assembled_negatives)
         return self.growth
 
-    def _verify(self, workshop: Workshop, over: Callable[[], bool]) -> bool:
+    def _verify(self, workshop: BlockWorkshop, over: Callable[[], bool]) -> bool:
         """Joins the blocks into steps that run; returns False if that goes on at the next turn."""
-        bench = Bench(self.program, self.knowledge, self.seed)
+        bench = ProgramBench(self.program, self.knowledge, self.seed)
         heads: dict[int, Call] = bench.heads()
 
-        def runs(calls: Mapping[int, Call]) -> Told | None:
+        def runs(calls: Mapping[int, Call]) -> RunObservations | None:
             if (key := frozenset(calls)) not in self.runs:
                 if over():
                     raise _NotYet
@@ -200,7 +202,7 @@ class Plot:
     def recall(self, told: Mapping[str, Any]) -> None:
         """Takes over from a record what its program was found to be, or what was executed to find that out."""
         if "steps" not in told:
-            self.runs |= {frozenset(key): ran and Told.from_json(ran) for key, ran in told.get("runs", ())}
+            self.runs |= {frozenset(key): ran and RunObservations.from_json(ran) for key, ran in told.get("runs", ())}
             return
         blocks = zip(self.program.blocks, told["steps"], strict=True)
         self.program = self.program._replace(
@@ -210,12 +212,14 @@ class Plot:
         self.verified = self.told = True
 
 
-def _told(ran: Ran) -> Told | None:
+def _told(ran: ProgramResult) -> RunObservations | None:
     if ran.outcome.kind != "ok":
         return None
     took = {number: each.took for number, each in ran.saw.items()}
     arrived = {number: (kind.shape, kind.dtype) for number, kind in {**ran.passed, **took}.items() if kind is not None}
-    return Told([number for number, kind in took.items() if kind is not None and kind == ran.saw[number].gave], arrived)
+    return RunObservations(
+        [number for number, kind in took.items() if kind is not None and kind == ran.saw[number].gave], arrived
+    )
 
 
 class _NotYet(Exception):  # noqa: N818 - never leaves this file
@@ -230,7 +234,7 @@ def recorded(session: Session, plot: Plot) -> Plot:
     same = [row for row in trees if (row.program, row.digest, row.options.get("parts")) == own]
     for row in same:
         plot.recall(row.options)
-    alike = {row.seed: row for row in same if growth.items() <= {**Options()._asdict(), **row.options}.items()}
+    alike = {row.seed: row for row in same if growth.items() <= {**TreeOptions()._asdict(), **row.options}.items()}
     while plot.seed in alike and alike[plot.seed].nodes and not alike[plot.seed].pending:
         plot.replant()
     if plot.seed in alike:

@@ -26,7 +26,7 @@ from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.encoder import NAME
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Extractor, facts_of
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Extractor, facts_of
 from fuzz_core.modelgen.moco.knowledge.merge import enriched
 from fuzz_core.modelgen.moco.knowledge.similarity import Encoder, with_similar
 
@@ -96,7 +96,7 @@ def usual_seconds(session: Session) -> float:
     return COMPILING_SECONDS if session.dialect.compiled else SECONDS
 
 
-def _chosen(session: Session, apis: Collection[str]) -> list[Evidence]:
+def _chosen(session: Session, apis: Collection[str]) -> list[ApiEvidence]:
     return [each for each in gathered(session) if not apis or each.api.name in apis]
 
 
@@ -127,7 +127,7 @@ def _replayer(session: Session, plan: Path, stack: ExitStack) -> Replayer:
 
 def _assembled(
     session: Session,
-    evidence: Sequence[Evidence],
+    evidence: Sequence[ApiEvidence],
     found: Probed,
     encoder: Encoder | None,
     extractors: Sequence[Extractor],
@@ -152,7 +152,9 @@ def _assembled(
     return compared(facts)
 
 
-def _told(session: Session, evidence: Sequence[Evidence], facts: Sequence[Facts], extractor: Extractor) -> list[Facts]:
+def _told(
+    session: Session, evidence: Sequence[ApiEvidence], facts: Sequence[Facts], extractor: Extractor
+) -> list[Facts]:
     """Returns the facts with those that an extractor adds, until it fails or the user stops."""
     session.watch.phase("asking others what they know", len(facts))
     whole = list(facts)

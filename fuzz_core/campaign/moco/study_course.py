@@ -11,7 +11,7 @@ from fuzz_core.campaign.moco.study_trials import Over, Run, pool_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.values import Value
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, seen_calls
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, seen_calls
 
 # An api may take so many times its share of the time.
 PATIENCE = 4.0
@@ -37,7 +37,7 @@ class Probed(NamedTuple):
     unfinished: tuple[str, ...]  # apis that there was no time for
 
 
-def probed(session: Session, evidence: Sequence[Evidence], run: Run, course: Course) -> Probed:
+def probed(session: Session, evidence: Sequence[ApiEvidence], run: Run, course: Course) -> Probed:
     """Takes every api through the steps of `Subject`, all of them one step before any the next, classes first."""
     ordered = sorted(evidence, key=lambda each: each.api.kind)
     taken = [each for each in ordered if each.api.name in course.taken]

@@ -18,7 +18,7 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation, Tensor, Value
 from fuzz_core.ir.wire import decode
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Spell
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Spell
 from fuzz_core.modelgen.moco.knowledge.homes import homes, of_homes
 from fuzz_core.triage.script import Writer
 
@@ -34,7 +34,7 @@ class Inventory(NamedTuple):
     declared: Sequence[Constraint]
 
 
-def gathered(session: Session) -> list[Evidence]:
+def gathered(session: Session) -> list[ApiEvidence]:
     """Returns the evidence of every api that models are made of, by name.
 
     Raises:
@@ -52,7 +52,7 @@ def gathered(session: Session) -> list[Evidence]:
     for constraint in (*listed.declared, *said):
         constraints[constraint.api].append(constraint)
     spell = _remembering(Writer(session.dialect).source)
-    return [Evidence(api, constraints[api.name], calls[api.name], spell, refusals[api.name]) for api in chosen]
+    return [ApiEvidence(api, constraints[api.name], calls[api.name], spell, refusals[api.name]) for api in chosen]
 
 
 def inventory(session: Session) -> Inventory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fuzz_core.campaign.moco.study_trials import Bench, Trial, resized
+from fuzz_core.campaign.moco.study_trials import Trial, TrialBench, resized
 from fuzz_core.ir.values import Prim, Seq, Tensor, Value, prim
 from fuzz_core.modelgen.moco.facts import Parameter
 
@@ -30,7 +30,7 @@ def returned(value: Value | None) -> str:
     return "tuple" if several and isinstance(value.items[0], Tensor) else ""  # type: ignore[union-attr]
 
 
-def simplified(bench: Bench, trial: Trial, required: Collection[str]) -> Trial:
+def simplified(bench: TrialBench, trial: Trial, required: Collection[str]) -> Trial:
     """Returns the trial with as few tensors and arguments as work, and with numbers in the place of sequences."""
     for count in range(1, len(trial.inputs)):
         fewer = trial._replace(inputs=trial.inputs[:count])
@@ -43,7 +43,7 @@ def simplified(bench: Bench, trial: Trial, required: Collection[str]) -> Trial:
     return scalar(bench, trial)
 
 
-def scalar(bench: Bench, trial: Trial) -> Trial:
+def scalar(bench: TrialBench, trial: Trial) -> Trial:
     """Returns the trial with a number in place of each sequence, if that works: a number can be bound to an axis."""
     for name, value in trial.arguments.items():
         if isinstance(value, Seq) and value.items and isinstance(value.items[-1], Prim):
@@ -52,7 +52,7 @@ def scalar(bench: Bench, trial: Trial) -> Trial:
     return trial
 
 
-def accepted(bench: Bench, trial: Trial) -> dict[int, tuple[int, ...]]:
+def accepted(bench: TrialBench, trial: Trial) -> dict[int, tuple[int, ...]]:
     """Returns the ranks that its activation may have, each with a shape that works."""
     found = {len(trial.shape): trial.shape}
     for rank in RANKS:
@@ -74,7 +74,7 @@ def _of_rank(shape: tuple[int, ...], rank: int) -> Iterator[tuple[int, ...]]:
 
 
 def bounds_to_axes(
-    bench: Bench, trial: Trial, parameters: Iterable[Parameter], shapes: Mapping[int, tuple[int, ...]]
+    bench: TrialBench, trial: Trial, parameters: Iterable[Parameter], shapes: Mapping[int, tuple[int, ...]]
 ) -> Iterator[Bound]:
     """Yields numbers that are bound to an axis: the api refuses a larger number, but takes it with a larger axis."""
     for parameter in parameters:
@@ -92,7 +92,7 @@ def _whole(trial: Trial, parameter: Parameter) -> int | None:
     return value.value if isinstance(value, Prim) and value.type == "int" and isinstance(value.value, int) else None
 
 
-def _axis(bench: Bench, trial: Trial, name: str, number: int) -> int | None:
+def _axis(bench: TrialBench, trial: Trial, name: str, number: int) -> int | None:
     if number not in trial.shape:
         return None
     for grown in dict.fromkeys(grow(number) for grow in GROWTHS):
@@ -107,7 +107,7 @@ def _axis(bench: Bench, trial: Trial, name: str, number: int) -> int | None:
 
 
 def _counted(
-    bench: Bench, trial: Trial, name: str, number: int, axis: int, shapes: Mapping[int, tuple[int, ...]]
+    bench: TrialBench, trial: Trial, name: str, number: int, axis: int, shapes: Mapping[int, tuple[int, ...]]
 ) -> int:
     """Returns the axis from the front, or from the end if trials of different ranks show that."""
     rank = len(trial.shape)
@@ -119,5 +119,5 @@ def _counted(
     return axis
 
 
-def _grows(bench: Bench, trial: Trial, name: str, shape: tuple[int, ...], axis: int, size: int) -> bool:
+def _grows(bench: TrialBench, trial: Trial, name: str, shape: tuple[int, ...], axis: int, size: int) -> bool:
     return bench.works(trial.having(name, prim(size)).shaped(resized(shape, axis, size)))

@@ -8,12 +8,12 @@ from itertools import islice
 from typing import Any
 
 from fuzz_core.campaign.moco.study_probes import accepted, bounds_to_axes, returned, simplified
-from fuzz_core.campaign.moco.study_trials import Bench, Late, Over, Run, Trial, trials
+from fuzz_core.campaign.moco.study_trials import Late, Over, Run, Trial, TrialBench, trials
 from fuzz_core.ir.values import Value, prim
 from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of, seen_calls, spelled_all
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of, seen_calls, spelled_all
 from fuzz_core.modelgen.moco.knowledge.relations import kept
-from fuzz_core.modelgen.moco.knowledge.seen import Seen, several
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, several
 
 MAX_TRIALS = 80
 # A parameter that takes this number is no integer, though its default may be 0.
@@ -23,11 +23,11 @@ FRACTION = prim(0.5)
 class Subject:
     """An api and its bench. The steps are taken in their order; each may be cut short by the time that it is given."""
 
-    def __init__(self, evidence: Evidence, run: Run) -> None:
+    def __init__(self, evidence: ApiEvidence, run: Run) -> None:
         self.evidence = evidence
         self.documented: Facts = facts_of(evidence)
         self.seen = seen_calls(evidence.api, evidence.calls)
-        self.bench = Bench(run)
+        self.bench = TrialBench(run)
         self.trial: Trial | None = None
         self.returns = ""
         self.hopeless = False
@@ -79,7 +79,7 @@ class Subject:
             return facts.model_copy(update=nothing) if hopeless else facts
         parameters = tuple(each.model_copy(update=self._learnt_of(each)) for each in facts.parameters)
         dtypes = tuple(dict.fromkeys((self.trial.inputs[0].dtype, *facts.dtypes)))
-        worked = [Seen(each.arguments) for each in self.bench.worked]
+        worked = [SeenCall(each.arguments) for each in self.bench.worked]
         learnt = {
             "relations": kept(facts.relations, worked, facts.parameters),
             "parameters": parameters,

@@ -11,7 +11,7 @@ from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value
 from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.knowledge.extraction import simplest
-from fuzz_core.modelgen.moco.knowledge.seen import Seen
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
 
 FLOAT, INTEGER = "float32", "int64"
 # Every size is the same, so that a number agrees with any axis that it is bound to.
@@ -77,7 +77,7 @@ class Late(Exception):  # noqa: N818 - says what happened
     """No time is left for a further trial."""
 
 
-class Bench:
+class TrialBench:
     """Runs trials of one api; keeps those that worked, and the error messages of those that the library refused.
 
     Attributes:
@@ -114,7 +114,7 @@ def plain(dtype: str, shape: tuple[int, ...]) -> Tensor:
     return Tensor(dtype, shape, Fill("uniform", 0.0, 1.0 if DTYPES[dtype].kind == "float" else 2.0))
 
 
-def trials(facts: Facts, seen: Sequence[Seen], pool: Mapping[str, Value]) -> Iterator[Trial]:
+def trials(facts: Facts, seen: Sequence[SeenCall], pool: Mapping[str, Value]) -> Iterator[Trial]:
     """Yields trials that may work, the likeliest first.
 
     The order is: calls that were seen to work, constructions without a call, calls that the signature allows.
@@ -152,7 +152,7 @@ def _level(tensor: Tensor) -> Tensor:
     return Tensor(tensor.dtype, tensor.shape, Fill("constant", number, number))
 
 
-def original(seen: Seen) -> tuple[Tensor, ...]:
+def original(seen: SeenCall) -> tuple[Tensor, ...]:
     """Returns the tensors of a recorded call as they were, if the call had no other arguments."""
     call = seen.call
     if call is None or not seen.plain:
@@ -196,7 +196,7 @@ def _small(parameter: Parameter, number: int, several: bool = False) -> Value:
     return prim(number)
 
 
-def pool_of(seen: Iterable[Sequence[Seen]]) -> dict[str, Value]:
+def pool_of(seen: Iterable[Sequence[SeenCall]]) -> dict[str, Value]:
     """Returns the most frequent value of each name of a parameter, scalars and sequences of them alone."""
     counts: defaultdict[str, Counter[Value]] = defaultdict(Counter)
     for each in seen:

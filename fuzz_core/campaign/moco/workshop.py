@@ -14,7 +14,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
-from fuzz_core.worker.programs_ran import OWN, Ran
+from fuzz_core.worker.programs_ran import OWN, ProgramResult
 
 # The mode that asks for gradients as training does.
 BACKWARD = "backward"
@@ -24,7 +24,7 @@ PROGRAM_TIMEOUT = 20.0
 EXTREME_TIMEOUT = 1.0
 
 
-class Workshop:
+class BlockWorkshop:
     """A process that tests blocks and a process that runs programs, so that a death costs only one of them."""
 
     def __init__(self, session: Session, plan: Path, timeout: float) -> None:
@@ -64,11 +64,11 @@ class Workshop:
             if not crash.clean and crash.kind != "hang":
                 yield crash, told.outcome
 
-    def program(self, source: str, data: int, seed: int) -> Ran:
+    def program(self, source: str, data: int, seed: int) -> ProgramResult:
         """Returns the outcome of a program."""
         return self.programs.program(source, data, seed, settled=self.dialect.lazy)
 
-    def judge(self, ran: Ran) -> Verdict:
+    def judge(self, ran: ProgramResult) -> Verdict:
         """Returns the verdict of the crash oracle on a program; an exception of the program's own is clean."""
         if ran.how == OWN:
             return Verdict(self.crash.name, "clean")

@@ -10,7 +10,7 @@ from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import access_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state
-from fuzz_core.store.checks import Probe
+from fuzz_core.store.checks import BugTrial
 
 
 def bisect(
@@ -62,7 +62,7 @@ def describe(found: Bisection) -> list[str]:
     return lines
 
 
-def _build(probe: Probe) -> str:
+def _build(probe: BugTrial) -> str:
     day, commit = probe.info["day"], probe.info["commit"]
     about = ", ".join(part for part in (day, f"commit {commit}" if commit else "") if part)
     return f"{probe.build}{f' ({about})' if about else ''}, shown in {probe.hits} of {probe.runs} runs"

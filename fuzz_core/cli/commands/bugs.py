@@ -10,7 +10,7 @@ from typing import Any
 
 from fuzz_core.adapters.library import library_of
 from fuzz_core.adapters.quotes import quoted_in
-from fuzz_core.campaign.cases import Judged, judged
+from fuzz_core.campaign.cases import JudgedBug, judged
 from fuzz_core.campaign.history import came_with
 from fuzz_core.cli.output import CommandOutput, Report, TextTable, Verbatim
 from fuzz_core.cli.settings import Settings
@@ -57,7 +57,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def _line(store: Store, each: Judged, shown: BugRow, alone: bool) -> dict[str, str]:
+def _line(store: Store, each: JudgedBug, shown: BugRow, alone: bool) -> dict[str, str]:
     """Returns the cells of a bug, or of a cluster: severity and status are those of its most urgent member."""
     others = len(each.cluster.members) - 1
     first = store.target(shown.target)
@@ -80,10 +80,10 @@ def _short_call(bug: BugRow, library: str) -> str:
     return next((call for call in calls if len(call) <= LONGEST_CALL), f"{bug.api}(…)")
 
 
-def _folded(store: Store, clusters: Sequence[Judged], lines: list[dict[str, str]]) -> list[dict[str, str]]:
+def _folded(store: Store, clusters: Sequence[JudgedBug], lines: list[dict[str, str]]) -> list[dict[str, str]]:
     """Returns the lines of clusters, with one in the place of all that only the documentation of a library forbids."""
     kept: list[dict[str, str]] = []
-    groups: dict[str, list[tuple[Judged, dict[str, str]]]] = defaultdict(list)
+    groups: dict[str, list[tuple[JudgedBug, dict[str, str]]]] = defaultdict(list)
     for each, line in zip(clusters, lines, strict=True):
         if each.severity.grade == DOCUMENTATION:
             groups[store.target(each.row.target).library].append((each, line))
@@ -116,11 +116,11 @@ def _without_equal(lines: list[dict[str, str]], usual: Mapping[str, str]) -> lis
     return [{name: cell for name, cell in line.items() if name not in idle} for line in lines]
 
 
-def _severity(each: Judged) -> str:
+def _severity(each: JudgedBug) -> str:
     return f"{each.severity.grade}{', regression' * each.severity.regression}"
 
 
-def _bug_json(each: Judged) -> dict[str, Any]:
+def _bug_json(each: JudgedBug) -> dict[str, Any]:
     """A bug as JSON data; `cluster` has the numbers of all its members, the simplest first.
 
     `first` is the number of its first row of all targets, `turns` say on which builds it was fixed and came back.
@@ -148,7 +148,7 @@ def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
     return Report(data, [_in_full(each, checks, which), "", Verbatim(each.row.script)])
 
 
-def _in_full(each: Judged, checks: Sequence[CheckRow], which: str) -> str:
+def _in_full(each: JudgedBug, checks: Sequence[CheckRow], which: str) -> str:
     """Format all facts of a bug. which: the kinds of its runs, in words."""
     row, found = each.row, each.severity
     frames = "".join(f"\n  {frame}" for frame in row.outcome.frames)
@@ -174,7 +174,7 @@ def _in_full(each: Judged, checks: Sequence[CheckRow], which: str) -> str:
     ).rstrip()
 
 
-def _life(each: Judged, checks: Sequence[CheckRow]) -> str:
+def _life(each: JudgedBug, checks: Sequence[CheckRow]) -> str:
     """Format the status of a bug and the newest check on every build; empty if the bug was never checked."""
     first = f"the same as bug {each.first}, which was there first\n" if each.first != each.row.id else ""
     if not checks:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.benign import add_case
-from fuzz_core.campaign.cases import Judged, judged
+from fuzz_core.campaign.cases import JudgedBug, judged
 from fuzz_core.cli.output import CommandOutput, Report, Verbatim
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state, target_key
@@ -67,17 +67,17 @@ def judge(
     return Report(data, lines)
 
 
-def _clusters(store: Store, target: str | None) -> list[Judged]:
+def _clusters(store: Store, target: str | None) -> list[JudgedBug]:
     """The most urgent member of each cluster, the most urgent cluster first."""
     found = judged(store, store.bugs(None if target is None else target_key(store, target)), across=True)
     return list({each.cluster.first.id: each for each in reversed(found)}.values())[::-1]
 
 
-def _numbers(each: Judged) -> list[int]:
+def _numbers(each: JudgedBug) -> list[int]:
     return [member.id for member in each.cluster.members]
 
 
-def _record(store: Store, each: Judged, verdict: str, reason: str | None) -> None:
+def _record(store: Store, each: JudgedBug, verdict: str, reason: str | None) -> None:
     if verdict not in JUDGEMENTS:
         raise UserError(f"no verdict {verdict!r}", f"say one of {', '.join(JUDGEMENTS)}")
     if not (reason or "").strip():
@@ -85,7 +85,7 @@ def _record(store: Store, each: Judged, verdict: str, reason: str | None) -> Non
     store.save_judgements(_numbers(each), verdict, str(reason).strip())
 
 
-def _walk(store: Store, found: Sequence[Judged], output: CommandOutput) -> Report:
+def _walk(store: Store, found: Sequence[JudgedBug], output: CommandOutput) -> Report:
     """Show the clusters without a judgement one by one, until the answers end."""
     before = store.judgements()
     waiting = [each for each in found if not before.keys() & set(_numbers(each))]
@@ -121,7 +121,7 @@ def _reason() -> str:
     return reason
 
 
-def _page(each: Judged) -> str:
+def _page(each: JudgedBug) -> str:
     """The page that a person judges by: the call, expected and observed, the evidence, the script."""
     row, graded = each.row, each.severity
     others = [f"{member.id} ({member.api})" for member in each.cluster.members if member.id != row.id]

@@ -9,7 +9,7 @@ from typing import Any
 
 from fuzz_core.campaign.moco.judge import done
 from fuzz_core.campaign.moco.knowledge import kept_in, made
-from fuzz_core.campaign.moco.seeds import Refused, Seed
+from fuzz_core.campaign.moco.seeds import RefusedProgram, SeedProgram
 from fuzz_core.campaign.moco.seeds import seeds as seed_programs
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import session_of
@@ -81,8 +81,8 @@ def seeds(settings: Settings, output: CommandOutput) -> Report:
     return Report(data, [TextTable(["program", "style", "blocks", "refused because"], rows)])
 
 
-def _seed(each: Seed | Refused) -> tuple[str, str, int, str]:
-    if isinstance(each, Refused):
+def _seed(each: SeedProgram | RefusedProgram) -> tuple[str, str, int, str]:
+    if isinstance(each, RefusedProgram):
         return each.name, "", 0, each.reason
     program = each.program
     return program.name, program.style, len(program.blocks) - len(program.template.head), ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.disclosure import disclosure_of, outdated
 from fuzz_core.adapters.library import library_of
-from fuzz_core.campaign.cases import ENVIRONMENT, Judged, batch, case, guarded, keep_environment
+from fuzz_core.campaign.cases import ENVIRONMENT, JudgedBug, batch, case, guarded, keep_environment
 from fuzz_core.cli.output import CommandOutput, Report, printable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state, read_state, target_key, today
@@ -99,7 +99,7 @@ def _reader_notes(cases: Sequence[BugCase], umbrella: bool) -> list[str]:
     return [note for note, holds in notes.items() if note and holds]
 
 
-def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: bool) -> list[Judged]:
+def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: bool) -> list[JudgedBug]:
     if umbrella and not numbers:
         return batch(guarded(store, store.bugs(target_key(store, settings.target))))
     if len(numbers) != 1 and not umbrella:

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from fuzz_core.modelgen.gandalf.generation import Options, alone
-from fuzz_core.modelgen.gandalf.graph import Graph, Input
-from fuzz_core.modelgen.gandalf.shapes import Refused
+from fuzz_core.modelgen.gandalf.generation import GraphOptions, alone
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput
+from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.table import Operator
 
 # drawn: data as at the start of graphs. small: one element in every dimension. alike: large, and all elements are
@@ -47,19 +47,19 @@ def extreme(operator: Operator, kind: Kind, seed: int, constant: bool = False) -
         Refused: the operator takes no such data, or no parameters were found.
     """
     sizes = (1,) if kind == "small" else ()
-    graph = alone(operator, seed, Options(constant=float(constant), sizes=sizes))
+    graph = alone(operator, seed, GraphOptions(constant=float(constant), sizes=sizes))
     return _scaled(graph, SCALES[kind], seed) if kind in SCALES else graph
 
 
 def _scaled(graph: Graph, scale: _Scale, seed: int) -> Graph:
     if all(each.dtype != scale.dtype for each in graph.inputs):
-        raise Refused(f"it takes no {scale.dtype}")
+        raise ShapeError(f"it takes no {scale.dtype}")
     rng = np.random.RandomState(seed)
     inputs = tuple(_drawn(each, scale, rng) if each.dtype == scale.dtype else each for each in graph.inputs)
     return graph.model_copy(update={"inputs": inputs})
 
 
-def _drawn(each: Input, scale: _Scale, rng: np.random.RandomState) -> Input:
+def _drawn(each: GraphInput, scale: _Scale, rng: np.random.RandomState) -> GraphInput:
     count = prod(each.shape)
     values = np.resize(rng.standard_normal(1 if scale.alike else count) * scale.deviation, count)
     whole = values.round() if scale.dtype == "int" else values

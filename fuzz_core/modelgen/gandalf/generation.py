@@ -8,11 +8,11 @@ from math import prod
 from typing import Any, NamedTuple
 
 from fuzz_core.ir.rng import Rng, derive
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.order import Order
 from fuzz_core.modelgen.gandalf.parameters import Value, drawn
 from fuzz_core.modelgen.gandalf.patterns import ANY, GUARDS, Pattern, pattern
-from fuzz_core.modelgen.gandalf.shapes import REST, Made, Refused, Tensor, bind, concluded, words_of
+from fuzz_core.modelgen.gandalf.shapes import REST, Made, ShapeError, TensorShape, bind, concluded, words_of
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
 # Chooses the next operator, given the last one and the names of those that may follow (section 4.1.2).
@@ -25,7 +25,7 @@ MAX_ELEMENTS = 8192
 MAX_RANK = 5
 
 
-class Options(NamedTuple):
+class GraphOptions(NamedTuple):
     """The settings of graph generation. Shares are probabilities from 0 to 1."""
 
     least: int = 2  # the fewest inner operators of a graph
@@ -75,7 +75,12 @@ def grammar(
     return Grammar(of("input"), of("inner"), (*of("output"), *wrong.values()), order)
 
 
-def generate(operators: Grammar, seed: int, guide: Guide | None = None, options: Options = Options()) -> Graph:  # noqa: B008
+def generate(
+    operators: Grammar,
+    seed: int,
+    guide: Guide | None = None,
+    options: GraphOptions = GraphOptions(),  # noqa: B008 - immutable
+) -> Graph:
     """Generates a graph whose paths begin with an input operator or data and end with an output operator.
 
     The same grammar, seed and choices of the guide give the same graph. If there is no guide, all choices are equally
@@ -93,22 +98,22 @@ def generate(operators: Grammar, seed: int, guide: Guide | None = None, options:
     return growing.graph()
 
 
-def alone(operator: Operator, seed: int, options: Options = Options(constant=0.0)) -> Graph:  # noqa: B008
+def alone(operator: Operator, seed: int, options: GraphOptions = GraphOptions(constant=0.0)) -> Graph:  # noqa: B008
     """Returns a graph of this operator alone, on new data. Raises Refused if no parameters that it takes were found."""
     growing = _Growing(Rng(derive(seed, operator.name)), options, Order())
     if not growing.put(operator, ""):
-        raise Refused(f"{operator.name}: no inputs and parameters that hold in {TRIES} tries")
+        raise ShapeError(f"{operator.name}: no inputs and parameters that hold in {TRIES} tries")
     return growing.graph()
 
 
 class _Growing:
     """A graph under construction, which is valid after every step."""
 
-    def __init__(self, rng: Rng, options: Options, order: Order) -> None:
+    def __init__(self, rng: Rng, options: GraphOptions, order: Order) -> None:
         self.rng, self.options, self.order = rng, options, order
-        self.inputs: list[Input] = []
-        self.nodes: list[tuple[Node, Operator]] = []
-        self.tensors: dict[str, Tensor] = {}
+        self.inputs: list[GraphInput] = []
+        self.nodes: list[tuple[GraphNode, Operator]] = []
+        self.tensors: dict[str, TensorShape] = {}
 
     def graph(self) -> Graph:
         return Graph(inputs=tuple(self.inputs), nodes=tuple(node for node, _ in self.nodes))
@@ -163,14 +168,14 @@ class _Growing:
         for _ in range(TRIES):
             try:
                 self._add(operator, *self._drawn(operator, source))
-            except (Refused, ArithmeticError):
+            except (ShapeError, ArithmeticError):
                 continue
             return True
         return False
 
-    def _drawn(self, operator: Operator, source: str) -> tuple[list[str | Tensor], Made, dict[str, Value]]:
+    def _drawn(self, operator: Operator, source: str) -> tuple[list[str | TensorShape], Made, dict[str, Value]]:
         bound: dict[str, Any] = {}
-        takes: list[str | Tensor] = []
+        takes: list[str | TensorShape] = []
         for place, each in enumerate(operator.inputs):
             taken = source if source and place == 0 else self._operand(each, bound, source)
             takes.append(taken)
@@ -180,10 +185,10 @@ class _Growing:
             parameters[name] = drawn(declared, words_of(bound) | parameters, self.rng)
         made = concluded(operator, bound, parameters)
         if prod(made.result.shape) > MAX_ELEMENTS or len(made.result.shape) > MAX_RANK:
-            raise Refused("too large")
+            raise ShapeError("too large")
         return takes, made, parameters
 
-    def _operand(self, found: Pattern, bound: Mapping[str, Any], source: str) -> str | Tensor:
+    def _operand(self, found: Pattern, bound: Mapping[str, Any], source: str) -> str | TensorShape:
         """Returns a tensor of the graph for a further input, or new data; without a source, always new data."""
         if source and self.rng.chance(self.options.merge):
             fitting = [name for name, tensor in self.tensors.items() if name != source and _binds(found, tensor, bound)]
@@ -191,39 +196,41 @@ class _Growing:
                 return self.rng.choice(fitting)
         return _fresh(found, bound, self.rng, self.options.sizes)
 
-    def _add(self, operator: Operator, takes: Sequence[str | Tensor], made: Made, parameters: dict[str, Value]) -> None:
+    def _add(
+        self, operator: Operator, takes: Sequence[str | TensorShape], made: Made, parameters: dict[str, Value]
+    ) -> None:
         names = tuple(each if isinstance(each, str) else self._input(each) for each in takes)
         constants = tuple(
             name for name in operator.weights if name[0] in "wb" and self.rng.chance(self.options.constant)
         )
         seed = self.rng.below(2**32)
-        node = Node(operator=operator.name, parameters=parameters, takes=names, seed=seed, constants=constants)
+        node = GraphNode(operator=operator.name, parameters=parameters, takes=names, seed=seed, constants=constants)
         self.tensors[f"n{len(self.nodes)}"] = made.result
         self.nodes.append((node, operator))
 
-    def _input(self, tensor: Tensor) -> str:
+    def _input(self, tensor: TensorShape) -> str:
         name = f"x{len(self.inputs)}"
-        self.inputs.append(Input.model_validate({**tensor._asdict(), "seed": self.rng.below(2**32)}))
+        self.inputs.append(GraphInput.model_validate({**tensor._asdict(), "seed": self.rng.below(2**32)}))
         self.tensors[name] = tensor
         return name
 
 
-def _behind(tensor: Tensor, operators: Sequence[Operator]) -> list[Operator]:
+def _behind(tensor: TensorShape, operators: Sequence[Operator]) -> list[Operator]:
     """Returns the operators whose first input may be this tensor, and matches a common pattern only once."""
     firsts = [next(iter(each.takes.values())) for each in operators]
     fitting = {text: _binds(pattern(text), tensor, {}) for text in set(firsts)}
     return [each for each, text in zip(operators, firsts, strict=True) if fitting[text]]
 
 
-def _binds(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> bool:
+def _binds(found: Pattern, tensor: TensorShape, bound: Mapping[str, Any]) -> bool:
     try:
         bind(found, tensor, bound)
-    except Refused:
+    except ShapeError:
         return False
     return True
 
 
-def _fresh(found: Pattern, bound: Mapping[str, Any], rng: Rng, sizes: Sequence[int]) -> Tensor:
+def _fresh(found: Pattern, bound: Mapping[str, Any], rng: Rng, sizes: Sequence[int]) -> TensorShape:
     dtype = "float" if found.kind in GUARDS else bound.get(ANY, "float") if found.kind == ANY else found.kind
     known = dict(bound)
     shape: list[int] = []
@@ -234,4 +241,4 @@ def _fresh(found: Pattern, bound: Mapping[str, Any], rng: Rng, sizes: Sequence[i
             shape.append(known.setdefault(part.id, rng.choice(sizes or SIZES.get(part.id, OTHER))))
         elif isinstance(part, ast.Constant) and isinstance(part.value, int):
             shape.append(part.value)
-    return Tensor(tuple(shape), dtype)
+    return TensorShape(tuple(shape), dtype)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.gandalf.parameters import Value
-from fuzz_core.modelgen.gandalf.shapes import Made, Tensor, infer
+from fuzz_core.modelgen.gandalf.shapes import Made, TensorShape, infer
 from fuzz_core.modelgen.gandalf.table import Operator
 
 
@@ -17,7 +17,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Input(_Part):
+class GraphInput(_Part):
     """Data of the model. Floats are normal, integers from 0 to 9."""
 
     shape: tuple[int, ...]
@@ -26,7 +26,7 @@ class Input(_Part):
     values: tuple[float, ...] = ()  # the elements, in order; empty if they are drawn
 
 
-class Node(_Part):
+class GraphNode(_Part):
     """An operator in a graph."""
 
     operator: str
@@ -39,8 +39,8 @@ class Node(_Part):
 class Graph(_Part):
     """Inputs, and nodes in order of computation. A node takes only inputs and earlier nodes, so there is no cycle."""
 
-    inputs: tuple[Input, ...]
-    nodes: tuple[Node, ...]
+    inputs: tuple[GraphInput, ...]
+    nodes: tuple[GraphNode, ...]
 
     @model_validator(mode="after")
     def _ordered(self) -> Graph:
@@ -72,13 +72,13 @@ def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
     return made
 
 
-def tensors_of(graph: Graph, made: Sequence[Made]) -> dict[str, Tensor]:
+def tensors_of(graph: Graph, made: Sequence[Made]) -> dict[str, TensorShape]:
     """Returns every tensor of a graph by its name, inputs first.
 
     Args:
         made: the inferred results of its nodes, see `shaped`.
     """
-    found = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
+    found = {f"x{place}": TensorShape(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
     return found | {f"n{place}": each.result for place, each in enumerate(made)}
 
 
@@ -99,16 +99,16 @@ def canonical(graph: Graph) -> Graph:
 
 def structure(graph: Graph) -> int:
     """Returns a number that depends on the operators and their order of computation, and not on data and parameters."""
-    inputs = tuple(Input(shape=()) for _ in graph.inputs)
-    nodes = tuple(Node(operator=node.operator, takes=node.takes) for node in graph.nodes)
+    inputs = tuple(GraphInput(shape=()) for _ in graph.inputs)
+    nodes = tuple(GraphNode(operator=node.operator, takes=node.takes) for node in graph.nodes)
     return derive(canonical(Graph(inputs=inputs, nodes=nodes)).model_dump_json())
 
 
-def _renamed(node: Node, names: Mapping[str, str], seed: int) -> Node:
+def _renamed(node: GraphNode, names: Mapping[str, str], seed: int) -> GraphNode:
     takes = tuple(names[name] for name in node.takes)
     parameters = dict(sorted(node.parameters.items()))
     constants = tuple(sorted(node.constants))
-    return Node(operator=node.operator, parameters=parameters, takes=takes, seed=seed, constants=constants)
+    return GraphNode(operator=node.operator, parameters=parameters, takes=takes, seed=seed, constants=constants)
 
 
 def _colours(graph: Graph) -> dict[str, int]:

@@ -199,7 +199,7 @@ class Genetic(Whole):
         self.plan = one[: self.rng.between(0, len(one))] + other[self.rng.between(0, len(other)) :]
 
 
-class Bandit(Whole):
+class PairBandit(Whole):
     """An upper confidence bound for each pair of operators: its mean reward, plus more for fewer trials."""
 
     again = 1.0
@@ -225,7 +225,7 @@ class Bandit(Whole):
         return self.worth[pair] + self.width * sqrt(log(2 + self.total) / (1 + self.times[pair]))
 
 
-class Novelty(Bandit):
+class NoveltyBandit(PairBandit):
     """A bandit that is rewarded only for new signatures and explores by operator, because pairs are too many to try.
 
     The value of a pair is a mean of its own rewards and its operator's, which counts as `kept` trials.

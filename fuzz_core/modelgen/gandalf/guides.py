@@ -7,7 +7,16 @@ from collections.abc import Callable, Collection
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import DoubleDqn, Dqn
-from fuzz_core.modelgen.gandalf.guidance import Alike, Bandit, DoubleQ, Genetic, Guidance, Mcmc, Novelty, QLearning
+from fuzz_core.modelgen.gandalf.guidance import (
+    Alike,
+    DoubleQ,
+    Genetic,
+    Guidance,
+    Mcmc,
+    NoveltyBandit,
+    PairBandit,
+    QLearning,
+)
 
 # A guidance is made from a stream of random numbers and the names of all operators.
 GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
@@ -18,8 +27,8 @@ GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
     "double-q": lambda rng, _: DoubleQ(rng),
     "dqn": Dqn,
     "ddqn": DoubleDqn,
-    "bandit": lambda rng, _: Bandit(rng),
-    "novelty": lambda rng, _: Novelty(rng),
+    "bandit": lambda rng, _: PairBandit(rng),
+    "novelty": lambda rng, _: NoveltyBandit(rng),
 }
 
 

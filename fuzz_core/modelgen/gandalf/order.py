@@ -23,7 +23,7 @@ MINED = Path(__file__).with_name("mined.yaml")
 Pairs = Mapping[tuple[str, str], int]
 
 
-class Seen(NamedTuple):
+class PairCount(NamedTuple):
     """Occurrences of a pair in programs."""
 
     times: int  # how often the pair occurs
@@ -35,7 +35,7 @@ class Order:
     """The successors of operators."""
 
     # The operators that follow an operator in programs.
-    mined: Mapping[str, Mapping[str, Seen]] = field(default_factory=dict)
+    mined: Mapping[str, Mapping[str, PairCount]] = field(default_factory=dict)
     families: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the families that follow a family, by review
 
     def among(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
@@ -54,7 +54,7 @@ class Order:
         ]
 
 
-def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) -> dict[str, dict[str, Seen]]:
+def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) -> dict[str, dict[str, PairCount]]:
     """Counts which operators of a table follow each other in programs.
 
     A call stands for every operator that it spells completely: `conv2d` for the operator with a bias and the one
@@ -67,13 +67,13 @@ def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) 
     for operator in table.values():
         for name in names_of(operator):
             meant.setdefault(name, []).append(operator.name)
-    found: dict[str, dict[str, Seen]] = {}
+    found: dict[str, dict[str, PairCount]] = {}
     for program, pairs in programs:
         for (one, next_), count in pairs.items():
             for before in meant.get(one, ()):
                 for after in meant.get(next_, ()):
-                    times, where = found.setdefault(before, {}).get(after, Seen(0, ()))
-                    found[before][after] = Seen(times + count, where if program in where else (*where, program))
+                    times, where = found.setdefault(before, {}).get(after, PairCount(0, ()))
+                    found[before][after] = PairCount(times + count, where if program in where else (*where, program))
     return found
 
 

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.gandalf import templates
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped, tensors_of
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.patterns import DRAWS, GUARDS, pattern
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.shapes import Made, Tensor
+from fuzz_core.modelgen.gandalf.shapes import Made, TensorShape
 from fuzz_core.modelgen.gandalf.table import OUTPUT, Layout, Library, Operator, Spelling
 
 Precision = Literal["float32", "float64"]
@@ -78,7 +78,7 @@ def lines_of(
     return lines
 
 
-def spelled(operator: Operator, node: Node, library: Library, relation: Relation | None) -> Spelling:
+def spelled(operator: Operator, node: GraphNode, library: Library, relation: Relation | None) -> Spelling:
     """Returns a node's spelling, plain or through a relation. Raises KeyError and ValueError as `render` does."""
     if relation is None:
         return operator.spelled[library]
@@ -89,7 +89,7 @@ def spelled(operator: Operator, node: Node, library: Library, relation: Relation
 
 class _Writer:
     def __init__(
-        self, place: int, node: Node, operator: Operator, made: Made, library: Library, precision: Precision
+        self, place: int, node: GraphNode, operator: Operator, made: Made, library: Library, precision: Precision
     ) -> None:
         self.name, self.node, self.operator = f"n{place}", node, operator
         self.made, self.library = made, library
@@ -97,7 +97,7 @@ class _Writer:
         # An operator that a library has in single precision alone is computed so in double precision programs, too.
         self.single = precision == "float64" and library in operator.single
 
-    def lines(self, spelling: Spelling, tensors: Mapping[str, Tensor]) -> Iterator[Line]:
+    def lines(self, spelling: Spelling, tensors: Mapping[str, TensorShape]) -> Iterator[Line]:
         """Yields the lines of the node.
 
         Args:
@@ -128,12 +128,12 @@ class _Writer:
         array = DRAWS[kind].format(self.made.weights[name], rng=generator)
         return _tensor(f"({array})", self.library, "float32" if self.single else self.precision)
 
-    def _prepared(self, name: str, source: str, tensor: Tensor, layout: Layout) -> str:
+    def _prepared(self, name: str, source: str, tensor: TensorShape, layout: Layout) -> str:
         guard = GUARDS.get(pattern(self.operator.takes[name]).kind, "{0}")
         moved = _moved(guard.format(source), len(tensor.shape), layout, self.library)
         return self._cast(moved, tensor, "float32")
 
-    def _cast(self, text: str, tensor: Tensor, precision: Precision) -> str:
+    def _cast(self, text: str, tensor: TensorShape, precision: Precision) -> str:
         """Casts a float tensor at the border of an operator of single precision; other tensors stay as they are."""
         if not self.single or tensor.dtype != "float":
             return text
@@ -161,7 +161,7 @@ def _dtype(dtype: str, library: Library, precision: Precision) -> str:
     return {"float": precision, "int": WRITINGS[library].integer, "bool": "bool"}[dtype]
 
 
-def _drawn(each: Input) -> str:
+def _drawn(each: GraphInput) -> str:
     if each.values:
         return f"np.array({list(each.values)}).reshape({each.shape})"
     generator = f"np.random.RandomState({each.seed})"

@@ -8,17 +8,17 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from fuzz_core.modelgen.gandalf.graph import Graph, Node
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphNode
 from fuzz_core.modelgen.gandalf.patterns import Pattern, pattern
-from fuzz_core.modelgen.gandalf.shapes import Refused, Tensor, infer
+from fuzz_core.modelgen.gandalf.shapes import ShapeError, TensorShape, infer
 from fuzz_core.modelgen.gandalf.surgery import given
 from fuzz_core.modelgen.gandalf.table import Operator
 
 BATCH = "N"
-Data = Sequence[tuple[Tensor, NDArray[Any]]]
+Data = Sequence[tuple[TensorShape, NDArray[Any]]]
 
 
-def batched(operator: Operator, node: Node, tensors: Sequence[Tensor]) -> int:
+def batched(operator: Operator, node: GraphNode, tensors: Sequence[TensorShape]) -> int:
     """Returns how many rows are in the batch that an operator takes and gives.
 
     Returns 0 if there is no batch, or if the operator refuses a single row. The patterns do not say whether rows
@@ -30,7 +30,7 @@ def batched(operator: Operator, node: Node, tensors: Sequence[Tensor]) -> int:
     try:
         whole = infer(operator, tensors, node.parameters)
         one = infer(operator, firsts, node.parameters)
-    except Refused:
+    except ShapeError:
         return 0
     return tensors[0].shape[0] if one.weights == whole.weights else 0
 
@@ -61,7 +61,7 @@ def row(graph: Graph, table: Mapping[str, Operator], data: Data, place: int) -> 
     return Graph(inputs=tuple(inputs), nodes=(node,))
 
 
-def _first(operator: Operator, role: int, tensor: Tensor) -> Tensor:
+def _first(operator: Operator, role: int, tensor: TensorShape) -> TensorShape:
     return tensor._replace(shape=(1, *tensor.shape[1:])) if _has_rows(operator.inputs[role]) else tensor
 
 

@@ -15,7 +15,7 @@ from fuzz_core.modelgen.moco.knowledge.expressions import holds, value
 REST = "..."
 
 
-class Tensor(NamedTuple):
+class TensorShape(NamedTuple):
     """The shape and dtype of a tensor, known before it is computed."""
 
     shape: tuple[int, ...]
@@ -25,21 +25,21 @@ class Tensor(NamedTuple):
 class Made(NamedTuple):
     """The inferred result of an operator, the shapes of its weights, and the values of the names in its entry."""
 
-    result: Tensor
+    result: TensorShape
     weights: dict[str, tuple[int, ...]]
     words: dict[str, Any]
 
 
-class Refused(ValueError):  # noqa: N818 - named for what it says of the operator
+class ShapeError(ValueError):
     """The error for inputs or parameters that an operator does not take; the text says why."""
 
 
-def infer(operator: Operator, inputs: Sequence[Tensor], parameters: Mapping[str, Value]) -> Made:
+def infer(operator: Operator, inputs: Sequence[TensorShape], parameters: Mapping[str, Value]) -> Made:
     """Infers the result of an operator from its entry. Raises Refused."""
     if len(inputs) != len(operator.takes):
-        raise Refused(f"it takes {len(operator.takes)} inputs")
+        raise ShapeError(f"it takes {len(operator.takes)} inputs")
     if set(parameters) != set(operator.parameters):
-        raise Refused("it has other parameters")
+        raise ShapeError("it has other parameters")
     bound: dict[str, Any] = {}
     for each, tensor in zip(operator.inputs, inputs, strict=True):
         bound = bind(each, tensor, bound)
@@ -51,14 +51,14 @@ def concluded(operator: Operator, bound: Mapping[str, Any], parameters: Mapping[
     words = words_of(bound) | dict(parameters)
     for name, declared in operator.parameters.items():
         if not allows(declared, parameters[name], words):
-            raise Refused(f"{name} may not be {parameters[name]}")
+            raise ShapeError(f"{name} may not be {parameters[name]}")
     for text in operator.requires:
         if not holds(expression(text), words):
-            raise Refused(f"{text} does not hold")
+            raise ShapeError(f"{text} does not hold")
     weights = {name: _shape(pattern(text), bound, words) for name, text in operator.weights.items()}
     given = pattern(operator.gives)
     dtype = bound[SAME] if given.kind == SAME else given.kind
-    return Made(Tensor(_shape(given, bound, words), dtype), weights, words)
+    return Made(TensorShape(_shape(given, bound, words), dtype), weights, words)
 
 
 def words_of(bound: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def words_of(bound: Mapping[str, Any]) -> dict[str, Any]:
     return plain | {"rank": len(rest), "size": prod(rest)}
 
 
-def bind(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> dict[str, Any]:
+def bind(found: Pattern, tensor: TensorShape, bound: Mapping[str, Any]) -> dict[str, Any]:
     """Adds the values that a pattern's names have with this tensor to those bound before. Raises Refused.
 
     The name `same` stands for the dtype of the first tensor, `any` for the dtype of all tensors whose dtype is free.
@@ -78,7 +78,7 @@ def bind(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> dict[str, 
     if found.kind == ANY:
         _set(new, ANY, tensor.dtype)
     elif tensor.dtype != (FLOAT if found.kind in GUARDS else found.kind):
-        raise Refused(f"{tensor.dtype} is not {found.kind}")
+        raise ShapeError(f"{tensor.dtype} is not {found.kind}")
     for part, size in _paired(found, tensor.shape, new):
         _set(new, part.id, size) if isinstance(part, ast.Name) else _equal(part, size)
     return new
@@ -87,7 +87,7 @@ def bind(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> dict[str, 
 def _paired(found: Pattern, shape: tuple[int, ...], new: dict[str, Any]) -> list[tuple[ast.expr, int]]:
     fixed = [part for part in found.parts if part is not None]
     if len(fixed) > len(shape) or (None not in found.parts and len(fixed) != len(shape)):
-        raise Refused(f"{len(shape)} dimensions")
+        raise ShapeError(f"{len(shape)} dimensions")
     if None not in found.parts:
         return list(zip(fixed, shape, strict=True))
     start = found.parts.index(None)
@@ -98,12 +98,12 @@ def _paired(found: Pattern, shape: tuple[int, ...], new: dict[str, Any]) -> list
 
 def _set(bound: dict[str, Any], name: str, given: Any) -> None:
     if bound.setdefault(name, given) != given:
-        raise Refused(f"{name} is {bound[name]}, not {given}")
+        raise ShapeError(f"{name} is {bound[name]}, not {given}")
 
 
 def _equal(part: ast.expr, size: int) -> None:
     if not isinstance(part, ast.Constant) or part.value != size:
-        raise Refused(f"{ast.unparse(part)} is not {size}")
+        raise ShapeError(f"{ast.unparse(part)} is not {size}")
 
 
 def _shape(found: Pattern, bound: Mapping[str, Any], words: Mapping[str, Any]) -> tuple[int, ...]:
@@ -112,5 +112,5 @@ def _shape(found: Pattern, bound: Mapping[str, Any], words: Mapping[str, Any]) -
         shape += bound.get(REST, ()) if part is None else [value(part, words)]
     # Jittor has no tensors without dimensions or elements, so no graph that all libraries can compute has them.
     if not shape or not all(type(size) is int and size > 0 for size in shape):
-        raise Refused(f"nothing has the shape {tuple(shape)}")
+        raise ShapeError(f"nothing has the shape {tuple(shape)}")
     return tuple(shape)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
-from fuzz_core.modelgen.gandalf.shapes import Tensor
+from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
+from fuzz_core.modelgen.gandalf.shapes import TensorShape
 
 Values = Sequence[float]
 
@@ -29,14 +29,14 @@ def above(graph: Graph, place: int) -> Graph:
     )
 
 
-def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[Tensor, Values]]) -> Graph:
+def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[TensorShape, Values]]) -> Graph:
     """Returns a graph of these nodes alone, each on input data of its own.
 
     Args:
         tensors: every tensor of the graph with its values when the graph was executed, by name.
     """
-    inputs: list[Input] = []
-    nodes: list[Node] = []
+    inputs: list[GraphInput] = []
+    nodes: list[GraphNode] = []
     for place in places:
         taken = [tensors[name] for name in graph.nodes[place].takes]
         nodes.append(_taking(graph.nodes[place], [f"x{len(inputs) + role}" for role in range(len(taken))]))
@@ -52,10 +52,10 @@ def beside(graph: Graph, other: Graph) -> Graph:
     return Graph(inputs=graph.inputs + other.inputs, nodes=graph.nodes + nodes)
 
 
-def given(tensor: Tensor, values: Values) -> Input:
+def given(tensor: TensorShape, values: Values) -> GraphInput:
     """Returns an input with these elements."""
-    return Input.model_validate({**tensor._asdict(), "values": tuple(map(float, values))})
+    return GraphInput.model_validate({**tensor._asdict(), "values": tuple(map(float, values))})
 
 
-def _taking(node: Node, names: Sequence[str]) -> Node:
+def _taking(node: GraphNode, names: Sequence[str]) -> GraphNode:
     return node.model_copy(update={"takes": tuple(names)})

@@ -13,7 +13,7 @@ from fuzz_core.modelgen.moco.constants import Opaque, meaning
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.fit import taken_out
 from fuzz_core.modelgen.moco.knowledge.expressions import holds, read
-from fuzz_core.modelgen.moco.program import INPUT, Argument, Call
+from fuzz_core.modelgen.moco.program import INPUT, Call, CallArgument
 
 
 def activation(call: Call) -> int | None:
@@ -57,7 +57,7 @@ def with_value(call: Call, facts: Facts, name: str, source: str) -> Call:
         arguments[place] = arguments[place]._replace(source=source)
     else:
         end = len(arguments) - any(argument.source.startswith("**") for argument in arguments[-1:])
-        arguments.insert(end, Argument(name, source))
+        arguments.insert(end, CallArgument(name, source))
     return call._replace(arguments=tuple(arguments))
 
 
@@ -113,12 +113,12 @@ def parsed(text: str, api: str, applied: bool) -> Call:
     return Call(api, _source(text, layer.func), tuple(_arguments(text, layer)), applied, fit)
 
 
-def _arguments(text: str, tree: ast.Call) -> Iterator[Argument]:
+def _arguments(text: str, tree: ast.Call) -> Iterator[CallArgument]:
     # In the order in which they are written: a starred argument may come after a keyword.
     every = [(each, "") for each in tree.args] + [(each.value, each.arg or "**") for each in tree.keywords]
     for node, name in sorted(every, key=lambda pair: (pair[0].lineno, pair[0].col_offset)):
         source = _source(text, node)
-        yield Argument("", f"**{source}") if name == "**" else Argument(name, source)
+        yield CallArgument("", f"**{source}") if name == "**" else CallArgument(name, source)
 
 
 def _source(text: str, node: ast.expr) -> str:

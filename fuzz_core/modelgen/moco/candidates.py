@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
-from fuzz_core.modelgen.moco.facts import Bounds, Parameter
+from fuzz_core.modelgen.moco.facts import NumberRange, Parameter
 from fuzz_core.modelgen.moco.legality import chosen, documented, known, legal, numbers, whole, within
 
 # Largest size if no upper bound is known: larger layers cost time and memory, and find no other bugs.
@@ -143,11 +143,11 @@ def outside(parameter: Parameter, current: object, rng: Rng) -> list[Outside]:
     return [each for each in found if written(each.value) not in map(written, (current, *known(parameter)))]
 
 
-def _is_kept(bounds: Bounds, values: Iterable[object]) -> bool:
+def _is_kept(bounds: NumberRange, values: Iterable[object]) -> bool:
     return all(within(bounds, number) for value in values for number in numbers(value))
 
 
-def _beyond(bounds: Bounds, integers: bool) -> Iterator[int | float]:
+def _beyond(bounds: NumberRange, integers: bool) -> Iterator[int | float]:
     low, high = bounds.least, bounds.most
     if low is not None and math.isfinite(low):
         yield _past(low, -1, bounds.open_least, integers)

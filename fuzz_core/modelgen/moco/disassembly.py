@@ -18,7 +18,7 @@ from fuzz_core.modelgen.moco.styles.layers import Layer
 from fuzz_core.modelgen.moco.styles.once import Once
 from fuzz_core.modelgen.moco.styles.reads import Reads
 from fuzz_core.modelgen.moco.styles.source import Source, Span
-from fuzz_core.modelgen.moco.styles.world import World
+from fuzz_core.modelgen.moco.styles.world import ProgramNames
 
 
 def disassemble(name: str, source: str, library: str, aliases: Mapping[str, str] | None = None) -> Program:
@@ -33,7 +33,7 @@ def disassemble(name: str, source: str, library: str, aliases: Mapping[str, str]
     """
     try:
         text = Source(name, source)
-        world = World(text, Apis(text, library, aliases or {}))
+        world = ProgramNames(text, Apis(text, library, aliases or {}))
         walk = Walk(world)
         walk.program()
         return _Parts(name, library, world, walk).program()
@@ -44,7 +44,7 @@ def disassemble(name: str, source: str, library: str, aliases: Mapping[str, str]
 class _Parts:
     """The maker of blocks from the layers of a program: removable ones, and those that stay."""
 
-    def __init__(self, name: str, library: str, world: World, walk: Walk) -> None:
+    def __init__(self, name: str, library: str, world: ProgramNames, walk: Walk) -> None:
         self._name, self._library = name, library
         self._world, self._source, self._walk = world, world.source, walk
         self._reads = Reads(world)

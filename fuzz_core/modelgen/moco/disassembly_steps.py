@@ -10,7 +10,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.program import Call, Program, Slot
 
 
-class Told(NamedTuple):
+class RunObservations(NamedTuple):
     """Observations from a run of a program."""
 
     same: Collection[int] = ()  # blocks whose result has the shape and dtype of their input
@@ -22,11 +22,11 @@ class Told(NamedTuple):
         return {"same": sorted(self.same), "arrived": [[each, *kind] for each, kind in sorted(self.arrived.items())]}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Told:
+    def from_json(cls, data: Mapping[str, Any]) -> RunObservations:
         """Reads the dictionary that `as_json` returned."""
         return cls(data["same"], {each: (tuple(shape), dtype) for each, shape, dtype in data["arrived"]})
 
-    def alike(self, other: Told, number: int) -> bool:
+    def alike(self, other: RunObservations, number: int) -> bool:
         """Returns whether a block gets the same input in another program."""
         here, there = self.arrived.get(number), other.arrived.get(number)
         if here is None or there is None:
@@ -35,7 +35,7 @@ class Told(NamedTuple):
         return here[1] == there[1] and all(one == two or None in (one, two) for one, two in sizes)
 
 
-Runs = Callable[[Mapping[int, Call]], Told | None]
+Runs = Callable[[Mapping[int, Call]], RunObservations | None]
 
 
 def steps(program: Program, runs: Runs) -> Program:
@@ -77,9 +77,9 @@ class _Trial:
         slots = (piece for piece in program.template.pieces if isinstance(piece, Slot))
         self._joins = {slot.joins for slot in slots if slot.joins}
         self._runs = runs
-        self._known: dict[frozenset[int], Told | None] = {}
+        self._known: dict[frozenset[int], RunObservations | None] = {}
 
-    def told(self, numbers: Iterable[int]) -> Told | None:
+    def told(self, numbers: Iterable[int]) -> RunObservations | None:
         """Returns the observations from the program with these blocks; None if it does not run."""
         key = frozenset(numbers)
         if key not in self._known:

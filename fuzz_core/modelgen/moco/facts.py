@@ -24,7 +24,7 @@ class Origin(_Fact):
     confidence: float = 1.0
 
 
-class Bounds(_Fact):
+class NumberRange(_Fact):
     """The documented legal range of a number. None: that side has no bound. `open_*`: the bound itself is illegal."""
 
     least: float | None = None
@@ -45,7 +45,7 @@ class Parameter(_Fact):
     default: str | None = None  # an expression; None if the parameter is required, or if its default cannot be written
     required: bool = False
     positional: bool = True
-    bounds: tuple[Bounds, ...] = ()
+    bounds: tuple[NumberRange, ...] = ()
     choices: tuple[str, ...] = ()  # expressions of the legal values; empty if there is no fixed list of them
     choices_origin: Origin | None = None
     seen: tuple[str, ...] = ()  # expressions from traced valid calls, the most frequent first
@@ -54,7 +54,7 @@ class Parameter(_Fact):
     binds: int | None = None
 
 
-class Relation(_Fact):
+class ParameterRelation(_Fact):
     """A constraint between parameters: a Python expression over their names that is true of legal calls."""
 
     parameters: tuple[str, ...]
@@ -70,7 +70,7 @@ class Facts(_Fact):
     kind: Literal["class", "function"] = "class"
     definition: str = ""  # the first sentences of its documentation
     parameters: tuple[Parameter, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[ParameterRelation, ...] = ()
     ranks: tuple[int, ...] = ()  # numbers of dimensions that its input may have
     dtypes: tuple[str, ...] = ()  # dtypes of its input, the example's first
     returns: str = ""  # `tensor`, `tuple` (several), or "" if unknown

@@ -10,8 +10,8 @@ from fuzz_core.modelgen.moco.adaptation import as_written, fitted
 from fuzz_core.modelgen.moco.block_test import described
 from fuzz_core.modelgen.moco.calls import parsed
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
-from fuzz_core.modelgen.moco.names import Names
-from fuzz_core.modelgen.moco.nodes import CHECKED, GENERATED, ORIGINAL, REPLACED, Arrival, Node
+from fuzz_core.modelgen.moco.names import ModuleNames
+from fuzz_core.modelgen.moco.nodes import CHECKED, GENERATED, ORIGINAL, REPLACED, Arrival, TreeNode
 from fuzz_core.modelgen.moco.operators import Mutant, Taste, checks, generated, replaced
 from fuzz_core.modelgen.moco.program import INPUT, Block, Call, Program
 from fuzz_core.modelgen.moco.selection import equivalence, sample
@@ -20,7 +20,7 @@ from fuzz_core.modelgen.moco.selection import equivalence, sample
 TRIES = 4
 
 
-class Options(NamedTuple):
+class TreeOptions(NamedTuple):
     """The settings that decide how a tree grows."""
 
     times_mt: int = 4  # mutants of a block by AR or RG
@@ -54,9 +54,9 @@ class Ground(NamedTuple):
 
     program: Program
     knowledge: Knowledge
-    names: Names
+    names: ModuleNames
     seed: int
-    options: Options
+    options: TreeOptions
 
     def facts(self, api: str) -> Facts | None:
         """Returns the known facts about an api, or None."""
@@ -73,7 +73,7 @@ def steps_of(program: Program) -> list[list[Block]]:
 
 
 def children(
-    ground: Ground, parent: Node, step: list[Block], ran: Collection[str] = (), failed: Mapping[str, int] = {}
+    ground: Ground, parent: TreeNode, step: list[Block], ran: Collection[str] = (), failed: Mapping[str, int] = {}
 ) -> list[Child]:
     """Returns the step as it was, and mutants of its blocks by AR or RG, chosen at random (section III-C).
 
@@ -97,7 +97,7 @@ def children(
     return list(found.values())
 
 
-def negatives(ground: Ground, base: Node) -> list[Child]:
+def negatives(ground: Ground, base: TreeNode) -> list[Child]:
     """Return all BC mutants of a working node's block, in random order."""
     facts = ground.facts(base.api)
     if facts is None:
@@ -110,7 +110,7 @@ def negatives(ground: Ground, base: Node) -> list[Child]:
     return [_child(ground, block, mutant) for mutant in sample(found, len(found), rng)]
 
 
-def call_of(program: Program, node: Node) -> Call:
+def call_of(program: Program, node: TreeNode) -> Call:
     """Returns the call that a node inserts. Raises UserError if its text is none."""
     block = program.blocks[_place(program, node.block)]
     return parsed(node.call, node.api, block.call.applied)
@@ -120,12 +120,12 @@ def _place(program: Program, number: int | None) -> int:
     return next(place for place, block in enumerate(program.blocks) if block.number == number)
 
 
-def _original(ground: Ground, block: Block, parent: Node) -> Mutant:
+def _original(ground: Ground, block: Block, parent: TreeNode) -> Mutant:
     call = _fitted(ground, block.call, parent.arrives.get(block.number))
     return Mutant(call, ORIGINAL, "", "", "")
 
 
-def _mutant(ground: Ground, block: Block, parent: Node, rng: Rng, taste: Taste) -> Mutant | None:
+def _mutant(ground: Ground, block: Block, parent: TreeNode, rng: Rng, taste: Taste) -> Mutant | None:
     """Mutates a block by AR or RG, in random order, until one of them returns a mutant."""
     arrival = parent.arrives.get(block.number)
     call = _fitted(ground, block.call, arrival)
@@ -148,7 +148,7 @@ def _in_words(mutant: Mutant, plain: Call, call: Call) -> Mutant:
     return mutant._replace(call=as_written(mutant.call, plain, call))
 
 
-def _is_told(mutant: Mutant, call: Call, names: Names) -> bool:
+def _is_told(mutant: Mutant, call: Call, names: ModuleNames) -> bool:
     """Returns whether the program can express all new arguments, without names from a module that it lacks."""
     before = {INPUT, *(argument.source for argument in call.arguments)}
     sources = [argument.source for argument in mutant.call.arguments if argument.source not in before]

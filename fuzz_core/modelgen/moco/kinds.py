@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz_core.ir.outcome import Verdict
-from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, FINDING, Node
+from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, FINDING, TreeNode
 from fuzz_core.oracles.kinds import kind_of as kind_of_verdict
 
 DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION = (
@@ -34,7 +34,7 @@ def written(verdict: Verdict) -> str:
     return f"{verdict.oracle} {verdict.kind}: {verdict.detail}"
 
 
-def kind_of(node: Node) -> str:
+def kind_of(node: TreeNode) -> str:
     """Returns which of the four kinds a node with a finding has; empty for any other node."""
     oracle, _, rest = node.why.partition(" ")
     return kind(node.operator, Verdict(oracle, rest.partition(":")[0])) if node.state == FINDING else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, same
-from fuzz_core.modelgen.moco.facts import Bounds, Knowledge, Origin, Parameter
+from fuzz_core.modelgen.moco.facts import Knowledge, NumberRange, Origin, Parameter
 
 # Sources that users can read, or that declare. An error message is left out because the library makes that check
 # already, and a guess is no bound.
@@ -61,7 +61,7 @@ def numbers(value: object) -> list[int | float]:
     return []
 
 
-def within(bounds: Bounds, number: float) -> bool:
+def within(bounds: NumberRange, number: float) -> bool:
     """Returns whether a number keeps to bounds. NaN keeps to none."""
     low, high = bounds.least, bounds.most
     over = low is None or (number > low if bounds.open_least else number >= low)

@@ -14,7 +14,7 @@ from fuzz_core.modelgen.moco.program import Call, Program, assemble
 from fuzz_core.programs.texts import fitted_class
 
 
-class Names:
+class ModuleNames:
     """The modules of a library that a program has names for: `{"nn": "torch.nn"}`, by public path.
 
     Args:
@@ -42,7 +42,7 @@ class Names:
         self._resolved = lru_cache(maxsize=4096)(self._inserted)
 
     @classmethod
-    def of(cls, program: Program) -> Names:
+    def of(cls, program: Program) -> ModuleNames:
         """Reads the imports and the blocks of a program. Raises UserError for an unknown library."""
         line = dialect_of(program.library).imports[0]
         ((root, module),) = _imported(ast.parse(line))

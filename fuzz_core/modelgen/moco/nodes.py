@@ -36,7 +36,7 @@ class Result(NamedTuple):
     arrives: Mapping[int, Arrival] = {}  # the activations that its program brought to empty slots, by block
 
 
-class Node(NamedTuple):
+class TreeNode(NamedTuple):
     """A node by its number, from 0 for the root. The program of a node follows from the chain of its ancestors."""
 
     number: int

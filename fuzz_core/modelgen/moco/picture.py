@@ -15,7 +15,7 @@ from fuzz_core.modelgen.moco.nodes import (
     SKIPPED,
     SYNTAX,
     TRAINING,
-    Node,
+    TreeNode,
 )
 
 COLOURS: Mapping[str, str] = {
@@ -33,7 +33,7 @@ COLOURS: Mapping[str, str] = {
 WIDEST, MOST, MAX_TEXT = 20, 400, 40
 
 
-def mermaid(nodes: Sequence[Node], title: str = "", widest: int = WIDEST) -> str:
+def mermaid(nodes: Sequence[TreeNode], title: str = "", widest: int = WIDEST) -> str:
     """Return the picture of a tree, the same for the same nodes.
 
     Args:
@@ -57,7 +57,7 @@ def _class(state: str) -> str:
     return state.replace(" ", "_") or "pending"
 
 
-def _label(node: Node) -> str:
+def _label(node: TreeNode) -> str:
     """Returns the node's operator, its change and its state, a line each."""
     changed = f"{node.parameter}: {node.old} -> {node.new}" if node.parameter else f"{node.old} -> {node.new}"
     pruned = " (pruned)" if node.kept is False and node.positive and node.state == OK else ""
@@ -75,13 +75,13 @@ def _text(text: str) -> str:
     return "".join(sign if sign.isalnum() or sign in " _.,:()=-?" else f"#{ord(sign)};" for sign in plain)
 
 
-def _drawn(nodes: Sequence[Node], widest: int) -> list[Node]:
+def _drawn(nodes: Sequence[TreeNode], widest: int) -> list[TreeNode]:
     """Returns the nodes to draw: the most important ones of each level, each below a parent that is drawn itself."""
     below = _findings_below(nodes)
-    levels: dict[int, list[Node]] = defaultdict(list)
+    levels: dict[int, list[TreeNode]] = defaultdict(list)
     for node in nodes:
         levels[node.level].append(node)
-    found: list[Node] = []
+    found: list[TreeNode] = []
     there: set[int | None] = {None}
     for level in sorted(levels):
         able = [node for node in levels[level] if node.parent in there]
@@ -92,7 +92,7 @@ def _drawn(nodes: Sequence[Node], widest: int) -> list[Node]:
     return found[:MOST]
 
 
-def _findings_below(nodes: Sequence[Node]) -> set[int]:
+def _findings_below(nodes: Sequence[TreeNode]) -> set[int]:
     """Findings and all their ancestors. Parents have smaller numbers than their children."""
     found: set[int] = set()
     for node in reversed(nodes):

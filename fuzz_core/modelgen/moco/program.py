@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 INPUT = "__input__"  # the source of the argument that is the activation, in calls that are applied
 
 
-class Argument(NamedTuple):
+class CallArgument(NamedTuple):
     """An argument as the program writes it; `name` is empty for a positional one."""
 
     name: str
@@ -37,7 +37,7 @@ class Call(NamedTuple):
 
     api: str  # its canonical public name
     spelled: str  # how the program reaches it
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[CallArgument, ...] = ()
     # Whether it is a function of the activation (`F.relu(x)`) and no layer that is made first. One of the function's
     # arguments then has the source INPUT, which stands for the activation.
     applied: bool = False

@@ -13,7 +13,7 @@ from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.fit import fit_of, kinds
 from fuzz_core.modelgen.moco.legality import legal
 from fuzz_core.modelgen.moco.nodes import Arrival
-from fuzz_core.modelgen.moco.program import INPUT, Argument, Call
+from fuzz_core.modelgen.moco.program import INPUT, Call, CallArgument
 
 
 def replacement(call: Call, own: Facts, facts: Facts, arrival: Arrival | None) -> Call | None:
@@ -99,10 +99,10 @@ def _written(call: Call, facts: Facts, chosen: dict[str, str]) -> Call:
 
     A function in the place of a layer gets all of them by keyword, because its inputs come first.
     """
-    arguments = [Argument("", INPUT)] if call.applied else []
+    arguments = [CallArgument("", INPUT)] if call.applied else []
     gap = facts.kind == "function" and not call.applied
     for parameter in parameters(facts):
         gap = gap or not (parameter.required and parameter.positional and parameter.name in chosen)
         if parameter.name in chosen:
-            arguments.append(Argument(parameter.name if gap else "", chosen[parameter.name]))
+            arguments.append(CallArgument(parameter.name if gap else "", chosen[parameter.name]))
     return Call(facts.api, facts.api, tuple(arguments), call.applied)

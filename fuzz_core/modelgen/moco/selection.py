@@ -11,7 +11,7 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.legality import numbers, within
-from fuzz_core.modelgen.moco.nodes import OK, REPLACED, Node
+from fuzz_core.modelgen.moco.nodes import OK, REPLACED, TreeNode
 from fuzz_core.modelgen.moco.operators import Mutant
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ def _side(parameter: Parameter, number: float) -> str:
     return "at" if number in ends else "inside"
 
 
-def survivors(level: Iterable[Node], rng: Rng, keep: float = 0.5, widest: int = 0) -> set[int]:
+def survivors(level: Iterable[TreeNode], rng: Rng, keep: float = 0.5, widest: int = 0) -> set[int]:
     """Returns the numbers of the nodes that get children: a share of each class of working nodes, at least one.
 
     Negative nodes and failures are leaves.

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.generation import Child, Ground, Options, call_of, children, negatives, steps_of
-from fuzz_core.modelgen.moco.names import Names
-from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, PENDING, ROOT, STATES, Node, Result
+from fuzz_core.modelgen.moco.generation import Child, Ground, TreeOptions, call_of, children, negatives, steps_of
+from fuzz_core.modelgen.moco.names import ModuleNames
+from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, PENDING, ROOT, STATES, Result, TreeNode
 from fuzz_core.modelgen.moco.program import Block, Call, Program
 from fuzz_core.modelgen.moco.selection import survivors
 
@@ -28,16 +28,16 @@ class Tree:
         program: Program,
         knowledge: Knowledge,
         seed: int,
-        options: Options = Options(),  # noqa: B008 - immutable
-        nodes: Iterable[Node] = (),
+        options: TreeOptions = TreeOptions(),  # noqa: B008 - immutable
+        nodes: Iterable[TreeNode] = (),
     ) -> None:
-        self.ground = Ground(program, knowledge, Names.of(program), seed, options)
+        self.ground = Ground(program, knowledge, ModuleNames.of(program), seed, options)
         self.steps = steps_of(program)
         self.nodes = list(nodes)
         self._changed: dict[int, None] = {}
         self._out: set[int] = set()
         if not self.nodes:
-            self._add(Node(0, None, 0, None, "", "", ROOT, equivalence=ROOT))
+            self._add(TreeNode(0, None, 0, None, "", "", ROOT, equivalence=ROOT))
         self._levels: defaultdict[int, list[int]] = defaultdict(list)
         # The children of the nodes above this level.
         self._children: defaultdict[int, list[int]] = defaultdict(list)
@@ -74,7 +74,7 @@ class Tree:
         self._go_on()
         return not self._waiting and not self._out and not self._parents
 
-    def take(self) -> Node | None:
+    def take(self) -> TreeNode | None:
         """Returns the next node to run; None if it depends on missing results, or if the tree is `finished`."""
         self._go_on()
         if not self._waiting:
@@ -99,20 +99,20 @@ class Tree:
         if node.positive and result.state == OK and node.operator not in (ROOT, ORIGINAL):
             self._check(node)
 
-    def _count(self, node: Node) -> None:
+    def _count(self, node: TreeNode) -> None:
         """Counts the executions and failures of a node's api."""
         if node.positive and node.state == OK:
             self._ran.add(node.api)
         elif node.positive and node.state != PENDING:
             self._failed[node.api] += 1
 
-    def changed(self) -> list[Node]:
+    def changed(self) -> list[TreeNode]:
         """Returns the new and changed nodes since the last call; record all of them at once."""
         found = [self.nodes[number] for number in self._changed]
         self._changed.clear()
         return found
 
-    def chain(self, number: int) -> list[Node]:
+    def chain(self, number: int) -> list[TreeNode]:
         """Returns a node with all its ancestors, the root first."""
         found = [self.nodes[number]]
         while (parent := found[-1].parent) is not None:
@@ -128,7 +128,7 @@ class Tree:
                 found[node.block] = call_of(self.ground.program, node)
         return found
 
-    def _next_step(self, node: Node) -> list[Block]:
+    def _next_step(self, node: TreeNode) -> list[Block]:
         return self.steps[node.level] if node.level < len(self.steps) else []
 
     def _go_on(self) -> None:
@@ -158,7 +158,7 @@ class Tree:
         self.level += bool(kept)
         return bool(kept)
 
-    def _check(self, base: Node) -> None:
+    def _check(self, base: TreeNode) -> None:
         """Adds BC nodes for a working block. The rarest mutants of this tree come first; siblings differ."""
         parent, times = self.nodes[base.parent or 0], self.ground.options.times_bc
         there = {(node.block, node.call) for node in self._below(parent)}
@@ -171,13 +171,13 @@ class Tree:
             if not most or self._checked[child.equivalence, child.mutant.new] < most:
                 self._grow(child, parent, base.number)
 
-    def _below(self, parent: Node) -> list[Node]:
+    def _below(self, parent: TreeNode) -> list[TreeNode]:
         """Returns the children of a node of the level above."""
         return [self.nodes[number] for number in self._children[parent.number]]
 
-    def _grow(self, child: Child, parent: Node, base: int | None = None) -> None:
+    def _grow(self, child: Child, parent: TreeNode, base: int | None = None) -> None:
         mutant = child.mutant
-        node = Node(
+        node = TreeNode(
             number=len(self.nodes),
             parent=parent.number,
             level=parent.level + 1,
@@ -199,10 +199,10 @@ class Tree:
         self._children[parent.number].append(node.number)
         self._waiting.append(node.number)
 
-    def _add(self, node: Node) -> None:
+    def _add(self, node: TreeNode) -> None:
         self.nodes.append(node)
         self._changed[node.number] = None
 
-    def _change(self, node: Node) -> None:
+    def _change(self, node: TreeNode) -> None:
         self.nodes[node.number] = node
         self._changed[node.number] = None

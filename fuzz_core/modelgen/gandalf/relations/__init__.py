@@ -5,7 +5,7 @@ from fuzz_core.modelgen.gandalf.relations.contract import Relation
 
 _CLASSES: tuple[type[Relation], ...] = (
     *(initialisation.SameWeights, initialisation.SameKernels, initialisation.SameBiases),
-    *(formats.Images, formats.Sequences, formats.Declared, formats.Floats, formats.Integers),
+    *(formats.Images, formats.Sequences, formats.DeclaredFormat, formats.Floats, formats.Integers),
     *(settings.Together, settings.Multiplier, settings.Padded, settings.Boxes, settings.Momentum),
     *(settings.Affine, settings.Tracking),
 )

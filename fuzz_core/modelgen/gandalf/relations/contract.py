@@ -9,7 +9,7 @@ from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
 
 
-class Example(NamedTuple):
+class RelationExample(NamedTuple):
     """An operator of the table, a library, and a part of the spelling that the relation produces there."""
 
     operator: str
@@ -25,7 +25,7 @@ class Relation(ABC):
     precisions: ClassVar[tuple[str, ...]] = ("float32", "float64")  # the precisions in which the equivalence holds
     # The precision of the plain result to compare with; None for the same precision.
     reference: ClassVar[Literal["float32", "float64"] | None] = None
-    examples: ClassVar[tuple[Example, ...]]
+    examples: ClassVar[tuple[RelationExample, ...]]
 
     @abstractmethod
     def applies_to(self, operator: Operator, library: Library) -> bool:
@@ -40,7 +40,7 @@ class Relation(ABC):
         return ()
 
 
-class Told(Relation):
+class TableRelation(Relation):
     """A relation whose spellings stand in the table, operator by operator."""
 
     def applies_to(self, operator: Operator, library: Library) -> bool:

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.patterns import FLOAT, GUARDS, INT, SAME, pattern
-from fuzz_core.modelgen.gandalf.relations.contract import Example, Relation, Told, replaced
+from fuzz_core.modelgen.gandalf.relations.contract import Relation, RelationExample, TableRelation, replaced
 from fuzz_core.modelgen.gandalf.table import Layout, Library, Operator, Spelling
 
 
-class _Axes(Told):
+class _Axes(TableRelation):
     """A relation for the operators that the table spells out, and for all that compute element by element."""
 
     layout: ClassVar[Layout]
@@ -32,7 +32,7 @@ class Images(_Axes):
     number = 4
     statement = "I1 ≡ I2 with input shape as (N, H, W, C) and (N, C, H, W)"
     layout = "last"
-    examples = (Example("relu", "torch", "F.relu(x)"),)
+    examples = (RelationExample("relu", "torch", "F.relu(x)"),)
 
 
 class Sequences(_Axes):
@@ -41,15 +41,15 @@ class Sequences(_Axes):
     number = 5
     statement = "I1 ≡ I2 with input shape as (N, C, L), (N, L, C) and (L, N, C)"
     layout = "time"
-    examples = (Example("relu", "torch", "F.relu(x)"),)
+    examples = (RelationExample("relu", "torch", "F.relu(x)"),)
 
 
-class Declared(Told):
+class DeclaredFormat(TableRelation):
     """Channels declared to be first or last. PyTorch declares it for a tensor, as its memory format."""
 
     number = 6
     statement = "I1 ≡ I2 with input shape as channel_first and channel_last"
-    examples = (Example("max_pool2d", "torch", "x.contiguous(memory_format=torch.channels_last)"),)
+    examples = (RelationExample("max_pool2d", "torch", "x.contiguous(memory_format=torch.channels_last)"),)
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
         """Returns whether the table has another spelling or the operator takes images in PyTorch."""
@@ -110,7 +110,7 @@ class Floats(_Undeclared):
         "tensorflow": "tf.cast(made, tf.double)",
         "jittor": "made.double()",
     }
-    examples = (Example("relu", "torch", "F.relu(x.to(torch.float)).to(torch.double)"),)
+    examples = (RelationExample("relu", "torch", "F.relu(x.to(torch.float)).to(torch.double)"),)
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
         """Returns whether the operator computes element by element and all its inputs and its result are floats."""
@@ -136,4 +136,4 @@ class Integers(_Undeclared):
         "tensorflow": "tf.cast({0}, tf.int32)",
         "jittor": "{0}.int()",
     }
-    examples = (Example("embedding", "torch", "x.to(torch.int)"),)
+    examples = (RelationExample("embedding", "torch", "x.to(torch.int)"),)

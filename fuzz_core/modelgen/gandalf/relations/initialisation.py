@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from fuzz_core.modelgen.gandalf.relations.contract import Example, Relation, replaced
+from fuzz_core.modelgen.gandalf.relations.contract import Relation, RelationExample, replaced
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
 
 _LOADED: dict[Library, str] = {
@@ -24,7 +24,7 @@ class SameWeights(Relation):
 
     number = 1
     statement = "I1 ≡ I2 when initialized with same weights"
-    examples = (Example("linear", "torch", "nn.Parameter(w, requires_grad=False)"),)
+    examples = (RelationExample("linear", "torch", "nn.Parameter(w, requires_grad=False)"),)
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
         """Returns whether the operator has weights."""
@@ -59,7 +59,7 @@ class SameKernels(_Constants):
     number = 2
     statement = "I1 ≡ I2 when the kernel are normalized with same constants"
     letter = "w"
-    examples = (Example("linear", "torch", "nn.init.constant_(torch.empty_like(w), 0.25)"),)
+    examples = (RelationExample("linear", "torch", "nn.init.constant_(torch.empty_like(w), 0.25)"),)
 
 
 class SameBiases(_Constants):
@@ -68,4 +68,4 @@ class SameBiases(_Constants):
     number = 3
     statement = "I1 ≡ I2 when the bias are normalized with same constants"
     letter = "b"
-    examples = (Example("linear", "tensorflow", "keras.initializers.Constant(0.25)(b.shape, b.dtype)"),)
+    examples = (RelationExample("linear", "tensorflow", "keras.initializers.Constant(0.25)(b.shape, b.dtype)"),)

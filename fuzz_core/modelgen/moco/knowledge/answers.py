@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
-from fuzz_core.modelgen.moco.facts import Bounds, Origin, Relation
+from fuzz_core.modelgen.moco.facts import NumberRange, Origin, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge.expressions import names_of, read
 
 _DTYPES = {
@@ -46,7 +46,7 @@ def lengths_of(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(number) for number in re.findall(r"\d{1,3}", text)}))
 
 
-def range_of(name: str, text: str, origin: Origin) -> tuple[tuple[Bounds, ...], tuple[str, ...]]:
+def range_of(name: str, text: str, origin: Origin) -> tuple[tuple[NumberRange, ...], tuple[str, ...]]:
     """Returns (bounds, choices) from a range such as `0 <= p < 1` or `p in ('a', 'b')`; both may be empty."""
     try:
         tree = None if _NOTHING.fullmatch(text) else read(text)
@@ -63,7 +63,7 @@ def range_of(name: str, text: str, origin: Origin) -> tuple[tuple[Bounds, ...], 
         if not found:
             return (), ()
         sides.update(dict(found))
-    return ((Bounds(**sides, origin=origin),) if sides else ()), ()  # type: ignore[arg-type]
+    return ((NumberRange(**sides, origin=origin),) if sides else ()), ()  # type: ignore[arg-type]
 
 
 def _listed(part: ast.Compare, name: str) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def _number(node: ast.expr) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def relation_of(text: str, names: Collection[str], origin: Origin) -> Relation | None:
+def relation_of(text: str, names: Collection[str], origin: Origin) -> ParameterRelation | None:
     """Returns a constraint between parameters; None if the text is no expression over some of these."""
     implied = _IMPLIES.fullmatch(text.strip())
     if implied is not None:
@@ -112,4 +112,4 @@ def relation_of(text: str, names: Collection[str], origin: Origin) -> Relation |
     if not about or not about <= set(names):
         return None
     parameters = tuple(name for name in names if name in about)
-    return Relation(parameters=parameters, expression=ast.unparse(read(text)), origin=origin)
+    return ParameterRelation(parameters=parameters, expression=ast.unparse(read(text)), origin=origin)

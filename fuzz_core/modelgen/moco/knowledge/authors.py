@@ -10,7 +10,7 @@ from typing import Any
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, Relation
+from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge import answers
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 
@@ -109,7 +109,7 @@ def _default(said: dict[Any, Any]) -> str | None:
     return "None" if value in (None, "None") else repr(value)
 
 
-def _relation(line: Any, names: list[str]) -> Relation | None:
+def _relation(line: Any, names: list[str]) -> ParameterRelation | None:
     """Reads the relation of "Parameter 1: a, Parameter 2: b, Constrain: a > b", given as text or as a mapping."""
     if isinstance(line, dict):
         text = next((str(value) for key, value in line.items() if str(key).startswith("Constrain")), "")

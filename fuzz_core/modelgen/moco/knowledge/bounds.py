@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from fuzz_core.ir.constraints import Constraint
-from fuzz_core.modelgen.moco.facts import Bounds, Origin
+from fuzz_core.modelgen.moco.facts import NumberRange, Origin
 
 # How far each source is trusted: declarations that the library itself checks, prose that a rule has read.
 CONFIDENCE = {"op definition": 1.0, "schema": 1.0, "error message": 0.95, "annotation": 0.9, "docstring": 0.8}
@@ -24,14 +24,14 @@ def origin_of(constraint: Constraint) -> Origin:
     return Origin(source=constraint.source, text=constraint.text, confidence=CONFIDENCE[constraint.source])  # type: ignore[arg-type]
 
 
-def bounds_of(constraints: Iterable[Constraint]) -> tuple[Bounds, ...]:
+def bounds_of(constraints: Iterable[Constraint]) -> tuple[NumberRange, ...]:
     """Returns the bounds among the constraints of an argument; two sides in one sentence become one range."""
     merged: dict[Origin, dict[str, float | bool]] = {}
     for each in constraints:
         if each.kind in _SIDES:
             side, is_open = _SIDES[each.kind]
             merged.setdefault(origin_of(each), {}).update({side: float(each.bounds[0]), f"open_{side}": is_open})
-    return tuple(Bounds(**sides, origin=origin) for origin, sides in merged.items())  # type: ignore[arg-type]
+    return tuple(NumberRange(**sides, origin=origin) for origin, sides in merged.items())  # type: ignore[arg-type]
 
 
 def choices_of(constraints: Sequence[Constraint]) -> tuple[tuple[str, ...], Origin | None]:

@@ -13,10 +13,10 @@ from fuzz_core.ir.errors import BuildError, CodecError
 from fuzz_core.ir.values import Invocation, Seq, Value
 from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, Source
 from fuzz_core.modelgen.moco.knowledge.bounds import bounds_of, choices_of, origin_of
-from fuzz_core.modelgen.moco.knowledge.prose import Told, as_declared, definition_of, told
+from fuzz_core.modelgen.moco.knowledge.prose import ParameterEntry, as_declared, definition_of, told
 from fuzz_core.modelgen.moco.knowledge.relations import kept, relations_of
-from fuzz_core.modelgen.moco.knowledge.seen import Seen, axis_of, functions_seen, kind_of, layers_seen, several
-from fuzz_core.modelgen.moco.knowledge.signature import Declared, declared
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, axis_of, functions_seen, kind_of, layers_seen, several
+from fuzz_core.modelgen.moco.knowledge.signature import SignatureParameter, declared
 from fuzz_core.modelgen.moco.knowledge.structures import Structure, structure_of
 
 MAX_SEEN, MAX_EXPRESSION = 12, 120
@@ -36,7 +36,7 @@ class Extractor(Protocol):
         """Returns the facts about the api; None if there are none."""
 
 
-class Evidence(NamedTuple):
+class ApiEvidence(NamedTuple):
     """The evidence about one api."""
 
     api: Api  # the api, with its documentation in `api.doc`
@@ -46,7 +46,7 @@ class Evidence(NamedTuple):
     refusals: Sequence[str] = ()  # messages of exceptions that calls ended with
 
 
-def facts_of(evidence: Evidence) -> Facts:
+def facts_of(evidence: ApiEvidence) -> Facts:
     """Returns all facts that follow from the evidence without an experiment."""
     api = evidence.api
     entries = told(api.doc)
@@ -78,12 +78,12 @@ def _takes(structure: Structure | None, made: object) -> tuple[str, ...]:
     return () if structure is None or made is None else structure.takes
 
 
-def _texts(evidence: Evidence) -> Iterator[tuple[Source, str]]:
+def _texts(evidence: ApiEvidence) -> Iterator[tuple[Source, str]]:
     yield from (("error message", message) for message in evidence.refusals)
     yield "docstring", evidence.api.doc
 
 
-def seen_calls(api: Api, calls: Iterable[Invocation]) -> list[Seen]:
+def seen_calls(api: Api, calls: Iterable[Invocation]) -> list[SeenCall]:
     """Returns the recorded calls with named arguments."""
     names = positional(api)
     return list(layers_seen(calls, names) if api.kind == "class" else functions_seen(calls, names))
@@ -98,24 +98,24 @@ def positional(api: Api) -> list[str]:
     )
 
 
-def best(seen: Iterable[Seen], spell: Spell) -> Seen | None:
+def best(seen: Iterable[SeenCall], spell: Spell) -> SeenCall | None:
     """Returns the plainest working call that can be written: fewest tensors, fewest parameters, smallest input."""
     plain = [each for each in seen if each.plain and spelled_all(each.arguments, spell) is not None]
     return min(plain, key=_plainness, default=None)
 
 
-def simplest(seen: Iterable[Seen]) -> list[Seen]:
+def simplest(seen: Iterable[SeenCall]) -> list[SeenCall]:
     """Sorts calls without repeated arguments, the plainest first; constructions that were never applied come last."""
     listed = list(seen)
     ordered = sorted((each for each in listed if each.inputs), key=_plainness)
     ordered += sorted((each for each in listed if not each.inputs), key=lambda each: len(each.arguments))
-    found: dict[tuple[bool, tuple[tuple[str, Value], ...]], Seen] = {}
+    found: dict[tuple[bool, tuple[tuple[str, Value], ...]], SeenCall] = {}
     for each in ordered:
         found.setdefault((bool(each.inputs), tuple(each.arguments.items())), each)
     return list(found.values())
 
 
-def _plainness(seen: Seen) -> tuple[object, ...]:
+def _plainness(seen: SeenCall) -> tuple[object, ...]:
     first = seen.inputs[0]
     tensors = sum(kind_of(value)[0] in ("tensor", "callable") for value in seen.arguments.values())
     poor = 0 in first.shape or len(first.shape) < MIN_RANK
@@ -138,8 +138,10 @@ def spelled(value: Value, spell: Spell) -> str | None:
     return text if len(text) <= MAX_EXPRESSION and "\n" not in text else None
 
 
-def _parameter(name: Declared, entries: Sequence[Told], seen: Sequence[Seen], evidence: Evidence) -> Parameter:
-    said = next((each for each in entries if each.name == name.name), Told(name.name))
+def _parameter(
+    name: SignatureParameter, entries: Sequence[ParameterEntry], seen: Sequence[SeenCall], evidence: ApiEvidence
+) -> Parameter:
+    said = next((each for each in entries if each.name == name.name), ParameterEntry(name.name))
     values = [each.arguments[name.name] for each in seen if name.name in each.arguments]
     own = [each for each in evidence.constraints if each.argument == name.name]
     choices, origin = choices_of(own)
@@ -162,7 +164,7 @@ def _parameter(name: Declared, entries: Sequence[Told], seen: Sequence[Seen], ev
     )
 
 
-def _kind(name: Declared, said: Told, values: Sequence[Value]) -> tuple[str, str]:
+def _kind(name: SignatureParameter, said: ParameterEntry, values: Sequence[Value]) -> tuple[str, str]:
     """Returns dtype and structure: of the default, of most seen values, or from the documentation."""
     kinds = Counter(kind for value in values if (kind := kind_of(value)) != ("", ""))
     common = kinds.most_common(1)[0][0] if kinds else ("", "")

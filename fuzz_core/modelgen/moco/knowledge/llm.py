@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, Relation
+from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge import answers
 
 # Seconds to wait for the start of an answer and between two parts of it, and for the whole answer.
@@ -223,6 +223,6 @@ def _parameters(typed: Sequence[_Typed], shaped: Sequence[_Shaped]) -> tuple[Par
     return tuple(found.values())
 
 
-def _relations(constrained: Sequence[_Constrained], names: Sequence[str]) -> tuple[Relation, ...]:
+def _relations(constrained: Sequence[_Constrained], names: Sequence[str]) -> tuple[ParameterRelation, ...]:
     read = (answers.relation_of(each.constraint, names, _origin(each.constraint)) for each in constrained)
     return tuple({each.expression: each for each in read if each is not None}.values())

@@ -7,13 +7,13 @@ from typing import Any
 
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.knowledge.expressions import constants
-from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Extractor, seen_calls
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Extractor, seen_calls
 from fuzz_core.modelgen.moco.knowledge.relations import kept, literals
-from fuzz_core.modelgen.moco.knowledge.seen import Seen
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
 from fuzz_core.modelgen.moco.legality import numbers, within
 
 
-def enriched(facts: Facts, evidence: Evidence, extractors: Iterable[Extractor]) -> Facts:
+def enriched(facts: Facts, evidence: ApiEvidence, extractors: Iterable[Extractor]) -> Facts:
     """Returns the facts, merged with the facts that further extractors find in the same documentation."""
     seen = seen_calls(evidence.api, evidence.calls)
     for extractor in extractors:
@@ -22,7 +22,7 @@ def enriched(facts: Facts, evidence: Evidence, extractors: Iterable[Extractor]) 
     return facts
 
 
-def merged(facts: Facts, more: Facts, seen: Sequence[Seen] = ()) -> Facts:
+def merged(facts: Facts, more: Facts, seen: Sequence[SeenCall] = ()) -> Facts:
     """Returns `facts` with the same parameters; missing details are filled in from `more`."""
     parameters = [_merged(each, more.parameter(each.name), seen) for each in facts.parameters]
     known = {relation.expression for relation in facts.relations}
@@ -38,7 +38,7 @@ def merged(facts: Facts, more: Facts, seen: Sequence[Seen] = ()) -> Facts:
     return facts.model_copy(update=update)
 
 
-def _merged(own: Parameter, more: Parameter | None, seen: Sequence[Seen]) -> Parameter:
+def _merged(own: Parameter, more: Parameter | None, seen: Sequence[SeenCall]) -> Parameter:
     if more is None:
         return own
     update: dict[str, Any] = {name: getattr(own, name) or getattr(more, name) for name in ("dtype", "structure")}
@@ -54,7 +54,7 @@ def _merged(own: Parameter, more: Parameter | None, seen: Sequence[Seen]) -> Par
     return own.model_copy(update=update)
 
 
-def _values(parameter: Parameter, seen: Iterable[Seen]) -> list[Any]:
+def _values(parameter: Parameter, seen: Iterable[SeenCall]) -> list[Any]:
     """Returns the values that the parameter had in working calls, and its default."""
     default: Mapping[str, str] = {parameter.name: parameter.default} if parameter.default is not None else {}
     given = [literals(each.arguments) for each in seen]

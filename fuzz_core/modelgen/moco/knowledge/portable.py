@@ -8,7 +8,7 @@ from math import isfinite
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.modelgen.moco.block_test import described
 from fuzz_core.modelgen.moco.constants import Opaque, meaning
-from fuzz_core.modelgen.moco.facts import Bounds, Facts, Parameter, Relation
+from fuzz_core.modelgen.moco.facts import Facts, NumberRange, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge.expressions import read
 
 # A sequence with more items is not written.
@@ -68,13 +68,13 @@ def _parameter(parameter: Parameter, roots: Collection[str]) -> Parameter:
     )
 
 
-def _finite(bounds: Bounds) -> Bounds:
+def _finite(bounds: NumberRange) -> NumberRange:
     """Replaces infinite bounds by None: JSON has no infinity, which is no bound anyway."""
     least, most = (end if end is not None and isfinite(end) else None for end in (bounds.least, bounds.most))
     return bounds.model_copy(update={"least": least, "most": most})
 
 
-def _is_readable(relation: Relation) -> bool:
+def _is_readable(relation: ParameterRelation) -> bool:
     try:
         read(relation.expression)
     except ValueError:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fuzz_core.modelgen.moco.knowledge.signature import Declared
+from fuzz_core.modelgen.moco.knowledge.signature import SignatureParameter
 
 MAX_SENTENCES, MAX_DEFINITION = 2, 400
 _SIGNATURE = re.compile(r"[\w.]+\([^\n]*\)(?: *->[^\n]*)?$")
@@ -28,7 +28,7 @@ _TYPES = (
 _STRUCTURES = {"int": "integer", "tuple": "tuple", "list": "list"}
 
 
-class Told(NamedTuple):
+class ParameterEntry(NamedTuple):
     """A docstring's entry about a parameter."""
 
     name: str
@@ -47,15 +47,15 @@ def definition_of(doc: str) -> str:
     return " ".join(_SENTENCE.split(_MARKUP.sub(r"\g<text>", text))[:MAX_SENTENCES])[:MAX_DEFINITION]
 
 
-def told(doc: str) -> list[Told]:
+def told(doc: str) -> list[ParameterEntry]:
     """Returns the parameters that a docstring has entries for, in order."""
     found = {name: _told(name, kind, text) for name, kind, text in _entries(doc)}
     return list(found.values())
 
 
-def as_declared(entries: list[Told]) -> list[Declared]:
+def as_declared(entries: list[ParameterEntry]) -> list[SignatureParameter]:
     """Returns a signature from a docstring's entries, for one that names no parameters (`*args, **kwargs`)."""
-    return [Declared(each.name, each.default, each.default is None, True) for each in entries]
+    return [SignatureParameter(each.name, each.default, each.default is None, True) for each in entries]
 
 
 def _entries(doc: str) -> Iterator[tuple[str, str, str]]:
@@ -82,11 +82,11 @@ def _entries(doc: str) -> Iterator[tuple[str, str, str]]:
         yield current[0], current[1], " ".join(current[2:])
 
 
-def _told(name: str, kind: str, text: str) -> Told:
+def _told(name: str, kind: str, text: str) -> ParameterEntry:
     said = kind or text.split(".")[0][:80]
     dtype = next((dtype for dtype, pattern in _TYPES if re.search(rf"\b(?:{pattern})", said)), "")
     named = re.search(r"\b(int|tuple|list)", said)
     structure = "tensor" if dtype == "tensor" else _STRUCTURES[named[1]] if named else ""
     default = _DEFAULT.search(text)
     value = default["value"].rstrip(".") if default else ("None" if "optional" in kind else None)
-    return Told(name, dtype, structure or ("integer" if dtype == "int" else ""), value)
+    return ParameterEntry(name, dtype, structure or ("integer" if dtype == "int" else ""), value)

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fuzz_core.ir.values import Prim, Seq, Value
-from fuzz_core.modelgen.moco.facts import Origin, Parameter, Relation, Source
+from fuzz_core.modelgen.moco.facts import Origin, Parameter, ParameterRelation, Source
 from fuzz_core.modelgen.moco.knowledge.bounds import CONFIDENCE
 from fuzz_core.modelgen.moco.knowledge.expressions import constants, holds, names_of, read
-from fuzz_core.modelgen.moco.knowledge.seen import Seen
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
 
 MAX_TEXT = 300
 _MARKUP = re.compile(r":\w+(?::\w+)?:(?=`)|[`*]+(?=\w)|(?<=\w)[`*]+|['\"](?=[a-z_]+['\"])|(?<=[a-z_])['\"]")
@@ -88,19 +88,21 @@ def _exclusive(words: str, names: Collection[str]) -> Iterator[str]:
             yield f"{left} == {one} or {known} == {other}"
 
 
-def relations_of(texts: Iterable[tuple[Source, str]], parameters: Sequence[Parameter]) -> list[Relation]:
+def relations_of(texts: Iterable[tuple[Source, str]], parameters: Sequence[Parameter]) -> list[ParameterRelation]:
     """Returns the relations that texts state about these parameters, each expression once, from the first such text."""
     names = [parameter.name for parameter in parameters]
-    found: dict[str, Relation] = {}
+    found: dict[str, ParameterRelation] = {}
     for source, text in texts:
         for expression, words in stated(text, names):
             origin = Origin(source=source, text=words, confidence=CONFIDENCE[source])
             about = tuple(name for name in names if name in names_of(read(expression)))
-            found.setdefault(expression, Relation(parameters=about, expression=expression, origin=origin))
+            found.setdefault(expression, ParameterRelation(parameters=about, expression=expression, origin=origin))
     return list(found.values())
 
 
-def kept(relations: Iterable[Relation], seen: Iterable[Seen], parameters: Sequence[Parameter]) -> tuple[Relation, ...]:
+def kept(
+    relations: Iterable[ParameterRelation], seen: Iterable[SeenCall], parameters: Sequence[Parameter]
+) -> tuple[ParameterRelation, ...]:
     """Returns the relations that no working call contradicts; an omitted argument has its default."""
     defaults = constants({each.name: each.default for each in parameters if each.default is not None})
     calls = [_call(defaults, each.arguments) for each in seen]

@@ -12,7 +12,7 @@ from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value
 OPEN_SIZE = 2
 
 
-class Input(NamedTuple):
+class SeenInput(NamedTuple):
     """A tensor that an api was applied to."""
 
     dtype: str
@@ -20,11 +20,11 @@ class Input(NamedTuple):
     symbolic: bool = False  # it stood for one, and sizes that it left open are OPEN_SIZE
 
 
-class Seen(NamedTuple):
+class SeenCall(NamedTuple):
     """A recorded call that works."""
 
     arguments: Mapping[str, Value]  # arguments of the construction, or of a function without its input
-    inputs: tuple[Input, ...] = ()  # the tensors it was applied to; empty if it was only made
+    inputs: tuple[SeenInput, ...] = ()  # the tensors it was applied to; empty if it was only made
     others: int = 0  # the number of further objects that it was applied to
     call: Invocation | None = None
 
@@ -34,7 +34,7 @@ class Seen(NamedTuple):
         return bool(self.inputs) and not self.others and not any(each.symbolic for each in self.inputs)
 
 
-def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[Seen]:
+def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[SeenCall]:
     """Yields constructions of a class, with the arguments of the instance's call."""
     for call in calls:
         arguments = _named(call.args, call.kwargs, params)
@@ -42,14 +42,14 @@ def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[
             continue
         then = call.then
         if then is None or then.method != "__call__":
-            yield Seen(arguments, call=call)
+            yield SeenCall(arguments, call=call)
             continue
         values = [*then.args, *(value for _, value in then.kwargs)]
         inputs = tuple(each for each in map(as_input, values) if each is not None)
-        yield Seen(arguments, inputs, len(values) - len(inputs), call)
+        yield SeenCall(arguments, inputs, len(values) - len(inputs), call)
 
 
-def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[Seen]:
+def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[SeenCall]:
     """Yields calls of a function whose first argument is a tensor."""
     for call in calls:
         arguments = _named(call.args, call.kwargs, params)
@@ -59,13 +59,13 @@ def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterat
         found = as_input(arguments[first])
         if found is not None:
             rest = {name: value for name, value in arguments.items() if name != first}
-            yield Seen(rest, (found,), call=call)
+            yield SeenCall(rest, (found,), call=call)
 
 
-def as_input(value: Value) -> Input | None:
+def as_input(value: Value) -> SeenInput | None:
     """Returns a tensor, or an object that was made from a shape (and a dtype) alone, as an input."""
     if isinstance(value, Tensor):
-        return Input(value.dtype, value.shape)
+        return SeenInput(value.dtype, value.shape)
     if not isinstance(value, Invocation) or value.then is not None:
         return None
     given = [*value.args, *(item for name, item in value.kwargs)]
@@ -74,15 +74,15 @@ def as_input(value: Value) -> Input | None:
         return None
     dtype = next((item.value for name, item in value.kwargs if name == "dtype" and isinstance(item, Prim)), None)
     named = next((item.name for item in given if isinstance(item, Ref) and item.kind == "dtype"), "float32")
-    return Input(dtype if isinstance(dtype, str) else named, _sizes(shapes[0]) or (), True)
+    return SeenInput(dtype if isinstance(dtype, str) else named, _sizes(shapes[0]) or (), True)
 
 
-def several(inputs: Sequence[Input | Tensor]) -> tuple[str, ...]:
+def several(inputs: Sequence[SeenInput | Tensor]) -> tuple[str, ...]:
     """Returns the tensors that an api was applied to as `Facts.takes`; empty if there is only one."""
     return tuple(f"({each.shape}, {each.dtype!r})" for each in inputs) if len(inputs) > 1 else ()
 
 
-def axis_of(seen: Iterable[Seen], name: str) -> int | None:
+def axis_of(seen: Iterable[SeenCall], name: str) -> int | None:
     """Returns the axis whose size the parameter had in every call that gave it; negative if counted from the last.
 
     At least two sizes must have occurred. A size of 1 does not count, because many axes have it.

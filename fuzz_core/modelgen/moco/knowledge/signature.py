@@ -12,7 +12,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+$")
 _OPENING, _CLOSING = "([{", ")]}"
 
 
-class Declared(NamedTuple):
+class SignatureParameter(NamedTuple):
     """A parameter in a signature."""
 
     name: str
@@ -21,7 +21,7 @@ class Declared(NamedTuple):
     positional: bool = True
 
 
-def declared(definition: str, params: Sequence[str] = ()) -> list[Declared]:
+def declared(definition: str, params: Sequence[str] = ()) -> list[SignatureParameter]:
     """Returns the parameters of a definition, without `*args` and `**kwargs`.
 
     A parameter after one with a default has a default too.
@@ -35,10 +35,10 @@ def declared(definition: str, params: Sequence[str] = ()) -> list[Declared]:
         if name.startswith("*") or name == "/":
             positional = (positional and name in ("/", "")) or name.startswith("**")
         elif _NAME.match(name):
-            found.append(Declared(name, _constant(default), not assigned, positional))
+            found.append(SignatureParameter(name, _constant(default), not assigned, positional))
     known = {each.name for each in found}
     optional = any(not each.required for each in found)
-    return found + [Declared(name, None, not optional) for name in params if name not in known]
+    return found + [SignatureParameter(name, None, not optional) for name in params if name not in known]
 
 
 def _constant(text: str) -> str | None:

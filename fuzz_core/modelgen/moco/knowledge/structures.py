@@ -7,7 +7,7 @@ from math import prod
 from typing import NamedTuple
 
 from fuzz_core.ir.values import Seq, Tensor, Value
-from fuzz_core.modelgen.moco.knowledge.seen import Seen
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
 
 
 class Structure(NamedTuple):
@@ -17,7 +17,7 @@ class Structure(NamedTuple):
     takes: tuple[str, ...]
 
 
-def structure_of(seen: Iterable[Seen]) -> Structure | None:
+def structure_of(seen: Iterable[SeenCall]) -> Structure | None:
     """Returns the structure of the recorded call with the fewest tensors; the smallest call wins a draw.
 
     Returns None if no call of the layer has only tensors, or sequences of tensors. Arguments by name are left out, as
@@ -27,19 +27,19 @@ def structure_of(seen: Iterable[Seen]) -> Structure | None:
     return min(sized, key=lambda pair: pair[0])[1] if sized else None
 
 
-def _structure(seen: Seen) -> Structure | None:
+def _structure(seen: SeenCall) -> Structure | None:
     texts = [_written(value) for value in _given(seen)]
     known = tuple(text for text in texts if text is not None)
     return Structure(seen.arguments, known) if known and len(known) == len(texts) else None
 
 
-def _size(seen: Seen) -> tuple[int, int]:
+def _size(seen: SeenCall) -> tuple[int, int]:
     """Returns the number of tensors, and of cells in them."""
     cells = [prod(tensor.shape) for value in _given(seen) for tensor in _tensors(value)]
     return len(cells), sum(cells)
 
 
-def _given(seen: Seen) -> tuple[Value, ...]:
+def _given(seen: SeenCall) -> tuple[Value, ...]:
     then = None if seen.call is None else seen.call.then
     return then.args if then is not None and then.method == "__call__" else ()
 

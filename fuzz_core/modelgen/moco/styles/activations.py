@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from fuzz_core.modelgen.moco.styles.layers import is_input
-from fuzz_core.modelgen.moco.styles.world import Class, World
+from fuzz_core.modelgen.moco.styles.world import Class, ProgramNames
 
 # Methods and functions that describe an activation and do not return one.
 _QUESTIONS = frozenset(
@@ -77,7 +77,7 @@ class Activations:
         results: calls of layers and models, which return activations.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ProgramNames) -> None:
         self._world = world
         self.results: set[cst.Call] = set()
 

@@ -8,13 +8,13 @@ from fuzz_core.modelgen.moco.styles.activations import Frame
 from fuzz_core.modelgen.moco.styles.layers import is_sequence
 from fuzz_core.modelgen.moco.styles.sequences import elements, is_list
 from fuzz_core.modelgen.moco.styles.source import item
-from fuzz_core.modelgen.moco.styles.world import World
+from fuzz_core.modelgen.moco.styles.world import ProgramNames
 
 
 class Holding:
     """The lookup of held layers, sequences and lists in one program."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ProgramNames) -> None:
         self._world = world
 
     def of(self, node: cst.CSTNode, frame: Frame) -> cst.BaseExpression | None:

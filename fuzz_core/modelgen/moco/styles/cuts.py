@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from fuzz_core.modelgen.moco.program import INPUT, SEEN, Argument, Call, Slot
+from fuzz_core.modelgen.moco.program import INPUT, SEEN, Call, CallArgument, Slot
 from fuzz_core.modelgen.moco.styles.layers import Layer, Use
 from fuzz_core.modelgen.moco.styles.reads import Reads
 from fuzz_core.modelgen.moco.styles.source import Source, Span, item
@@ -42,9 +42,9 @@ def call_of(source: Source, layer: Layer) -> Call:
     return Call(layer.api, source.said(layer.call.func), arguments, layer.kind == "applied")
 
 
-def _argument(source: Source, argument: cst.Arg, activation: bool) -> Argument:
+def _argument(source: Source, argument: cst.Arg, activation: bool) -> CallArgument:
     name = argument.keyword.value if argument.keyword is not None else ""
-    return Argument(name, INPUT if activation else source.text[slice(*source.value(argument))])
+    return CallArgument(name, INPUT if activation else source.text[slice(*source.value(argument))])
 
 
 class Cutter:

@@ -19,7 +19,7 @@ from fuzz_core.modelgen.moco.styles.passages import Passages
 from fuzz_core.modelgen.moco.styles.sequences import Element, elements
 from fuzz_core.modelgen.moco.styles.uses import Uses
 from fuzz_core.modelgen.moco.styles.values import Through, Values
-from fuzz_core.modelgen.moco.styles.world import Class, World, bound, own_attribute, selfname
+from fuzz_core.modelgen.moco.styles.world import Class, ProgramNames, bound, own_attribute, selfname
 
 
 class Walk:
@@ -33,7 +33,7 @@ class Walk:
         begun: calls of whole models, each of which computes the model anew.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ProgramNames) -> None:
         self.world = world
         self.given: set[int] = set()
         self.parts: set[int] = set()

@@ -8,13 +8,13 @@ import libcst as cst
 
 from fuzz_core.modelgen.moco.styles.layers import is_class, is_input, is_sequence
 from fuzz_core.modelgen.moco.styles.sequences import is_list
-from fuzz_core.modelgen.moco.styles.world import World
+from fuzz_core.modelgen.moco.styles.world import ProgramNames
 
 _MOST = 5  # reasons are enough
 _NAMING = frozenset(("setattr", "add_module", "register_module", "__setattr__", "update"))
 
 
-def hindrances(world: World, library: str, known: Collection[cst.Call]) -> list[str]:
+def hindrances(world: ProgramNames, library: str, known: Collection[cst.Call]) -> list[str]:
     """Returns the obstacles to disassembly, with their lines.
 
     Args:
@@ -26,7 +26,7 @@ def hindrances(world: World, library: str, known: Collection[cst.Call]) -> list[
     return found[:_MOST] + [f"{len(found) - _MOST} more like these"] * (len(found) > _MOST)
 
 
-def _unused(world: World, known: Collection[cst.Call]) -> Iterator[str]:
+def _unused(world: ProgramNames, known: Collection[cst.Call]) -> Iterator[str]:
     """Layers that model classes make, and whose use is not found."""
     for owner in world.classes.values():
         for call in world.source.nodes(owner.node) if world.computing(owner) else ():
@@ -36,7 +36,7 @@ def _unused(world: World, known: Collection[cst.Call]) -> Iterator[str]:
                     yield f"line {world.source.line(call)}: {api} {_why(world, call)}"
 
 
-def _is_outermost(world: World, call: cst.Call) -> bool:
+def _is_outermost(world: ProgramNames, call: cst.Call) -> bool:
     """Returns whether a call is no argument of another layer."""
     for outer in world.source.ancestors(call):
         if isinstance(outer, cst.Call) and (api := world.apis.of(outer.func)):
@@ -44,7 +44,7 @@ def _is_outermost(world: World, call: cst.Call) -> bool:
     return True
 
 
-def _why(world: World, call: cst.Call) -> str:
+def _why(world: ProgramNames, call: cst.Call) -> str:
     for outer in world.source.ancestors(call):
         match outer:
             case cst.Call(func=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name))) if name in _NAMING:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from fuzz_core.modelgen.moco.styles.flow import Walk
 from fuzz_core.modelgen.moco.styles.layers import Layer
-from fuzz_core.modelgen.moco.styles.world import World
+from fuzz_core.modelgen.moco.styles.world import ProgramNames
 
 _TURNED = (cst.For, cst.While, cst.BaseComp, cst.CompFor)
 
@@ -14,7 +14,7 @@ _TURNED = (cst.For, cst.While, cst.BaseComp, cst.CompFor)
 class Once:
     """The test for layers of a program that are used once; False if the text does not show it."""
 
-    def __init__(self, world: World, walk: Walk) -> None:
+    def __init__(self, world: ProgramNames, walk: Walk) -> None:
         self._world = world
         self._walk = walk
 

@@ -11,7 +11,7 @@ from fuzz_core.modelgen.moco.styles.activations import Value
 from fuzz_core.modelgen.moco.styles.layers import is_sequence
 from fuzz_core.modelgen.moco.styles.sequences import elements, is_whole
 from fuzz_core.modelgen.moco.styles.values import Layers, Through, Values
-from fuzz_core.modelgen.moco.styles.world import Class, World, bound
+from fuzz_core.modelgen.moco.styles.world import Class, ProgramNames, bound
 
 
 class Passing(NamedTuple):
@@ -31,7 +31,7 @@ class Passages:
     """
 
     def __init__(
-        self, world: World, values: Values, layers: Collection[cst.CSTNode], added: Collection[cst.CSTNode]
+        self, world: ProgramNames, values: Values, layers: Collection[cst.CSTNode], added: Collection[cst.CSTNode]
     ) -> None:
         self._world = world
         self._values = values

@@ -9,13 +9,13 @@ import libcst as cst
 from fuzz_core.modelgen.moco.styles.apis import leftmost
 from fuzz_core.modelgen.moco.styles.layers import Layer
 from fuzz_core.modelgen.moco.styles.source import item
-from fuzz_core.modelgen.moco.styles.world import Class, World, selfname
+from fuzz_core.modelgen.moco.styles.world import Class, ProgramNames, selfname
 
 
 class Reads:
     """The lookup of reads of layers and variables."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ProgramNames) -> None:
         self._world = world
         self._source = world.source
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from fuzz_core.modelgen.moco.styles.layers import Kind, is_sequence
-from fuzz_core.modelgen.moco.styles.world import World
+from fuzz_core.modelgen.moco.styles.world import ProgramNames
 
 
 class Element(NamedTuple):
@@ -19,7 +19,7 @@ class Element(NamedTuple):
     value: cst.BaseExpression
 
 
-def elements(world: World, sequence: cst.BaseExpression) -> Iterator[Element]:
+def elements(world: ProgramNames, sequence: cst.BaseExpression) -> Iterator[Element]:
     """Yields the elements, in order, as far as they are written out.
 
     Understood forms: `Sequential(a, b)`, `Sequential([a, b])`, `Sequential(layers=[a, b])`,
@@ -41,7 +41,7 @@ def elements(world: World, sequence: cst.BaseExpression) -> Iterator[Element]:
             yield from _of_call(world, sequence)
 
 
-def is_whole(world: World, sequence: cst.BaseExpression) -> bool:
+def is_whole(world: ProgramNames, sequence: cst.BaseExpression) -> bool:
     """Returns whether all elements of a sequence are written out, including those of each list that it spreads."""
     spread = (
         each.value
@@ -51,7 +51,7 @@ def is_whole(world: World, sequence: cst.BaseExpression) -> bool:
     return all(any(True for _ in elements(world, each)) for each in spread)
 
 
-def _of_call(world: World, call: cst.Call) -> Iterator[Element]:
+def _of_call(world: ProgramNames, call: cst.Call) -> Iterator[Element]:
     named = [each for each in call.args if each.keyword is not None and each.keyword.value in ("layers", "modules")]
     given = [each for each in call.args if each.keyword is None] or named
     if len(given) == 1 and (given[0].star or _is_listed(world, given[0].value)):
@@ -67,7 +67,7 @@ def _of_call(world: World, call: cst.Call) -> Iterator[Element]:
             yield Element("element", argument, argument.value)
 
 
-def _is_listed(world: World, value: cst.BaseExpression) -> bool:
+def _is_listed(world: ProgramNames, value: cst.BaseExpression) -> bool:
     """Returns whether a sole argument holds all the elements: a list, a variable, an `OrderedDict([...])`."""
     if isinstance(value, cst.Call) and len(value.args) == 1 and not world.apis.of(value.func):
         value = value.args[0].value
@@ -83,7 +83,7 @@ def _named(value: cst.BaseExpression) -> cst.BaseExpression:
     return value
 
 
-def _collected(world: World, variable: cst.BaseExpression) -> Iterator[Element]:
+def _collected(world: ProgramNames, variable: cst.BaseExpression) -> Iterator[Element]:
     """Yields the elements of a list that statements fill; none if the list is also read in another way."""
     if not isinstance(variable, cst.Name):
         return
@@ -99,7 +99,7 @@ def _collected(world: World, variable: cst.BaseExpression) -> Iterator[Element]:
     yield from found
 
 
-def _fill(world: World, name: cst.Name) -> list[Element] | None:
+def _fill(world: ProgramNames, name: cst.Name) -> list[Element] | None:
     """Returns the elements that a mention of a list adds to it; None if the mention is not understood."""
     parent = world.source.parent(name)
     if isinstance(parent, cst.AugAssign) and parent.target is name and isinstance(parent.value, cst.List):
@@ -116,7 +116,7 @@ def _fill(world: World, name: cst.Name) -> list[Element] | None:
     return [] if _is_taken(world, name, parent) else None
 
 
-def _is_taken(world: World, name: cst.Name, parent: cst.CSTNode | None) -> bool:
+def _is_taken(world: ProgramNames, name: cst.Name, parent: cst.CSTNode | None) -> bool:
     """Returns whether a list is only read as a whole here: by a sequence, a loop, a return or an assignment."""
     if isinstance(parent, (cst.StarredElement, cst.Return)):
         return True
@@ -126,6 +126,6 @@ def _is_taken(world: World, name: cst.Name, parent: cst.CSTNode | None) -> bool:
     return isinstance(parent, cst.Assign) or (isinstance(parent, cst.For) and parent.iter is name)
 
 
-def is_list(world: World, call: cst.CSTNode) -> bool:
+def is_list(world: ProgramNames, call: cst.CSTNode) -> bool:
     """Returns whether a call makes a list of layers that are used one by one, as a `ModuleList` is."""
     return isinstance(call, cst.Call) and world.apis.of(call.func).endswith("List")

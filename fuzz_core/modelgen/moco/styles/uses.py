@@ -11,7 +11,7 @@ from fuzz_core.modelgen.moco.styles.contents import Holding
 from fuzz_core.modelgen.moco.styles.joins import Joins
 from fuzz_core.modelgen.moco.styles.layers import Kind, Layer, Use, last_word
 from fuzz_core.modelgen.moco.styles.values import Layers, Through, Values
-from fuzz_core.modelgen.moco.styles.world import World, own_attribute
+from fuzz_core.modelgen.moco.styles.world import ProgramNames, own_attribute
 
 
 class Uses:
@@ -22,7 +22,7 @@ class Uses:
     """
 
     def __init__(
-        self, world: World, activations: Activations, values: Values, joins: Joins, group: Callable[[Frame], int]
+        self, world: ProgramNames, activations: Activations, values: Values, joins: Joins, group: Callable[[Frame], int]
     ) -> None:
         self.layers: dict[cst.Call, Layer] = {}
         self._source = world.source

@@ -9,7 +9,7 @@ import libcst as cst
 
 from fuzz_core.modelgen.moco.styles.activations import Activations, Frame, Path, Several, Value
 from fuzz_core.modelgen.moco.styles.source import item
-from fuzz_core.modelgen.moco.styles.world import World
+from fuzz_core.modelgen.moco.styles.world import ProgramNames
 
 Layers = frozenset[cst.Call]
 # The parts that identify an expression, besides its kind.
@@ -32,7 +32,7 @@ class Values:
         gathering: calls of the library that make one activation of several.
     """
 
-    def __init__(self, world: World, activations: Activations) -> None:
+    def __init__(self, world: ProgramNames, activations: Activations) -> None:
         self.through: dict[cst.CSTNode, Through] = {}
         self.gathering: set[cst.CSTNode] = set()
         self._world = world

@@ -40,7 +40,7 @@ def _stored(source: Source, method: cst.FunctionDef) -> Iterator[cst.Attribute]:
             yield node
 
 
-class World:
+class ProgramNames:
     """The meanings of the names in a program."""
 
     def __init__(self, source: Source, apis: Apis) -> None:
