@@ -15,7 +15,7 @@ MOST_WORDS = 25
 # Model programs, and text that is put into them, are data.
 PROGRAMS = {"traced", "grown", "fitted", "harness"}
 # A docstring's section, a list, a table, an example, or indented text holds no sentences.
-_NO_SENTENCE = re.compile(r"```.*?```|^(?:    |\t).*$|^\s*(?:>>>|\.\.\.|\||#|[-*] |:\w+).*$", re.DOTALL | re.MULTILINE)
+_NO_SENTENCE = re.compile(r"```[\s\S]*?```|^(?:    |\t).*$|^\s*(?:>>>|\.\.\.|\||#|[-*] |:\w+).*$", re.MULTILINE)
 _CODE = re.compile(r"``?[^`]*``?")
 _END = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 RULES = {
