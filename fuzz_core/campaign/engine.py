@@ -132,7 +132,11 @@ def _examined(
 
 
 class MocoEngine:
-    """Grows derivation trees of model programs. Trees go on from their last state, so all rounds have one seed."""
+    """Grows derivation trees of model programs. Trees go on from their last state, so all rounds have one seed.
+
+    Attributes:
+        desk: examines findings beside the growth.
+    """
 
     least = 0.0
 
@@ -141,6 +145,7 @@ class MocoEngine:
         self.options = options
         self.models = models
         self.report = MocoReport()
+        self.desk: Desk | None = None
         self.ground: tuple[list[SeedProgram], Knowledge] | None = None
 
     def fuzz(self, turn: Round) -> None:
@@ -151,7 +156,7 @@ class MocoEngine:
             knowledge = knowledge_of(session, None if seconds is None else seconds * KNOWING_SHARE)
             self.ground = self._sown(None if seconds is None else session.clock() + seconds * SOWING_SHARE), knowledge
         left = None if seconds is None else max(seconds - (session.clock() - began), 1.0)
-        self.report.add(fuzz_models(session, *self.ground, replace(self.options, seconds=left)))
+        self.report.add(fuzz_models(session, *self.ground, replace(self.options, seconds=left), self.desk))
 
     def _sown(self, end: float | None) -> list[SeedProgram]:
         """Returns the programs that are taken apart until the clock says `end`, one at least."""
@@ -200,11 +205,16 @@ class CallEngine:
         models = self._models_seconds(turn.seconds)
         seconds = None if turn.seconds is None else turn.seconds - models
         options = replace(self.options, seed=turn.seed, seconds=seconds, examining=turn.examining)
+        if self.desk is not None:
+            self.desk.reserved = models
         tested = fuzz(session, options, self.desk)
         self.least = LEAST_STARTS * (session.clock() - began - tested.seconds)
         self.report.add(tested)
         if self.models is not None and models and not session.stopped():
             try:
+                if self.desk is not None:
+                    self.desk.reserved = 0.0
+                    self.models.desk = self.desk
                 self.models.fuzz(turn._replace(seconds=models))
             except NightfuzzError as error:
                 # Findings of single calls are examined even if models fail.

@@ -92,6 +92,8 @@ class Desk:
         self.report = TriageReport(bugs=review(session.store, options.known))
         self._running: dict[Future[Examination | None], tuple[Group, float]] = {}
         self._waiting: list[Group] = []
+        # Seconds before the deadline that belong to another phase, and not to the examinations.
+        self.reserved = 0.0
         self._confirmed: dict[str, int] = {}
         self._began = session.clock()
         self._read = -REFRESH_SECONDS + self._began
@@ -135,7 +137,7 @@ class Desk:
             return False
         hangs = sum(group.is_hang for group in self._waiting)
         rest = hangs * self._hang_pace + (len(self._waiting) - hangs) * median(self._took)
-        return self.session.is_over(deadline, rest / self.session.workers)
+        return self.session.is_over(deadline, self.reserved + rest / self.session.workers)
 
     @property
     def _hang_pace(self) -> float:

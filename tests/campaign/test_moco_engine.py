@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.extremes import SHARE
 from fuzz_core.campaign.moco.growth import ProgramBench
-from fuzz_core.campaign.moco.plot import MocoOptions
+from fuzz_core.campaign.moco.plot import MocoOptions, Plot, TreeTurn
 from fuzz_core.campaign.moco.seeds import RefusedProgram, SeedProgram, seeds
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
@@ -242,3 +242,35 @@ def test_a_program_that_does_not_run_is_named_and_the_others_grow(
 def test_without_a_program_there_is_nothing_to_grow(fakelib_session: Session) -> None:
     with pytest.raises(UserError, match="no model program for fakelib"):
         grown(fakelib_session, [], 1)
+
+
+class Clerk:
+    """A desk with an examination under way, which counts the turns that it gets."""
+
+    running, is_full, turns = 1, False, 0
+    figures = {"bugs": 3}
+
+    def step(self, fuzzing: bool = False) -> bool:
+        self.turns += fuzzing
+        return True
+
+
+def test_findings_are_examined_while_trees_grow(
+    fakelib_session: Session, own: list[SeedProgram], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fakelib_session.workers, clerk, at_a_time = 2, Clerk(), [0, 0]
+    turn = Plot.turn
+
+    def counted(plot: Plot, workshop: BlockWorkshop, over: Callable[[], bool]) -> TreeTurn:
+        at_a_time[0] += 1
+        at_a_time[1] = max(at_a_time)
+        try:
+            return turn(plot, workshop, over)
+        finally:
+            at_a_time[0] -= 1
+
+    monkeypatch.setattr(Plot, "turn", counted)
+    options = MocoOptions(seconds=None, nodes=40, seed=3)
+    report = fuzz_models(fakelib_session, [*own, *own], KNOWN, options, clerk)  # type: ignore[arg-type]
+    # The examination has one of two workers.
+    assert report.nodes.total() >= 40 and clerk.turns > 1 and at_a_time[1] == 1

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.campaign.examination import WAIT_SECONDS, Desk
+from fuzz_core.campaign.fuzz import LEAST_SHARE
 from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.moco.plot import MocoOptions, Plot, TreeTurn, recorded
 from fuzz_core.campaign.moco.seeds import SeedProgram
@@ -89,11 +91,18 @@ class MocoReport:
 
 
 def fuzz_models(
-    session: Session, seeds: Sequence[SeedProgram], knowledge: Knowledge, options: MocoOptions
+    session: Session,
+    seeds: Sequence[SeedProgram],
+    knowledge: Knowledge,
+    options: MocoOptions,
+    desk: Desk | None = None,
 ) -> MocoReport:
     """Grows the trees of these programs; findings are pending in the store.
 
     A tree on record of the same program and options is continued. A full-grown tree is followed by another one.
+
+    Args:
+        desk: examines findings meanwhile. The growth ends early if findings fill the time that is left.
 
     Raises:
         UserError: there is no program.
@@ -106,16 +115,18 @@ def fuzz_models(
     plots = [recorded(session, Plot(session, each, knowledge, options)) for each in seeds]
 
     def over() -> bool:
-        return session.stopped() or (options.seconds is not None and session.clock() - began >= options.seconds)
+        spent = 0.0 if options.seconds is None else (session.clock() - began) / options.seconds
+        full = desk is not None and desk.is_full
+        return session.stopped() or spent >= 1.0 or (full and spent >= LEAST_SHARE)
 
     session.watch.phase("growing models", options.seconds or options.nodes or 0)
     keeping = FindingRecorder(session.store, session.target.key, report.run)
     with _workshops(session, options) as mine:
-        for plot, turn in _turns(session, plots, mine, over, options, report):
+        for plot, turn in _turns(session, plots, mine, over, options, report, desk):
             _save(session, plot, turn, report, keeping)
             report.seconds = session.clock() - began
             run.tell(report)
-            _show(session, report, options)
+            _show(session, report, options, {} if desk is None else desk.figures)
     report.seconds = session.clock() - began
     run.end(report)
     return report
@@ -151,6 +162,7 @@ def _turns(
     over: Callable[[], bool],
     options: MocoOptions,
     report: MocoReport,
+    desk: Desk | None,
 ) -> Iterator[tuple[Plot, TreeTurn]]:
     """Yields the trees, `workers` at a time, with the result of each turn. The caller records it before the next turn.
 
@@ -169,13 +181,16 @@ def _turns(
 
     with ThreadPoolExecutor(session.workers, "moco") as threads:
         while True:
-            while waiting and len(running) < session.workers and not enough():
+            if desk is not None:
+                desk.step(fuzzing=True)
+            places = max(session.workers - (0 if desk is None else desk.running), 1)
+            while waiting and len(running) < places and not enough():
                 plot = min(waiting, key=order)
                 waiting.remove(plot)
                 running[threads.submit(lambda plot=plot: plot.turn(mine(), over))] = plot  # type: ignore[misc]
             if not running:
                 return
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            done, _ = wait(running, None if desk is None else WAIT_SECONDS, FIRST_COMPLETED)
             for future in done:
                 plot = running.pop(future)
                 try:
@@ -216,12 +231,13 @@ def _save(session: Session, plot: Plot, turn: TreeTurn, report: MocoReport, keep
         report.grown.add(plot.number)
 
 
-def _show(session: Session, report: MocoReport, options: MocoOptions) -> None:
+def _show(session: Session, report: MocoReport, options: MocoOptions, examined: Mapping[str, int]) -> None:
     session.watch.advance(
         report.seconds if options.seconds is not None else report.nodes.total(),
         programs=report.programs,
         extremes=report.extremes,
         apis=len(report.apis),
         findings=report.kept,
+        **examined,
         **{state.replace(" ", "_"): count for state, count in sorted(report.nodes.items())},
     )
