@@ -79,12 +79,18 @@ class Bench:
             seconds: its time limit; for a hang, which has been looked at for longer before, that of a test.
         """
         began = time.monotonic()
-        seconds = seconds or (self.timeout if kind == "hang" else self.seconds(kind))
+        seconds = seconds or self._fork_seconds(kind)
         end = self.shared.run(script, seconds, number, traced)
         outcome = classify(Finished(end.status, "", end.stderr, time.monotonic() - began), self.dialect)
         if outcome.kind != "signal" or outcome.frames or end.frames is None:
             return outcome
         return outcome._replace(frames=inside(end.frames, self.dialect))
+
+    def _fork_seconds(self, kind: str) -> float:
+        """Returns the time limit of a script in a fork, which imports nothing; some libraries compile for a script."""
+        if kind == "hang":
+            return self.timeout
+        return self.seconds(kind) if self.dialect.compiled else self.timeout * HANG_FACTOR
 
     def _shows(self, script: str, kind: str, forks: int, wanted: Callable[[Outcome], bool]) -> bool:
         """Returns whether all forks but the first show the bug. Hanging forks run side by side, in the usual limit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -181,12 +181,18 @@ class Examiner:
         modes = None if corrupts_heap(finding.outcome) else (PLAIN, own, self.dialect.way_of(own))
         likely = [each for each in attempts if modes is None or each.finding.verdict.mode in modes]
         seeded = [each for each in likely if each.seeded or each._replace(seeded=True) not in likely]
-        tried = (
-            (attempt, *way.confirm(attempt, self.options.runs, alone))
-            for alone in ((False,) if replayed else (False, True))
-            for attempt in (seeded if alone else attempts)
-        )
-        found = _decisive(self._decided(*each, smallest and each[0].test == small) for each in tried)
+        slow: list[Attempt] = []
+
+        def tried() -> Iterator[Examination]:
+            for alone in (False,) if replayed else (False, True):
+                for attempt in (each for each in (seeded if alone else attempts) if each not in slow):
+                    seen, verdict = way.confirm(attempt, self.options.runs, alone)
+                    if seen.outcome.kind == "timeout" and not seen.hits:
+                        # An interpreter would take as long, and show as little.
+                        slow.append(attempt)
+                    yield self._decided(attempt, seen, verdict, smallest and attempt.test == small)
+
+        found = _decisive(tried())
         assert found is not None
         return found
 
