@@ -106,9 +106,7 @@ class RandomNights:
         assert (done.code == 0) == whole, done.said
 
     def spoil(self, run: str, number: int) -> bool:
-        """Damages the results of one shard, never those of the shard with the bug; returns whether the night is
-        complete.
-        """
+        """Damages results of a shard without the bug, if such a fault waits; returns whether the night is complete."""
         other = (number + 1) % SHARDS
         folder = self.stage.results(run) / f"nightfuzz-results-{other}-nightly"
         self.found.append(f"torch.f{number}")
