@@ -1,4 +1,4 @@
-"""`nightfuzz pull` from an index: what it prints, what it keeps, and what the user has to allow."""
+"""`nightfuzz pull` from an index: its output, the environments that it keeps, and the user's permissions."""
 
 from __future__ import annotations
 
