@@ -140,7 +140,7 @@ def test_gradients_are_asked_for_where_a_value_is_extreme(fakelib_session: Sessi
     make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, mutating=False)
     workshop = BlockWorkshop(fakelib_session, tmp_path / "plan.jsonl", 1.0)
     workshop.tests.close()
-    workshop.tests = Backwards()  # type: ignore[assignment] # as much of one as is asked for
+    workshop.tests = Backwards()  # type: ignore[assignment] # it has the attributes that the workshop uses
     test = TestCase(Invocation("fakelib.scale"), 0)
     assert workshop.alone(test) == (Outcome("ok"), [])
     outcome, [(verdict, died)] = workshop.alone(test, extreme=True)

@@ -119,7 +119,7 @@ def test_calls_of_a_removed_api_are_retired_and_the_rest_of_their_seed_comes_alo
     assert report.status.total() == 0
     assert report.retraced.changes == {"removed": 1}
     gone = [row for row in first.store.invocations("fakelib-1") if row.api == "fakelib.chatter"]
-    assert report.retraced.retired == 1 < len(gone)  # the other one is of the api's own docstring, which is gone too
+    assert report.retraced.retired == 1 < len(gone)  # a second call came from the api's own docstring, which is gone
     assert space(second) == {row for row in space(first) if row[0] != "fakelib.chatter"}
     assert not any("fakelib.chatter" in apis for types in second.store.argument_space("fakelib-2").values()
                    for apis in types.values())  # fmt: skip

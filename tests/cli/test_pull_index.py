@@ -1,4 +1,4 @@
-"""`nightfuzz pull` from an index: its output, the environments that it keeps, and the user's permissions."""
+"""`nightfuzz pull` from an index: its output and its records; a kept build needs the user's permission."""
 
 from __future__ import annotations
 

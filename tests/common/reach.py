@@ -163,7 +163,7 @@ def texts_in(file: Path) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    sys.path.insert(0, str(ROOT))  # the checkout that the script belongs to, whatever is installed
+    sys.path.insert(0, str(ROOT))  # the script's own checkout, before an installed one
     if arguments[:1] == ["--files"]:
         changed: list[str] | None = arguments[1:]
     else:
