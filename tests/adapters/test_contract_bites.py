@@ -82,7 +82,7 @@ def _blind_to(*kinds: str) -> Callable[..., str]:
 
 
 def _alike(a: Any, b: Any) -> bool:
-    """Returns whether one value is a list and the other is a tuple."""
+    """Returns whether one of the two values is a list and one is a tuple."""
     return sorted((type(a).__name__, type(b).__name__)) == ["list", "tuple"]
 
 

@@ -20,7 +20,7 @@ SourceOf = Callable[[int], "str | None"]
 
 @dataclass(frozen=True)
 class FakeWheel:
-    """One wheel of a made-up library."""
+    """A wheel of a made-up library."""
 
     name: str
     version: str

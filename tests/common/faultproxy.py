@@ -27,7 +27,7 @@ HTML = b"<!DOCTYPE html><html><title>Unicorn! &middot; GitHub</title><p>This pag
 
 
 class Seen(NamedTuple):
-    """One request as it came, and its answer."""
+    """A request as it came, and its answer."""
 
     verb: str
     url: str

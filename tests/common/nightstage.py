@@ -55,7 +55,7 @@ class StepResult(NamedTuple):
 
     @property
     def said(self) -> str:
-        """All text of the step that a person can read."""
+        """The text of the step that a person can read."""
         return self.log + self.summary
 
 

@@ -47,7 +47,7 @@ class Run:
 
     @property
     def log(self) -> str:
-        """All printed text."""
+        """The printed text of all steps."""
         return "".join(step.log for step in self.steps)
 
     def step(self, name: str) -> Step:

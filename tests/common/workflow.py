@@ -23,7 +23,7 @@ WORKFLOWS = ROOT / ".github" / "workflows"
 
 @dataclass
 class Job:
-    """One run of a job; a matrix has several runs."""
+    """A run of a job; a matrix has several runs."""
 
     name: str
     outcome: str = "skipped"

@@ -33,7 +33,7 @@ def references(world: World) -> Problems:
 
 
 def patterns(world: World) -> Problems:
-    """Each pattern matches its own errors, and no ordinary message or foreign file."""
+    """Patterns match their own errors, and no ordinary message or foreign file."""
     dialect = world.dialect
     for text in ORDINARY:
         found = [each for each in (dialect.internal_error, dialect.out_of_memory, dialect.poisons) if each.search(text)]
