@@ -1,4 +1,4 @@
-"""Fixtures that tests of every package share."""
+"""Fixtures that the tests of several folders share."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from fuzz_core.targets.resolve import has_gpu
 from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage import process
 
-# Projects with tests of their own, for tests of what nightfuzz makes of them.
+# Projects with tests of their own: nightfuzz's tests use them as input.
 collect_ignore = ["fixtures"]
 COMMON = str(Path(__file__).parent / "common")
 os.environ["NIGHTFUZZ_PATH"] = COMMON
-# The same examples in every run: what is red is red again. `make test` takes the fast profile, `make test-all` the
-# thorough one, and `--hypothesis-profile=explore` looks further. A test that costs more or less than others says how
-# many examples it needs (`common/examples.py`), so that every profile still counts.
+# Every run draws the same examples, so a failure repeats. `make test` takes the fast profile, `make test-all` the
+# thorough one, and `--hypothesis-profile=explore` draws new examples. A test that costs more or less than others asks
+# for its number of examples (`common/examples.py`), so that every profile still scales it.
 settings.register_profile("fast", derandomize=True, deadline=None, max_examples=FAST)
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=THOROUGH)
 settings.register_profile("explore", max_examples=2000, deadline=None)
@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _interpreter(spec: str) -> Path:
-    """The real library, installed once per user and reused (locked, so that parallel test processes may ask)."""
+    """Install the real library once per user and return its interpreter; a lock serves parallel test processes."""
     try:
         return ensure(parse_spec(spec), "cpu").python
     except IndexUnreachable as error:
@@ -89,7 +89,7 @@ def tensorflow_python() -> Path:
 
 @pytest.fixture(scope="session")
 def keras2_python() -> Path:
-    """An interpreter with TensorFlow 2.12.0, whose Keras is another one; a second TensorFlow is not fetched for it."""
+    """An interpreter with TensorFlow 2.12.0 and Keras 2. The test does not download a second TensorFlow."""
     found = [each.python for each in list_targets() if each.library == "tensorflow" and each.version == "2.12.0"]
     if not found:
         pytest.skip("no TensorFlow with Keras 2 here: `nightfuzz pull tensorflow-cpu==2.12.0`")
@@ -131,7 +131,7 @@ def _session(state: Path, target: TargetRecord) -> Iterator[Session]:
 
 @pytest.fixture
 def fakelib_session(tmp_path: Path, fakelib_target: TargetRecord) -> Iterator[Session]:
-    """A session on a fresh store with fakelib as its target; nothing is traced yet."""
+    """A session on a fresh store with fakelib as its target and no traced calls."""
     with _session(tmp_path / "state", fakelib_target) as session:
         yield session
 
@@ -155,5 +155,5 @@ def traced_session(tmp_path: Path, traced_template: Path, fakelib_target: Target
 
 @pytest.fixture
 def unconfined_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let scripts of bugs write outside of their own folders: some remember there how often they ran."""
+    """Let scripts of bugs write outside of their own folders: some scripts count their runs there."""
     monkeypatch.setattr(process, "confined", lambda command, writable: [*command])

@@ -1,4 +1,4 @@
-"""The house in order: files stay small, tables resolve, documents say what is there."""
+"""Order of the repository: files stay small, tables resolve, and documents name existing files and targets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzz_core.oracles.contract import ORACLES
 
 ROOT = Path(__file__).parents[1]
 MAX_LINES = 400
-# What people and GitHub meet; what stands in it is named once in the whole repository.
+# Folders that users and GitHub meet; each public class in them has a unique name in the whole repository.
 FRONT = ("bot", "reports", "bench", "fuzz_core/cli", "fuzz_core/targets")
 TABLES = {
     "oracle": ORACLES,
@@ -73,7 +73,7 @@ def test_no_module_of_the_front_is_named_by_an_action() -> None:
 
 
 def test_tests_have_names_of_their_own() -> None:
-    """Without packages, two test files of one name are one module to pytest."""
+    """Two test files with the same name are one module to pytest, because the test folders are no packages."""
     names = [path.name for path in files("tests") if path.name.startswith("test_")]
     assert sorted(names) == sorted(set(names))
 

@@ -1,4 +1,4 @@
-"""One table names the libraries: elsewhere, no code decides by the name of one."""
+"""Library names: one table holds them, and other code compares with none of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 
 ROOT = Path(__file__).parents[1]
-# The table itself; what generates models (libraries are its subject); programs that are data; examples of a contract.
+# Exceptions: the table itself; generators of models, whose subject is libraries; and model programs, which are data.
 APART = ("fuzz_core/adapters/", "fuzz_core/modelgen/", "fuzz_core/programs/")
 EXAMPLES = "examples"
-# Names of packages, not of libraries: how each lays out its models, public names of Keras, a fact of an environment.
+# Names of packages that equal a library's name: the layout of its models, Keras's public names, a fact of a target.
 PACKAGES = {
     ("fuzz_core/collect/packages.py", "keras"),
     ("fuzz_core/collect/packages.py", "jittor"),

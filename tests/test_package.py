@@ -28,7 +28,7 @@ LOCKS = ROOT / "requirements"
 
 
 def _locked(name: str) -> dict[str, list[str]]:
-    """Versions by package, of one lock."""
+    """Returns versions by package, from one lock."""
     versions: dict[str, list[str]] = {}
     for package, version in re.findall(r"^([\w.-]+)==(\S+)", (LOCKS / f"{name}.txt").read_text(), re.MULTILINE):
         versions.setdefault(canonicalize_name(package), []).append(version)
@@ -61,7 +61,7 @@ def test_locks_agree_on_versions(name: str) -> None:
 
 
 def test_modules_of_a_job_with_a_token_import_what_its_group_names(tmp_path: Path) -> None:
-    """The night of `tests/bot/test_workflow_night.py` runs them so."""
+    """`tests/bot/test_workflow_night.py` runs its jobs in this way."""
     command = tokencommand.written(tmp_path / "nightfuzz")
     modules = ["nightfuzz.bot.jobs.steps", "nightfuzz.bot.state.shards", "nightfuzz.bot.commands"]
     modules += ["fuzz_core.campaign.patterns", "fuzz_core.targets.spec"]
@@ -112,7 +112,7 @@ def test_the_wheel_holds_every_file_of_its_packages(wheel: Path) -> None:
 
 @pytest.mark.slow
 def test_uvx_runs_the_wheel_from_a_bare_environment(wheel: Path, tmp_path: Path) -> None:
-    """With nothing but uv: its own cache, no environment, no checkout. Packages come from the index."""
+    """Runs uv in an empty environment: a cache of its own, no checkout. Packages come from the index."""
     kept = {name: value for name, value in os.environ.items() if name.startswith(("SSL_", "UV_INDEX", "UV_DEFAULT"))}
     bare = {**kept, "PATH": os.defpath, "HOME": str(tmp_path / "home"), "UV_SYSTEM_CERTS": "1"}
     command = [sys.executable, "-m", "uv", "tool", "run", "--python", sys.executable, "--from", str(wheel), "nightfuzz"]
@@ -125,7 +125,7 @@ def test_uvx_runs_the_wheel_from_a_bare_environment(wheel: Path, tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `nightfuzz` of an environment that holds the wheel, and the packages of this one."""
+    """The `nightfuzz` command of an environment that holds the wheel and this environment's packages."""
     home = tmp_path_factory.mktemp("installed")
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "--quiet", "--no-config", "--python", sys.executable, str(home)], check=True)
@@ -133,7 +133,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     install = [*uv, "pip", "install", "--quiet", "--no-config", "--offline", "--no-deps", "--python", str(python)]
     subprocess.run([*install, str(wheel)], check=True)
     [site] = home.glob("lib/python*/site-packages")
-    # Not the checkout, which `.pth` files of that folder name: a path on its own reads none.
+    # The path of the packages is added directly: a `.pth` file in that folder, which names the checkout, is then not
+    # read.
     (site / "packages.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
     return home / "bin" / "nightfuzz"
 
@@ -151,7 +152,7 @@ def test_the_wheel_works_without_the_checkout(installed: Path, tmp_path: Path) -
     assert all(place.startswith(str(installed.parents[1])) for place in places)
     assert "Python" in _ask(installed, "doctor", cwd=tmp_path)
     assert len(_ask(installed, "gandalf", "order", cwd=tmp_path).splitlines()) > 10
-    # The image is named by its files, so equal names mean equal contexts.
+    # The name of the image is made of its files, so equal names mean equal contexts.
     name = "from fuzz_core.execution.image import context, identity; print(identity(), *sorted(context()))"
     identity, *files = subprocess.check_output([python, "-P", "-c", name], cwd=tmp_path, text=True).split()
     here, *ours = subprocess.check_output([sys.executable, "-P", "-c", name], cwd=tmp_path, text=True).split()

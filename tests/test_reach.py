@@ -1,4 +1,4 @@
-"""The choice of tests after a change: whatever an arrow of imports leads to, and everything where that is unclear."""
+"""The choice of tests after a change: tests that import a changed module, or all tests in unclear cases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TABLE, PROCESS, APART = "tests/b/test_table.py", "tests/b/test_process.py", "tes
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with one package and tests, where the import system finds it."""
+    """A project with one package and tests, in a folder on the import path."""
     for name, text in FILES.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The checks of a release: tag, version, changelog and the built files agree, or the release says what does not."""
+"""The checks of a release: tag, version, changelog and built files agree, or the release names the mismatch."""
 
 from __future__ import annotations
 

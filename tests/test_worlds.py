@@ -1,4 +1,4 @@
-"""The arrows of the house: the two worlds, and no circle of imports."""
+"""The import rules of the project: the two worlds, and no circle of imports."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ NUMPYLIB = Path(__file__).parents[1] / "common" / "numpylib"
 
 
 def with_numpy(home: Path) -> Path:
-    """The interpreter of a new environment with numpy, and nothing else."""
+    """Returns the interpreter of a new environment that holds numpy alone."""
     venv.create(home, symlinks=True)
     for folder in Path(np.__file__).parent.parent.glob("numpy*"):
         (packages_of(home) / folder.name).symlink_to(folder)
@@ -36,7 +36,7 @@ def with_numpy(home: Path) -> Path:
 
 
 def packages_of(home: Path) -> Path:
-    """Where an environment has its packages."""
+    """Returns the folder of an environment's packages."""
     return Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
 
 
@@ -48,7 +48,7 @@ def numpy_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def faulty_python(tmp_path: Path) -> Path:
-    """One with a numpy whose `linalg.norm` has a bug: it takes no array without elements."""
+    """An interpreter whose numpy has a bug: `linalg.norm` refuses an array without elements."""
     python = with_numpy(tmp_path / "env")
     (packages_of(tmp_path / "env") / "planted.py").write_text(dedent(PLANTED))
     (packages_of(tmp_path / "env") / "planted.pth").write_text("import planted\n")
@@ -57,9 +57,10 @@ def faulty_python(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def numpylib(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of numpy's adapter, where controller and targets look for adapters.
+    """The folder of numpy's adapter, made known to the controller and to targets as a place of adapters.
 
-    No other test has it there: every interpreter holds numpy beside its library.
+    The folder is on no other test's path: every interpreter holds numpy beside its library, so each would find this
+    adapter.
     """
     monkeypatch.syspath_prepend(NUMPYLIB)
     monkeypatch.setenv("NIGHTFUZZ_PATH", str(NUMPYLIB))

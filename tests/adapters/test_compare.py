@@ -1,4 +1,4 @@
-"""One walk over results and one rule of tolerance, for any library whose tensors are arrays."""
+"""The shared comparison: one walk over results and one tolerance rule, for any library whose tensors are arrays."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_places_are_written_as_they_are_in_code() -> None:
 
 
 def test_the_walk_and_the_tolerances_stand_in_one_place() -> None:
-    """The tolerance of float32, and methods that walk whole results."""
+    """Looks for the tolerance of float32 and for the functions that walk results; both are in `compare.py` alone."""
     root = Path(fuzz_core.__file__).parent
     found = set()
     for path in (*root.joinpath("adapters").rglob("*.py"), *root.joinpath("triage").rglob("*.py")):

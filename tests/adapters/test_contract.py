@@ -1,4 +1,4 @@
-"""What every adapter must do, whatever its library: `adaptercontract` in the library's own interpreter."""
+"""The contract of every adapter: runs `adaptercontract` in each library's own interpreter."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from fuzz_core.ir.elements import pack
 from fuzz_core.ir.values import Fill, Tensor
 
 COMMON = Path(__file__).parents[1] / "common"
-# Adapters from outside the project beside those of its table, with the folders that they are found in.
+# Adapters from outside the project, each with its folder. They are checked beside those of the project's table.
 OUTSIDE = {"fakelib": COMMON, "numpy": COMMON / "numpylib"}
 LIBRARIES = [*(pytest.param(name, marks=pytest.mark.real) for name in sorted(ADAPTERS)), *sorted(OUTSIDE)]
 BY_TENSOR = ("round_trip", "spelled")
-# Where each example costs a compiler's run.
+# Number of examples for a library whose compiler runs for each example.
 FEW = 10
 
 
@@ -55,7 +55,7 @@ class Library:
         self.dtypes: list[str] = self._answer()["dtypes"]
 
     def problems(self, check: str, *arguments: Any) -> list[str]:
-        """What is wrong by a check."""
+        """Returns the problems that a check has found."""
         assert self.process.stdin is not None
         print(json.dumps([check, *arguments]), file=self.process.stdin, flush=True)
         return list(self._answer())
@@ -67,7 +67,7 @@ class Library:
         return json.loads(line)
 
     def end(self) -> None:
-        """Ends its process."""
+        """Ends the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
@@ -117,14 +117,14 @@ _COMMON = (0.0, -0.0, 1.0, -1.5, float("nan"))
 
 
 def reals(dtype: str) -> st.SearchStrategy[float]:
-    """Numbers that a dtype can hold, or the parts of its numbers."""
+    """Returns numbers that a dtype can hold; for a complex dtype, the real or imaginary parts."""
     if dtype in _NARROW:
         return st.sampled_from((*_COMMON, *_NARROW[dtype]))
     return st.floats(width={"float16": 16, "float32": 32, "complex64": 32}.get(dtype, 64))
 
 
 def numbers(dtype: str) -> st.SearchStrategy[Any]:
-    """Elements of a dtype."""
+    """Returns elements of a dtype."""
     kind = DTYPES[dtype].kind
     if kind == "string":
         return st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4)
@@ -134,7 +134,10 @@ def numbers(dtype: str) -> st.SearchStrategy[Any]:
 
 
 def fills(dtype: str) -> st.SearchStrategy[Fill]:
-    """Elements one by one, repeated; where every number rounds to one of the dtype, those that are drawn, too."""
+    """Returns fills with listed elements; for most dtypes, with uniform random and constant elements, too.
+
+    A narrow float, or a string, has listed elements alone: a drawn number need not round to one of its values.
+    """
     storage = DTYPES[dtype].storage
     given_ones = st.lists(numbers(dtype), min_size=1, max_size=6).map(
         lambda each: Fill("values", data=pack(np.array(each, storage)))
@@ -147,5 +150,5 @@ def fills(dtype: str) -> st.SearchStrategy[Fill]:
 
 
 def tensors(dtypes: list[str]) -> st.SearchStrategy[Tensor]:
-    """Tensors of a library's dtypes, in every container."""
+    """Returns tensors of a library's dtypes, in every container."""
     return st.sampled_from(dtypes).flatmap(lambda dtype: strategies.tensors(st.just(dtype), fills(dtype)))

@@ -1,4 +1,4 @@
-"""Every check of the contract sees the faults that it is there for."""
+"""Faults planted for each check of the adapter contract: the check must report its fault."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Wrong(Mode):
 
 
 def undeclared(listed: list[Listed]) -> Iterator[Constraint]:
-    """A bound of a parameter that there is none of."""
+    """Yields a constraint on a parameter that the api does not have."""
     yield Constraint(listed[0].api.name, "no_such_parameter", "minimum", (0,), "words", "docstring")
 
 
 def unlisted(listed: list[Listed]) -> Iterator[Constraint]:
-    """A bound of an api that there is none of."""
+    """Yields a constraint on an api that is not listed."""
     yield Constraint("numpy.no_such_api", "x", "minimum", (0,), "words", "docstring")
 
 
 def unusable(world: World) -> None:
-    """A class is listed, and a method named that it does not have."""
+    """Lists a class and names a method that the class does not have."""
     world.listed.append(Listed(Api("numpy.linalg.float", "class"), float, np))
     world.adapter.then_methods = lambda cls: ("no_such_method",)  # type: ignore[method-assign]
 
@@ -57,7 +57,13 @@ def _patched(half: str, **replaced: Any) -> Callable[[World], None]:
 
 
 def _around(half: str, name: str, change: Callable[..., Any]) -> Callable[[World], None]:
-    """What the half returns, as `change` has it."""
+    """Returns a patch that passes the result of a half's function through `change`.
+
+    Args:
+        half: attribute of the world, `adapter` or `dialect`.
+        name: function of that half.
+        change: called with the result and the arguments.
+    """
 
     def patch(world: World) -> None:
         plain = getattr(getattr(world, half), name)
@@ -67,7 +73,7 @@ def _around(half: str, name: str, change: Callable[..., Any]) -> Callable[[World
 
 
 def _blind_to(*kinds: str) -> Callable[..., str]:
-    """A comparison that sees nothing but shapes and dtypes, or not even those."""
+    """Returns a comparison that sees only shapes and dtypes, and not even the given kinds of them."""
 
     def differences(a: Any, b: Any, relation: str = "values") -> str:
         return next((kind for kind in ("shape", "dtype") if kind not in kinds and _of(a, kind) != _of(b, kind)), "")
@@ -76,7 +82,7 @@ def _blind_to(*kinds: str) -> Callable[..., str]:
 
 
 def _alike(a: Any, b: Any) -> bool:
-    """Whether a list is taken for a tuple."""
+    """Returns whether one of the two values is a list and one is a tuple."""
     return sorted((type(a).__name__, type(b).__name__)) == ["list", "tuple"]
 
 
@@ -128,14 +134,14 @@ FAULTS: list[tuple[str, Callable[[World], None]]] = [
 
 @pytest.fixture
 def world(numpylib: Path) -> Iterator[World]:
-    """numpy in this process, as it was before."""
+    """The checked world of numpy in this process; numpy's error settings are restored at the end."""
     errors = np.geterr()
     yield World("numpy")
     np.seterr(**errors)
 
 
 def said(world: World, check: str) -> str:
-    """What is wrong, as JSON."""
+    """Returns the problems that a check finds, as JSON."""
     arguments = [encode(VALUES)] if check in ("round_trip", "spelled") else []
     return problems({**CHECKS, **CHANGING}[check], world, arguments)
 

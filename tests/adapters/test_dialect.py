@@ -1,4 +1,4 @@
-"""Dialects spell what the adapters build, as short as can be, and know bugs from clean errors by their words."""
+"""Dialects: they spell the values that adapters build as short as they can, and recognize bugs by the error text."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ MEMORY = [
     "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 8 EiB",
     "OSError: [Errno 12] Cannot allocate memory",
 ]
-# What libraries say of a device, and whether they have lost it by that.
+# Error texts that name a device, and whether each says that the device is lost.
 DEVICES = [
     ("torch", "CUDA error: an illegal memory access was encountered", True),
     ("torch", "CUDA error: device-side assert triggered", True),
@@ -211,7 +211,7 @@ class DescribeLayout:
 
 
 class _Numpy:
-    """Enough of torch's views on a numpy array to evaluate a suffix."""
+    """The few methods of torch's tensors, on a numpy array, that a suffix needs to be evaluated."""
 
     def __init__(self, array: Any) -> None:
         self.array = array

@@ -1,4 +1,4 @@
-"""Rules of maintainers: each has its source and day, the right ones hold for an api, and old ones are called old."""
+"""Disclosure rules of maintainers: each has its source and date, applies to its apis, and is called old when old."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fuzz_core.adapters.disclosure import FRESH, disclosure_of, disclosures, out
 from fuzz_core.adapters.library import Disclosure, RulePage
 
 EVERY = sorted({rules.repository: rules for rules in disclosures().values()}.items())
-# What a record says where no page said anything.
+# The record of a repository whose pages give no rule.
 SILENT = Disclosure("", False, "", {})
 
 

@@ -1,4 +1,4 @@
-"""Every process that compiles has a folder of its own, and leaves it to the next."""
+"""Jittor's compile folders: every process has a folder of its own, and later processes reuse it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ cp "$code" "$2"
 
 
 class Compilers:
-    """Two processes of a library, each with a folder of its own, and what they call to compile."""
+    """A library whose processes share one compiler. Each process has a folder of its own."""
 
     def __init__(self, folder: Path, header: str = "") -> None:
         self.folder, self.log = folder, folder / "log"
@@ -76,7 +76,11 @@ class Compilers:
         self.command = [*shlex.split(flags.python_path), "/x/asm_tuner.py", f"--cc_path={compiler}"]
 
     def made(self, process: str, code: str, options: str = "-O2") -> tuple[int, str, int]:
-        """Its exit code, what it made, and how often the compiler has been called for operators so far."""
+        """Compiles code in a process's folder.
+
+        Returns:
+            the exit code, the text of the compiled file, and the number of operators compiled so far.
+        """
         (self.folder / process).mkdir(exist_ok=True)
         source, library = (self.folder / process / f"a b_op.{end}" for end in ("cc", "so"))
         source.write_text(code)

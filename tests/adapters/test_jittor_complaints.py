@@ -1,4 +1,7 @@
-"""Jittor words its own failures and what it refuses alike: when it says so tells them apart (texts of 1.3.7.16)."""
+"""Jittor's error texts: it words a failure of its own like a refusal, so the moment of the error decides.
+
+The texts are those of Jittor 1.3.7.16.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jittor's modes beyond devices: each sees what is planted for it, and nothing in what is right."""
+"""Jittor's modes other than devices: each finds its planted bug and accepts correct functions."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_nothing_is_said_where_nothing_is_promised(seen: Any) -> None:
 
 @pytest.mark.real
 def test_a_gradient_that_is_documented_is_not_taken_for_the_functions_own(seen: Any) -> None:
-    """`safe_clip` is to let gradients pass."""
+    """The documentation of `safe_clip` says that it lets gradients pass."""
     assert seen["applies"] == [True, True, False]
 
 
@@ -160,7 +160,7 @@ LINEAR = Invocation("jittor.nn.Linear", (prim(3), prim(2)), (), Then("__call__",
 
 
 def ended(python: Path, script: str) -> Outcome:
-    """What a script did; run again where it hung, as triage does: Jittor was seen to hang of itself, rarely."""
+    """Returns the outcome of a script. A hanging script runs up to three times, as Jittor itself hangs at times."""
     outcomes = (run_script(str(python), script, dialect_of("jittor"), timeout=120.0) for _ in range(3))
     return next((outcome for outcome in outcomes if outcome.kind != "timeout"), Outcome("timeout", "each time"))
 

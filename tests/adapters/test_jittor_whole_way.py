@@ -1,4 +1,4 @@
-"""The whole way with Jittor: a test of somebody's, a fuzz of what it calls, and a bug that is really there."""
+"""The whole way with Jittor: a user's test is traced, its calls are fuzzed, and a real bug is found."""
 
 from __future__ import annotations
 

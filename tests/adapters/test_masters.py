@@ -1,4 +1,4 @@
-"""Masters: built once, told apart by everything that their elements depend on."""
+"""Masters: each is built once, and every property that changes the elements makes another master."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ print("f(x) / 2" in render_comparison(TestCase(call, 1), "halved", dialect))
 
 
 def test_a_new_mode_is_one_record(tmp_path: Path) -> None:
-    """It is executed for its share of the test cases, judged by its kind, and shown by a script."""
+    """The mode gets its share of the test cases, its kind decides the verdict, and a script shows the bug."""
     (tmp_path / "nightfuzz_numpy.py").write_text(LIBRARY)
     path = os.pathsep.join((str(ROOT), str(tmp_path)))
     environment = {**os.environ, "PYTHONPATH": path}
@@ -66,7 +66,7 @@ def test_a_new_mode_is_one_record(tmp_path: Path) -> None:
 
 
 def tables(source: str) -> Iterator[int]:
-    """Lines of literals that hold two modes. Names that functions have as well (`backward`, `compile`) do not count."""
+    """Yields lines of literals that hold two modes. Function names such as `backward` and `compile` do not count."""
     modes = {name for library in KNOWN_LIBRARIES for name in dialect_of(library).modes} - {
         "cuda",
         "backward",
@@ -79,7 +79,7 @@ def tables(source: str) -> Iterator[int]:
 
 
 def test_nobody_keeps_a_second_table_of_modes() -> None:
-    """What else is to be known of a mode is a field of its record."""
+    """Every other fact about a mode is a field of its record."""
     rooms = [ROOT / room for room in ("fuzz_core", "bot", "reports")]
     found = [
         f"{path.relative_to(ROOT)}:{line}"

@@ -1,4 +1,4 @@
-"""A library is one package and one line: in a scratch copy, both suffice to find it, list its apis and call them."""
+"""A new library: one package and one table line suffice, in a scratch copy, to find it, list its apis and call them."""
 
 from __future__ import annotations
 

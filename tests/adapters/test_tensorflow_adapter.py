@@ -1,4 +1,4 @@
-"""The living half of TensorFlow's adapter, in a process of the real library."""
+"""The adapter class of TensorFlow, in a process of the real library."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ metric.update_state([1, 2], [1, 3])
 tf.linalg.matmul(a, a)
 """
 
-# Level 1 lets TensorFlow's own allocator tell of itself: it waits for memory that nothing will free.
+# Level 1 keeps messages of TensorFlow's own allocator, which waits for memory that is never freed.
 _MEMORY = """
 import json, os, resource, sys
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "1"

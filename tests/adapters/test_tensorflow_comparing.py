@@ -94,7 +94,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def seen(tensorflow_python: Path) -> dict[str, Any]:
-    """What the program has found in one process: importing the library takes seconds."""
+    """Results of the program, from one process for all tests: importing the library takes seconds."""
     env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([tensorflow_python, "-c", PROGRAM], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -1,4 +1,4 @@
-"""What model programs need of TensorFlow, with Keras 2 and with Keras 3."""
+"""Model programs on TensorFlow, with Keras 2 and with Keras 3."""
 
 from __future__ import annotations
 

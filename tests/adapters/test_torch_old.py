@@ -1,4 +1,4 @@
-"""PyTorch 2.0, whose private modules are otherwise: what the adapter asks of them is asked in ways that both have."""
+"""The adapter on PyTorch 2.0, whose private modules differ: the adapter must work with old and new ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="session")
 def old_torch_python() -> Path:
-    """An interpreter with PyTorch 2.0.0; a second PyTorch is not fetched for it."""
+    """An interpreter with PyTorch 2.0.0. The test does not download a second PyTorch."""
     found = [each.python for each in list_targets() if each.library == "torch" and each.version.startswith("2.0.0")]
     if not found:
         pytest.skip("no PyTorch 2.0.0 here: `nightfuzz pull torch==2.0.0`")

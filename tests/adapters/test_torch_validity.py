@@ -1,4 +1,4 @@
-"""What PyTorch itself says of arguments and pairs: its check of sparse tensors, and its documentation."""
+"""PyTorch's own statements on arguments and pairs: its check of sparse tensors, and its documentation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def said(torch_python: Path) -> dict[str, list[str]]:
-    """What the program prints in one process: importing the library takes seconds."""
+    """Output of the program, from one process for all tests: importing the library takes seconds."""
     env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([torch_python, "-W", "ignore", "-c", PROGRAM], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -50,7 +50,7 @@ def said(torch_python: Path) -> dict[str, list[str]]:
 @pytest.mark.real
 def test_methods_whose_documentation_differs_are_no_pair(said: dict[str, list[str]]) -> None:
     assert {"bernoulli_", "normal_", "detach_"} <= set(said["others"])
-    # A version of the other, an alias, one that is described by the other, and methods without any text.
+    # Methods described as a version of their twin, as its alias or by a reference to it; and methods without a text.
     assert {"add_", "clip_", "index_add_", "index_reduce_", "true_divide_", "relu_", "clamp_max_"} <= set(said["twins"])
     assert len(said["twins"]) > 10 * len(said["others"])
 

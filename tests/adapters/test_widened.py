@@ -1,4 +1,4 @@
-"""Doubles for any library of arrays, and difference quotients: what they see and what they leave alone."""
+"""Float64 doubles and difference quotients for any library of arrays: the bugs they find and the calls they accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark runs and its figures are of the right sort; how high they are is for a quiet machine to say."""
+"""The benchmark: it runs and its figures have plausible types and ranges. Their size depends on the machine."""
 
 from __future__ import annotations
 

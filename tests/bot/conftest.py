@@ -1,4 +1,4 @@
-"""The GitHub server of the bot's tests: one per test process, a repository of its own per test."""
+"""The GitHub server of the bot's tests: one server per test process, one repository per test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def github_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[githubserver.Server]:
-    """A GitHub server (npm's emulate); skipped where it is not there and npm's registry can't be reached."""
+    """A GitHub server (npm's emulate); skips the test if it is not installed and npm's registry can't be reached."""
     try:
         githubserver.installed("emulate", githubserver.EMULATE)
     except githubserver.MissingPartError as error:
@@ -22,7 +22,7 @@ def github_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[githubse
 
 @pytest.fixture
 def github_repo(github_server: githubserver.Server) -> githubserver.Repository:
-    """A fresh repository with one commit and nothing else."""
+    """A fresh repository with one commit."""
     return github_server.repository()
 
 

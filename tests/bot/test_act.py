@@ -1,7 +1,7 @@
 """Workflows that `nightfuzz init` wrote into new repositories, run by a real runner (act).
 
-One repository is for a user's own runners, so its files hold the jobs; one is for GitHub's machines, and its files call
-the reusable workflows.
+One repository is for a user's own runners, so its files hold the jobs. The second one is for GitHub's machines, and its
+files call the reusable workflows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path, github_repo: Reposit
 
 
 def outputs(run: ActRun) -> dict[str, str]:
-    """What the report job put out."""
+    """Returns the outputs of the report job."""
     found = {}
     for line in run.log.splitlines():
         if "report]" in line and "::set-output:: " in line:
@@ -71,7 +71,7 @@ def test_two_nights_and_a_command(project: ActProject) -> None:
     heard = project.run("nightfuzz-commands.yml", "issue_comment", asked)
     assert (heard.code, heard.outcomes) == (0, {"listen": "succeeded"}), heard.log
 
-    # What the first night learnt is there in the second one, on another machine; the bug is gone from its build.
+    # The second night runs on another machine and has the first night's state; the bug is gone from its build.
     project.build(2, fakenights.MENDED)
     second = project.run("nightfuzz.yml", "schedule")
     assert (second.code, second.outcomes) == (0, ALL), second.log

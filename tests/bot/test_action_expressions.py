@@ -1,4 +1,4 @@
-"""The stand-in for GitHub's expressions in our tests says what GitHub says, and is an error where it does not know."""
+"""Our tests' stand-in for GitHub's expressions: it evaluates as GitHub does, and fails on unknown expressions."""
 
 from __future__ import annotations
 

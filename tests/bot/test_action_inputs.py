@@ -1,4 +1,4 @@
-"""The Action's inputs: what is written arrives as it was meant, what does not fit is named with what would."""
+"""The Action's inputs: each text arrives as it was meant, and an error names a wrong value and the allowed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing from a lock with kept downloads: the second job asks no index, and nobody slips a package in."""
+"""Installing from a lock with kept downloads: the second job asks no index, and a foreign package is refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOWHERE = "http://127.0.0.1:9/simple"
 
 
 class Place:
-    """A lock of one package, and an index that has it."""
+    """A lock of one package, and the index that holds the package."""
 
     def __init__(self, home: Path) -> None:
         self.home, self.wheels = home, home / "kept" / "wheels"
@@ -34,7 +34,7 @@ class Place:
         self.environments = 0
 
     def install(self, index: str) -> str:
-        """Install into a new environment; returns the value of the package there, or what went wrong."""
+        """Install into a new environment; return the value of the installed package, or the error text."""
         self.environments += 1
         environment = self.home / f"environment-{self.environments}"
         script = ["bash", str(self.home / "requirements/install.sh"), sys.executable, str(environment), "app"]

@@ -1,4 +1,4 @@
-"""docs/github-action.md and the README say what the Action and the workflows take, in the words of the model."""
+"""docs/github-action.md and the README: they describe the inputs of Action and workflows as the model does."""
 
 from __future__ import annotations
 

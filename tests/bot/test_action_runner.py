@@ -1,4 +1,4 @@
-"""What is written for the runner: files that it can read back, commands that nothing can break out of."""
+"""Texts for the runner: output files that it can read back, and log commands that no value can break out of."""
 
 from __future__ import annotations
 

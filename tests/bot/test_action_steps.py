@@ -1,4 +1,4 @@
-"""The steps of action.yml as a runner runs them, with a stand-in for the command: what arrives, what comes out."""
+"""The steps of action.yml as a runner runs them, with a stand-in for the command: its inputs and its outputs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ sys.exit(3 if sys.argv[2] == os.environ.get("FAILS") else 0)
 
 
 class Standing:
-    """A runner whose `install` step gives the stand-in."""
+    """A runner whose `install` step returns the stand-in."""
 
     def __init__(self, home: Path, **environment: str) -> None:
         self.runner = Runner(home, environment)
@@ -59,7 +59,7 @@ class Standing:
         return self.runner.run(ROOT, inputs, given, self.home / "hangs" if cancel else None)
 
     def told(self, job: str) -> dict[str, str]:
-        """The environment in which `nightfuzz action JOB` was run."""
+        """Returns the environment in which `nightfuzz action JOB` ran."""
         found: dict[str, str] = json.loads((self.home / job).read_text())
         return found
 
@@ -111,7 +111,7 @@ class DescribeWhatArrives:
 
 
 class DescribeWrongValues:
-    """With the real command."""
+    """Wrong inputs, given to the real command."""
 
     @pytest.mark.parametrize(
         ("inputs", "said"),
@@ -188,7 +188,7 @@ class DescribeInstalling:
         def has_docker() -> bool:
             return subprocess.run([python, "-I", "-c", "import docker"], capture_output=True).returncode == 0
 
-        # A job that holds a token gets less, and each of its steps starts.
+        # A job that holds a token installs fewer packages, and each of its steps starts.
         assert not has_docker()
         start = [python, "-P", "-c", "import nightfuzz.bot.jobs.steps"]
         assert subprocess.run(start, capture_output=True, text=True).stderr == ""
@@ -196,7 +196,7 @@ class DescribeInstalling:
             again = runner.run(ROOT, inputs, stop).step("install")
             assert (again.outcome, again.outputs) == ("success", {"command": str(command)})
             assert has_docker()
-        # The last two found what the first had installed.
+        # The last two runs reused what the first one had installed.
         assert again.log == ""
         where = subprocess.check_output([python, "-I", "-c", "import fuzz_core; print(fuzz_core.__file__)"], text=True)
         assert (Path(where.strip()).parents[1] / "Dockerfile").exists()

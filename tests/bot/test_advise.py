@@ -1,4 +1,4 @@
-"""A private bug, by its number, for the library's security contact."""
+"""The advisory text of a private bug, chosen by number, for the library's security contact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nightfuzz.bot.main import app
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """Bug 1 may be told, bug 2 may not."""
+    """Bug 1 may be published, bug 2 is private."""
     with open_store(tmp_path / "state" / "state.db") as store:
         store.save_target(TargetRecord(KEY, "torch==2.13.0", "torch", "2.13.0", "/no/python", {"summary": "torch"}))
         add_bug(store, "torch.alpha")

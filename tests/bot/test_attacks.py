@@ -1,4 +1,4 @@
-"""Attacks on the jobs of the Action: by a pull request, by code under test, and by what it leaves behind."""
+"""Attacks on the jobs of the Action: by a pull request, by code under test, and by the files that it leaves."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def commit(folder: Path, **files: str) -> None:
 
 
 class DescribeSettingsOfAPullRequest:
-    """The head of a pull request belongs to a stranger, its base to the repository."""
+    """Settings of a pull request, whose head belongs to a stranger and whose base belongs to the repository."""
 
     HEAD = 'index = "https://evil.example/simple"\nknown = "/etc/passwd"\nsandbox_image = "evil"\nworkers = 64\n'
 
@@ -60,7 +60,7 @@ class DescribeSettingsOfAPullRequest:
         return job, work
 
     def settings(self, job: Inputs, work: Workspace, monkeypatch: pytest.MonkeyPatch) -> Settings:
-        """The settings as a command reads them, which runs in the sources."""
+        """Returns the settings that a command reads which runs in the sources."""
         monkeypatch.chdir(work.sources)
         flag = settings_file(job, work)
         return load(Path(flag[1]) if flag else None, {})
@@ -82,7 +82,7 @@ class DescribeSettingsOfAPullRequest:
         assert (found.index, found.sandbox_image, found.workers) == (None, None, Settings().workers)
 
     def test_known_findings_are_those_of_the_base(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Else a pull request silences the bug that it brings."""
+        """If the head's file counted, a pull request could silence the bug that it brings."""
         commit(tmp_path / "project", **{"nightfuzz-known__toml": ENTRY.format("torch.ours: E: x")})
         job, work = self.planned(tmp_path, "", head='known = "test_it.py"\n', test=ENTRY.format("torch.evil: E: x"))
         known = self.settings(job, work, monkeypatch).known.read_text()
@@ -150,7 +150,7 @@ class DescribeTheEnvironment:
         assert b"s3cr3t-of-the-job" not in seen.read_bytes()
 
     def test_a_step_starts_itself_anew_without_secrets(self) -> None:
-        """Also where no confinement keeps other processes from looking."""
+        """The secrets are gone even if no confinement keeps other processes from reading them."""
         lines = "from nightfuzz.bot.action.environment import drop_variables\ndrop_variables()\n"
         lines += "print(open('/proc/self/environ').read())"
         own = {"PATH": os.environ["PATH"], "INPUT_TARGET": "torch", "RUNNER_TEMP": "/temp"}
@@ -160,7 +160,7 @@ class DescribeTheEnvironment:
 
 
 class DescribeLinksInResults:
-    """The report job holds the token: what a link in an artifact leads to would be published."""
+    """Links in results: the report job holds the token, and it would publish the file that a link leads to."""
 
     @pytest.fixture
     def results(self, tmp_path: Path) -> Path:

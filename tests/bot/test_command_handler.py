@@ -1,4 +1,4 @@
-"""What people ask for in comments, on a GitHub server."""
+"""Commands that people give in comments, on a GitHub server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nightfuzz.bot.issues.labels import IGNORE
 
 
 class Place:
-    """A repository where issue 1 is a bug's and issue 2 an umbrella."""
+    """A repository in which issue 1 belongs to a bug and issue 2 is an umbrella."""
 
     def __init__(self, repo: Repository) -> None:
         self.repo, self.time = repo, FakeTime()
@@ -105,7 +105,7 @@ def test_a_comment_is_handled_once(place: Place) -> None:
 def test_who_is_not_heard_hears_that_once(place: Place) -> None:
     for _ in range(5):
         place.say("stranger", "/nightfuzz ignore")
-    # The server has no reactions, so each one that is tried is a problem.
+    # The server has no reactions, so each attempt to add one is a problem.
     assert len(place.sweep().problems) == 1
     assert len(place.filings.handled) == 5
 

@@ -1,4 +1,4 @@
-"""Which lines of a comment are commands."""
+"""Lines of a comment: the test shows which of them are commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pull request bumps: read from files as projects really have them, in a real repository."""
+"""Version bumps of a pull request, read from files as projects have them, in a real repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an empty repository to the return of a bug: the whole of nightfuzz in GitHub, as a user meets it."""
+"""nightfuzz in GitHub as a user meets it: from an empty repository to the return of a bug."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def project(tmp_path: Path, github_repo: Repository, monkeypatch: pytest.MonkeyP
 
 
 def test_from_an_empty_repository_to_the_return_of_a_bug(project: Project) -> None:
-    # A maintainer sets it up.
+    # A maintainer sets nightfuzz up.
     assert project.init("--target", "torch-nightly") == ["nightfuzz.yml"]
 
-    # The first night: an issue for a bug on valid input, one for all that crashes on corner cases.
+    # The first night: one issue for a bug on valid input, one umbrella for all crashes on corner cases.
     project.build(1)
     first = project.night()
     titles = {each["title"]: each["number"] for each in project.issues()}
@@ -48,13 +48,13 @@ def test_from_an_empty_repository_to_the_return_of_a_bug(project: Project) -> No
     assert "- [ ] `fakelib.outer`" in project.repo.get(f"/issues/{corner}")["body"]
     assert (first.outputs["bugs-new"], first.outputs["bugs-total"]) == ("2", "2")
 
-    # The same build once more: no new issue; one comment says when it was seen last.
+    # The same build again: no new issue; one comment says when the bug was last seen.
     second = project.night()
     assert len(project.issues()) == 2
     assert (second.outputs["bugs-new"], second.outputs["bugs-total"]) == ("0", "2")
     assert len(project.comments(scale)) == 1
 
-    # Two builds without the bug close its issue, and name the first of them.
+    # Two builds without the bug close its issue; the comment names the first of them.
     for day in (2, 3):
         project.build(day, fakenights.MENDED)
         project.night()
@@ -62,7 +62,7 @@ def test_from_an_empty_repository_to_the_return_of_a_bug(project: Project) -> No
     assert (closed["state"], closed["state_reason"]) == ("closed", "completed")
     assert "1.0.dev20260102" in project.comments(scale)[-1]
 
-    # It returns: the same issue is open again, as a regression.
+    # The bug returns: the same issue is open again, as a regression.
     project.build(4)
     last = project.night()
     again = project.repo.get(f"/issues/{scale}")
@@ -93,8 +93,8 @@ def test_a_bump_gets_one_comment_that_the_next_push_updates(project: Project) ->
     assert updated != comment and "fakelib.row_sum" not in updated
 
 
-# What a night has learnt is not used by the next one, so that both execute the same. The apis' documentation takes
-# moments; what else names one of them compiles for a minute.
+# These settings keep a night from using what the last one learnt, so that both nights execute the same. Reading the
+# apis' documentation takes moments; each other source that names one of them compiles for a minute.
 TORCH = """
 workers = 2
 seed = 1
@@ -111,7 +111,7 @@ api = ["torch.ones", "torch.nn.FeatureAlphaDropout", "torch.nn.AlphaDropout", "t
 @pytest.mark.real
 @pytest.mark.timeout(1200)
 def test_nights_of_real_torch(tmp_path: Path, github_repo: Repository, torch_python: Path) -> None:
-    """Through all of the action's own steps, its installation too."""
+    """Runs all of the action's own steps, its installation too."""
     project = Project(tmp_path, github_repo, "", {"look": {"python": sys.executable}})
     project.write("nightfuzz.toml", TORCH)
     project.init("--target", "torch==2.13.0")
@@ -119,7 +119,7 @@ def test_nights_of_real_torch(tmp_path: Path, github_repo: Repository, torch_pyt
     issues = project.issues()
     assert issues and all("2.13.0" in each["body"] for each in issues)
     assert int(first.outputs["bugs-new"]) >= len(issues) - 1
-    # That it can be installed has been shown.
+    # The first night has shown that the installation works.
     project.steps = INSTALLED
     second = project.night(target="torch==2.13.0", time="10m")
     assert second.outputs["bugs-new"] == "0"

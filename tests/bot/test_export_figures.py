@@ -1,4 +1,4 @@
-"""The figures of a run: what single apis and model programs have come to, together."""
+"""The figures of a run: the sums over single apis and over model programs."""
 
 from __future__ import annotations
 

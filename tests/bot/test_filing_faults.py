@@ -1,4 +1,4 @@
-"""Whatever happens to a request, to a runner or to two of them: one issue per finding, and none is lost."""
+"""Faults of a request, of a runner or of two runners: each finding has exactly one issue."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def time() -> FakeTime:
 
 @pytest.fixture
 def proxy(github_repo: Repository, time: FakeTime) -> Iterator[faultproxy.Proxy]:
-    """Before the server, without a fault until a test plans one."""
+    """A proxy before the server, without a fault until a test plans one."""
     with faultproxy.fault_proxy(github_repo.server.url, faultproxy.Plan(1, {}), time.clock) as running:
         yield running
 
@@ -52,7 +52,7 @@ def opened(proxy: faultproxy.Proxy, repo: Repository, time: FakeTime, **more: fl
 
 
 def filed(repo: Repository) -> Counter[str]:
-    """How many issues carry each marker."""
+    """Returns how many issues carry each marker."""
     return Counter(marker.id for issue in repo.all("/issues?state=all") if (marker := parsed(issue["body"])))
 
 
@@ -75,7 +75,7 @@ def test_the_one_request_that_files_fails(
     hub.create_issue(Marker("bug", "0" * 32), "the first", "b")
 
     def arm(verb: str, path: str) -> bool:
-        # The last question of the look-up: the next request files.
+        # This is the last request before the one that files.
         if verb == "PATCH" and path.endswith("/issues/3") and not proxy.injected:
             proxy.plan = faultproxy.Plan(1, {fault: 1}, density=1.0)
         return False
@@ -88,7 +88,7 @@ def test_the_one_request_that_files_fails(
 
 
 def test_old_listings_hide_nothing(github_repo: Repository, proxy: faultproxy.Proxy, time: FakeTime) -> None:
-    """Another runner files; all listings that this one gets are from before."""
+    """Another runner files an issue; this runner gets only listings from before."""
     blind = opened(proxy, github_repo, time)
     assert blind.find_issue(ID) is None
     old = dict.fromkeys((f"/repos/{github_repo.name}/issues",), b"[]")
@@ -162,7 +162,7 @@ def test_two_runners_at_once_file_each_finding_once(github_repo: Repository) -> 
 def test_a_runner_killed_at_any_point_leaves_nothing_twice(
     github_repo: Repository, proxy: faultproxy.Proxy, time: FakeTime, verb: str, path: str, there: bool
 ) -> None:
-    """Killed when the server has done it and before the runner knows; then run again."""
+    """The runner is killed when the server has done the request and before the answer arrives; then it runs again."""
     process = _started(proxy, github_repo)
 
     def kill(asked: str, at: str) -> bool:
@@ -182,7 +182,7 @@ def test_a_runner_killed_at_any_point_leaves_nothing_twice(
 
 
 def _started(proxy: faultproxy.Proxy, repo: Repository) -> subprocess.Popen[str]:
-    """The filer, which waits for a line before it starts."""
+    """Starts the filer, which waits for a line of input before it works."""
     start = "import sys; input(); import filer; filer.main(*sys.argv[1:])"
     command = [sys.executable, "-c", start, proxy.url, repo.name, repo.token, "1"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(filer.__file__).parent)])}
@@ -203,7 +203,7 @@ def test_a_claim_that_was_left_is_taken_over_and_one_in_use_is_not(
 def test_who_was_silent_for_too_long_asks_again_before_it_writes(
     github_repo: Repository, proxy: faultproxy.Proxy, time: FakeTime
 ) -> None:
-    """Our runner sleeps after its look-up; another one takes over, files, and is done."""
+    """Our runner sleeps after its look-up; meanwhile another one takes over and files."""
     hub = opened(proxy, github_repo, time)
     once: list[str] = []
 
@@ -231,7 +231,7 @@ def test_claims_left_for_a_day_are_swept(github_repo: Repository, proxy: faultpr
 
 
 def test_an_accident_is_repaired(github_repo: Repository, proxy: faultproxy.Proxy, time: FakeTime) -> None:
-    """Somebody writes past every precaution while we file: the younger issue is closed and says so."""
+    """Another writer ignores the claim and files while we do: the younger issue is closed and links the older one."""
     hub = opened(proxy, github_repo, time)
     once: list[str] = []
 

@@ -1,4 +1,4 @@
-"""The fuzz job: commands on a state that came as files, and what they leave for the next step."""
+"""The fuzz job: its commands run on a state that came as files and leave files for the next step."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_night_leaves_bugs_and_notes(work: Workspace, wheel: Path) -> None:
 
 
 def test_no_module_of_the_sources_is_imported(work: Workspace, wheel: Path, tmp_path: Path) -> None:
-    """A pull request may bring files that are named as what nightfuzz, pip and venv import first."""
+    """A pull request may bring files with the names of modules that nightfuzz, pip and venv import first."""
     imported = tmp_path / "imported"
     trap = f"open({str(imported)!r}, 'a').write(__file__)\nraise SystemExit('a module of the sources')\n"
     for name in ("typer", "json", "pip", "venv", "reports/__init__", "fuzz_core/__init__", "numpy/__init__"):
@@ -150,7 +150,7 @@ def test_a_cancelled_job_keeps_what_it_has(work: Workspace, wheel: Path) -> None
     (work.sources / "nightfuzz.toml").write_text(f'{SETTINGS}time = "10m"\n')
 
     def cancel() -> None:
-        """As soon as the fuzzing has begun."""
+        """Interrupts the job as soon as the fuzzing has begun."""
         while not over.wait(0.05):
             if (work.root / "startnote.json").exists():
                 with open_store(work.state_file, read_only=True) as store:

@@ -1,4 +1,4 @@
-"""git is started in one place, so that one place decides what of the user's settings and secrets it sees."""
+"""git calls: one module starts git, and so decides which settings and secrets of the user git sees."""
 
 from __future__ import annotations
 

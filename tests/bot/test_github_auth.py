@@ -1,4 +1,4 @@
-"""Who we are to GitHub, and that nobody else learns how we prove it."""
+"""The bot's identity on GitHub, and the secrecy of its credentials."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def proxy(github_repo: Repository) -> Iterator[faultproxy.Proxy]:
 
 @pytest.fixture
 def app(github_repo: Repository) -> AppAuth:
-    # To the server, a token without a list of permissions may do nothing; to GitHub, all that the app may.
+    # On this server, a token without a list of permissions has none; on GitHub, such a token has all of the app's.
     return AppAuth(str(APP), Secret(github_repo.server.private_key), {"issues": "write"})
 
 
@@ -49,7 +49,7 @@ def opened(proxy: faultproxy.Proxy, repo: Repository, auth: TokenAuth | AppAuth)
 
 
 def asked_for_tokens(proxy: faultproxy.Proxy) -> list[str]:
-    """The tokens that the server gave out."""
+    """Returns the tokens that the server gave out."""
     given = [seen for seen in proxy.seen if seen.url.endswith(TOKENS)]
     return [json.loads(seen.answer)["token"] for seen in given if seen.answer.startswith('{"token"')]
 
@@ -134,7 +134,7 @@ def test_an_app_with_another_key_is_refused(proxy: faultproxy.Proxy, github_repo
 def test_nothing_of_it_shows_anywhere(
     proxy: faultproxy.Proxy, github_repo: Repository, app: AppAuth, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """At the most talkative level of logging, with faults: no token, signed request or key but where it belongs."""
+    """At the most detailed log level and with faults, tokens, signed requests and keys show only where they belong."""
     scrub_logs()
     caplog.set_level(logging.DEBUG)
     token = TokenAuth(Secret(github_repo.token))

@@ -1,4 +1,4 @@
-"""What we send is what GitHub publishes that it takes, and we read what it publishes that it answers."""
+"""The contract with GitHub's published API: our requests fit it, and we can read the answers that it describes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def contract(github_openapi: Path) -> Contract:
 
 @pytest.fixture
 def proxy(github_repo: Repository) -> Iterator[faultproxy.Proxy]:
-    """Records what is sent; answers what the server lacks."""
+    """A proxy that records requests and answers those that the server lacks."""
     with faultproxy.fault_proxy(github_repo.server.url, faultproxy.Plan(1, {})) as running:
         running.instead = _instead
         yield running
@@ -64,7 +64,7 @@ def test_every_request_is_in_githubs_description(
 
 
 def everything(hub: Hub, repo: Repository) -> None:
-    """Each method once or twice."""
+    """Calls each method once or twice."""
     marker = Marker("bug", ID)
     hub.is_private()
     hub.ensure_labels({"nightfuzz": ("5319e7", "Found by fuzzing"), "a/b c": ("ff0000", "")})
@@ -75,7 +75,7 @@ def everything(hub: Hub, repo: Repository) -> None:
     hub.add_labels(1, ["a/b c"])
     hub.remove_label(1, "a/b c")
     comment = hub.upsert_comment(1, marker, "one")
-    # A second one, left by an accident, is deleted.
+    # The accidental second comment is deleted.
     repo.send("POST", "/issues/1/comments", {"body": f"{marker.text}\nagain"}, repo.token)
     hub.upsert_comment(1, marker, "two")
     hub.react(comment.id, "eyes")

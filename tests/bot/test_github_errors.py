@@ -1,4 +1,4 @@
-"""What GitHub refuses is said in words that help; its limits are kept to, and waiting is bounded."""
+"""Errors of GitHub: the message of a refusal helps, rate limits are kept to, and waiting is bounded."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_refusals_say_what_to_do(
 
 
 def test_what_is_private_or_missing_looks_the_same(github_repo: Repository) -> None:
-    """As a token without access is told: nothing is there."""
+    """GitHub answers a token without access as if the repository did not exist."""
     with pytest.raises(RefusedError, match="or the token has no access") as caught:
         Hub.open(TokenAuth(Secret(github_repo.token)), "admin/secret", github_repo.server.url).is_private()
     assert "metadata: read" in caught.value.remedy

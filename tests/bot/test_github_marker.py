@@ -1,4 +1,4 @@
-"""The marker survives what people do to a text, and nobody else's text passes for one."""
+"""The marker: it survives people's edits of a text, and a foreign text does not pass for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The health issue: one, opened by a night that is lacking or a schedule that is off, closed by a whole night."""
+"""The health issue: an incomplete night or a disabled schedule opens it, and a complete night closes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stage(tmp_path: Path, github_repo: Repository) -> Iterator[NightStage]:
 
 
 def workflows(stage: NightStage, **states: str) -> None:
-    """The states that GitHub tells of workflows; the server has no Actions."""
+    """Sets the states that GitHub reports for workflows; the server has no Actions."""
     told: dict[str, Any] = {
         "workflows": [{"path": f".github/workflows/{name}.yml", "state": state} for name, state in states.items()]
     }

@@ -25,7 +25,7 @@ BUG = Marker("bug", ID)
 
 @pytest.fixture
 def hub(github_repo: Repository) -> Hub:
-    """The bot in a fresh repository; time passes only where it waits."""
+    """The bot in a fresh repository, with a clock that moves only while the bot waits."""
     return opened(github_repo)
 
 

@@ -1,4 +1,4 @@
-"""Another repository: one report whatever happens to a request, and private reports only where they are taken."""
+"""Another repository: one report despite faults of requests, and private reports only if the repository takes them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REPORT = Marker("report", "0123456789abcdef" * 2)
 
 
 class Place:
-    """Our repository, theirs where the bot is nobody, and a proxy before the server."""
+    """Our repository; a foreign one, in which the bot has no rights; and a proxy before the server."""
 
     def __init__(self, ours: Repository, proxy: faultproxy.Proxy, time: FakeTime) -> None:
         self.ours, self.theirs, self.proxy, self.time = ours, ours.server.repository(), proxy, time
@@ -39,7 +39,7 @@ class Place:
         return Hub.open(TokenAuth(Secret(self.ours.token)), repo.name, self.proxy.url, home=home, budget=budget)
 
     def on_filing(self, fault: str) -> None:
-        """The request that files, and that alone, fails: it follows the second look."""
+        """Lets one request fail: the one that files, which follows the second look."""
         looks = 0
 
         def arm(verb: str, path: str) -> bool:

@@ -39,7 +39,7 @@ def run(project: Path, *arguments: str, answers: str | None = None) -> Result:
 
 
 def written(project: Path, name: str = "nightfuzz.yml") -> dict[str, object]:
-    """The inputs of the reusable workflow, or those of the Action in a file that holds the jobs itself."""
+    """Returns the inputs of the reusable workflow, or those of the Action in a file that holds the jobs itself."""
     jobs = YAML(typ="safe", pure=True).load((project / FOLDER / name).read_text())["jobs"]
     (job,) = jobs.values() if len(jobs) == 1 else [jobs["fuzz"]]
     values: dict[str, object] = job["with"] if "with" in job else {**job["steps"][1]["with"], "runs-on": job["runs-on"]}

@@ -1,4 +1,4 @@
-"""What `nightfuzz init` writes, whatever it was told: clean by every checker, and values arrive as they were given."""
+"""Files that `nightfuzz init` writes: every checker accepts them, and values arrive as the user gave them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered from run to run: read strictly, put together in any order, told as known findings."""
+"""The filings, kept from run to run: read strictly, merged in any order, and passed on as known findings."""
 
 from __future__ import annotations
 

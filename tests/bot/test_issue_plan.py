@@ -1,4 +1,4 @@
-"""What is planned for issues, over all orders of events: nothing twice, never too much, never against people."""
+"""The plan of issue actions, for events in any order: no duplicates, a daily limit, and no action against people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 class World:
-    """A repository, what is remembered of it, and what the state wants."""
+    """A repository, its filings, and the rules of planning."""
 
     def __init__(self, rules: Rules = RULES) -> None:
         self.hub, self.filings, self.rules = Memory(), Filings(), rules
@@ -30,7 +30,7 @@ class World:
         return plan(wanted, existing, self.filings, self.rules, self.hub.now, umbrellas, gone)
 
     def night(self, *wanted: ClusterReport, umbrellas: tuple[Umbrella, ...] = ()) -> IssuePlan:
-        """One run; afterwards there is nothing left to do."""
+        """Runs one night, and checks that a second plan would be empty."""
         made = self.plan(*wanted, umbrellas=umbrellas)
         done = carry_out(self.hub, made, self.filings, lambda: self.hub.now)
         assert not done.left

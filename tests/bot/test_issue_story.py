@@ -17,7 +17,7 @@ from nightfuzz.bot.issues.writer import WriteReport
 
 
 class Bot:
-    """The report job of one night after the other. What is remembered between them is its filings alone."""
+    """The report job, night after night. Filings alone are kept between two nights."""
 
     def __init__(self, repo: Repository) -> None:
         self.repo, self.time, self.filings = repo, FakeTime(), Filings()
@@ -30,7 +30,7 @@ class Bot:
         return done
 
     def shown_by(self, what: ClusterReport, build: str, **more: object) -> ClusterReport:
-        """The bug, seen tonight on a build."""
+        """Returns the bug as seen tonight on a build."""
         return what._replace(seen=build, seen_at=self.time.now, findings=what.findings + 1, **more)
 
 
@@ -38,31 +38,31 @@ def test_the_life_of_two_bugs(github_repo: Repository) -> None:
     bot, repo = Bot(github_repo), github_repo
     fold, norm = cluster("fold"), cluster("norm")
 
-    # Night 1: each gets an issue.
+    # Night 1: each bug gets an issue.
     assert bot.night(fold, norm).counts == {"create": 2}
     issues = repo.all("/issues?state=all")
     assert {issue["title"] for issue in issues} == {"torch.fold(): abort", "torch.norm(): abort"}
     assert {label["name"] for issue in issues for label in issue["labels"]} == {"nightfuzz"}
     first, second = (next(i["number"] for i in issues if name in i["title"]) for name in ("fold", "norm"))
 
-    # Night 2: a newer build shows both. No issue is added; each has one comment that says so.
+    # Night 2: a newer build shows both bugs. No issue is added; each issue gets one comment on the new build.
     build = "2.14.0.dev20261102"
     assert bot.night(bot.shown_by(fold, build), bot.shown_by(norm, build)).counts == {"recur": 2}
     assert len(repo.all("/issues?state=all")) == 2
     assert [build in comment["body"] for comment in repo.all(f"/issues/{first}/comments")] == [True]
 
-    # The same again changes nothing, and nothing is written.
+    # The same night again plans and writes no change.
     bot.time.now -= timedelta(days=1)
     assert bot.night(bot.shown_by(fold, build), bot.shown_by(norm, build)).counts == {}
 
-    # A person says that the second one is no bug.
+    # A person says that the second issue is no bug.
     repo.send("POST", f"/issues/{second}/labels", {"labels": ["nightfuzz:wrong"]}, token_of("maintainer"))
     build = "2.14.0.dev20261103"
     assert bot.night(bot.shown_by(fold, build), bot.shown_by(norm, build)).counts == {"recur": 1}
     assert [entry.signature for entry in entries_of(bot.filings)] == ["torch.norm: RuntimeError: no"]
     assert len(repo.all(f"/issues/{second}/comments")) == 1
 
-    # The first one is fixed: its issue is closed, with the build that fixed it.
+    # The first bug is fixed: its issue is closed, with the build that fixed it.
     fixed = fold._replace(status="fixed", changed_in="2.14.0.dev20261104")
     assert bot.night(fixed, norm).counts == {"close": 1}
     closed = repo.get(f"/issues/{first}")
@@ -70,14 +70,14 @@ def test_the_life_of_two_bugs(github_repo: Repository) -> None:
     assert "2.14.0.dev20261104" in repo.all(f"/issues/{first}/comments")[-1]["body"]
     assert bot.night(fixed, norm).counts == {}
 
-    # It is back: the same issue is open again, as a regression.
+    # The first bug is back: its issue is open again, as a regression.
     build = "2.14.0.dev20261106"
     back = bot.shown_by(fold, build, status="back", changed_in=build)
     assert bot.night(back, norm).counts == {"reopen": 1, "recur": 1}
     again = repo.get(f"/issues/{first}")
     assert again["state"] == "open" and "nightfuzz:regression" in {label["name"] for label in again["labels"]}
 
-    # In the end there are two issues, and three comments under the one that is spoken of.
+    # In the end there are two issues, and three comments under the first.
     assert len(repo.all("/issues?state=all")) == 2
     comments = repo.all(f"/issues/{first}/comments")
     assert [comment["user"]["login"] for comment in comments] == [BOT] * 3
@@ -89,12 +89,12 @@ def test_the_life_of_an_umbrella(github_repo: Repository) -> None:
     (issue,) = repo.all("/issues")
     assert {label["name"] for label in issue["labels"]} == {"nightfuzz", "nightfuzz:umbrella"}
 
-    # A person checks a box, and another takes its line for no bug and deletes it.
+    # A person checks one box; another person considers the second line no bug and deletes it.
     body = issue["body"].replace("- [ ] `torch.a`", "- [x] `torch.a`")
     body = "\n".join(line for line in body.split("\n") if "torch.b" not in line)
     repo.send("PATCH", f"/issues/{issue['number']}", {"body": body}, token_of("maintainer"))
 
-    # The next night brings a third one: it is added, and nothing else is changed.
+    # The next night brings a third item: it is added, and the remaining lines stay as they are.
     done = night(hub_of(repo, time), filings, time, umbrellas=(umbrella("a", "b", "c"),))
     assert done.counts == {"extend": 1}
     now = repo.get(f"/issues/{issue['number']}")["body"]
@@ -113,7 +113,7 @@ def test_faults_and_a_second_runner_leave_one_issue_for_each_bug(github_repo: Re
     bugs, time, filings = [cluster(name) for name in "abcde"], FakeTime(), Filings()
     with faultproxy.fault_proxy(github_repo.server.url, faultproxy.Plan(3, {}), time.clock) as proxy:
         for faults in (10, 10, 0):
-            # None of them knows what the one before it has done.
+            # Each night starts with empty filings, so it does not know what the last one did.
             hub = hub_of(github_repo, time, address=proxy.url)
             proxy.plan = faultproxy.Plan(faults, dict.fromkeys(faultproxy.ANY, faults), density=0.3)
             done = night(hub, Filings(), time, *bugs)

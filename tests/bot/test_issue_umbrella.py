@@ -1,4 +1,4 @@
-"""The umbrella issue: items are added, and everything that people did to it stays."""
+"""The umbrella issue: items are added, and all edits of people stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives that others made: what they hold lands inside the folder, and nothing leads out of it."""
+"""Archives from strangers: their files land inside the folder, and no member leads out of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nightfuzz.bot.jobs.archive import extract
 
 
 def packed(*members: tuple[str, bytes | str, dict[str, object]]) -> bytes:
-    """An archive: text is the target of a link, bytes are a file."""
+    """Returns an archive: a text is the target of a link, bytes are a file."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
         for name, content, more in members:

@@ -1,4 +1,4 @@
-"""A fork's run belongs to the pull request whose head GitHub says it is, whatever others write."""
+"""A fork's run: it belongs to the pull request with its head on GitHub, and texts of users do not count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def hub(github_repo: Repository) -> Hub:
 
 
 def opened(repo: Repository, branch: str, body: str) -> tuple[int, str]:
-    """A pull request of one commit, and that."""
+    """Opens a pull request of one commit; returns its number and the commit."""
     base = repo.get("/git/ref/heads/main")["object"]["sha"]
     repo.send("POST", "/git/refs", {"ref": f"refs/heads/{branch}", "sha": base})
     content = {"message": branch, "content": "Zg==", "branch": branch}
@@ -27,7 +27,8 @@ def opened(repo: Repository, branch: str, body: str) -> tuple[int, str]:
 
 def test_it_is_found_by_its_head_and_by_nothing_that_was_written(github_repo: Repository, hub: Hub) -> None:
     number, sha = opened(github_repo, "bump", "")
-    # The test server searches texts alone, where GitHub knows commits: so the commit stands in the text, too.
+    # GitHub finds a pull request by its commit. The test server searches texts alone, so the text names the commit,
+    # too.
     github_repo.send("PATCH", f"/pulls/{number}", {"body": sha})
     _liar, other = opened(github_repo, "liar", f"mine: {sha}")
     assert sha != other

@@ -1,4 +1,4 @@
-"""What jobs hand to each other: the plan's artifact, and what a fuzz job exports."""
+"""Data between jobs: the plan's artifact, and the export of a fuzz job."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ FINGERPRINT = "a" * 32
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A repository with one commit, and what a runner leaves about in it."""
+    """A repository with one commit, and the files that a runner leaves in it."""
     folder = tmp_path / "project"
     (folder / "tests").mkdir(parents=True)
     (folder / "tests" / "test_it.py").write_text("import torch\n")
@@ -67,7 +67,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def place(tmp_path: Path, filings: Filings | None = None) -> StateStorage:
-    """Where a night has left a state."""
+    """Returns a storage in which a night has left its state."""
     made = StateDirectory(tmp_path / "kept")
     made.store(lambda before: _files(tmp_path, filings or Filings()), "a night")
     return made
@@ -81,7 +81,7 @@ def _files(tmp_path: Path, filings: Filings) -> dict[str, bytes]:
 
 
 def taught() -> Filings:
-    """People have said of one issue that it is wrong, and asked for a bisection in another."""
+    """Returns filings in which people have called one issue wrong and asked for a bisection in another."""
     common = {"library": "torch", "created_at": NOW, "at": NOW}
     wrong = IssueRecord(
         number=1, url="https://h/i/1", signatures={FINGERPRINT: "torch.f: E: x"}, teaching="wrong", **common
@@ -178,7 +178,7 @@ class DescribeWhatIsAsked:
 
 class DescribeTheExport:
     def ran(self, tmp_path: Path, **given: Any) -> tuple[Inputs, Workspace]:
-        """A job that has found a bug that may be told, and one that may not."""
+        """Returns a job that has found one public and one private bug."""
         work = Workspace(tmp_path / "work", tmp_path / "state", tmp_path / "sources")
         with open_store(work.state_file) as store:
             store.save_target(TargetRecord(KEY, "torch==2.13.0", "torch", "2.13.0", "/python", {"summary": "torch"}))

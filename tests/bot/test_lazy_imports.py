@@ -1,4 +1,4 @@
-"""What a command loads: nothing that it does not work with."""
+"""Modules that a command loads: only those that it works with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from fuzz_core.store.statefile import open_store
 
-# What takes long to load, by what needs it.
+# Packages that take long to load, grouped by the commands that may load them.
 WORKING = {"libcst", "docker", "github", "requests", "jinja2", "bs4", "tokenizers", "safetensors", "bson", "pyrage"}
 READING = {"numpy", "sqlite_utils", "ruamel", "rapidfuzz", "fuzz_core.store", "fuzz_core.campaign", "fuzz_core.triage"}
 SETTINGS = {"pydantic", "fuzz_core.cli.settings", "fuzz_core.targets"}
@@ -38,7 +38,7 @@ def test_what_the_program_is_and_can_do_is_told_without_what_it_works_with(word:
 
 @pytest.mark.parametrize("words", ["run", "report", "init", "advise", "moco knowledge", "known", "action fuzz"])
 def test_so_are_the_flags_of_a_command(words: str) -> None:
-    # Flags are made from the settings, which are a model of pydantic.
+    # Flags are made from the settings, which are a pydantic model.
     assert not loaded(*words.split(), "--help") & (WORKING | READING | {"fuzz_core.targets"})
 
 

@@ -18,7 +18,7 @@ from nightfuzz.bot.jobs.issues import listen_job, remembered
 
 @pytest.fixture
 def stage(tmp_path: Path, github_repo: Repository) -> Stage:
-    """A night has filed one issue."""
+    """A stage on which a night has filed one issue."""
     made = Stage(tmp_path, github_repo)
     leave(made.results / "a", ["torch.alpha"])
     made.report()

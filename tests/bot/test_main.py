@@ -1,4 +1,4 @@
-"""The console script: what it says of itself."""
+"""The console script: its version and its help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of GitHub's API, of the kept state and of the runner, a night each, driven end to end: a table."""
+"""Faults of GitHub's API, of the kept state and of the runner: a table of end-to-end nights with one fault each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 KEPT = "the state of this night is kept"
 RERUN = "Re-run failed jobs"
 LATER_VERSION = json.dumps({"schema": "nightfuzz-filings/9"}).encode()
-# The API.
+# Faults of the API.
 API = [
     NightFault("API answers 500 now and then", some("5xx-before"), is_red=False),
     NightFault("API does it and answers 502", some("5xx-after"), is_red=False),
@@ -57,7 +57,7 @@ API = [
     NightFault("no token", unset("INPUT_GITHUB_TOKEN"), says="has no token"),
     NightFault("no event file", unset("GITHUB_EVENT_PATH"), is_red=False),
 ]
-# The repository of the state.
+# Faults of the state's repository.
 STATES = [
     NightFault("git cannot be reached", git_says("cut"), says=RERUN),
     NightFault("git answers 503 four times", git_says("503", most=4), is_red=False),
@@ -72,7 +72,7 @@ STATES = [
         "filings.json is newer", damages(FILINGS, LATER_VERSION), says="a later nightfuzz", mend=without(FILINGS)
     ),
 ]
-# The runner of the report.
+# Faults of the runner of the report job.
 RUNNER = [
     NightFault("killed before the state", git_says("cut", "git-receive-pack", kills=True)),
     NightFault("killed when the state was pushed", git_says("lose", "git-receive-pack", skip=1, kills=True)),

@@ -1,4 +1,4 @@
-"""Faults of what plan and fuzz jobs leave, and of the plan job: the second part of the table, a night each."""
+"""Faults of the plan job and of the artifacts of plan and fuzz jobs: the second part of the table, a night each."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def stage(tmp_path: Path, github_repo: Repository) -> Iterator[NightStage]:
 
 
 def folder(stage: NightStage) -> Path:
-    """What the second shard left."""
+    """Returns the folder of the second shard's results."""
     return stage.results("1") / "nightfuzz-results-1-nightly"
 
 
 def missing(stage: NightStage) -> None:
-    """The second shard was cancelled, or its runner was lost, before it could upload anything."""
+    """The second shard was cancelled or its runner was lost, so its results are missing."""
     stage.strike()
     shutil.rmtree(folder(stage))
 
 
 def late(stage: NightStage) -> None:
-    """The second shard uploads once the report has begun, and is there when the job is run again."""
+    """The second shard uploads after the report has begun, so a second run of the job finds its results."""
     stage.strike()
     away = stage.home / "late"
     folder(stage).rename(away)
@@ -76,7 +76,7 @@ def without(name: str) -> Injection:
 
 
 def edited(change: Callable[[dict[str, Any]], object]) -> Injection:
-    """The document of the second shard says something else."""
+    """The second shard's document is changed."""
 
     def inject(stage: NightStage) -> None:
         stage.strike()
@@ -89,7 +89,7 @@ def edited(change: Callable[[dict[str, Any]], object]) -> Injection:
 
 
 def again(name: str, **ran: Any) -> Injection:
-    """There is one folder more, with a bug that no shard of the run has found."""
+    """An additional folder holds a bug that no shard of the run has found."""
 
     def inject(stage: NightStage) -> None:
         stage.strike()
@@ -99,7 +99,7 @@ def again(name: str, **ran: Any) -> Injection:
 
 
 def everything_missing(stage: NightStage) -> None:
-    """No fuzz job has left anything."""
+    """No fuzz job has left any results."""
     stage.strike()
     for path in stage.results("1").glob("nightfuzz-results-*-nightly"):
         shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""The plan document: exact builds and shards, settled before anything is fuzzed; a shard takes what it says."""
+"""The plan document: it fixes exact builds and shards before the fuzzing starts, and a shard follows it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with one commit; nothing of this machine says where packages are."""
+    """A repository with one commit; no setting of this machine names a package index."""
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "test_it.py").write_text("import torch\n")
@@ -57,13 +57,13 @@ def index(tmp_path: Path) -> Iterator[tuple[str, Faults]]:
 
 
 def torch(tmp_path: Path, version: str) -> Path:
-    """A file that the index lists."""
+    """Adds a wheel of torch to the index."""
     tag = f"{TAG}-{TAG}-{next(iter(platform_tags()))}"
     return write_wheel(tmp_path / "served", FakeWheel("torch", version, tag=tag))
 
 
 def plan(project: Path, run: str = "7 now", **given: Any) -> tuple[HandedPlan, tuple[str, ...]]:
-    """The plan that the job leaves, and its lines for the summary."""
+    """Returns the plan that the job leaves, and its lines for the summary."""
     folder = project.with_name("plan")
     place = StateDirectory(project.with_name("kept"))
     matrix = plan_job(inputs(plan_only="true", results=folder, **given), place, project, run)
@@ -88,7 +88,7 @@ def test_it_names_builds_shards_and_mode(project: Path, tmp_path: Path, index: t
     assert note.baseline is not None and note.baseline.lock is not None and lock is not None
     assert (target_of(handed).spec, lock.version) == (spec, "2.13.0.dev20260424")
     assert (note.baseline.spec, note.baseline.lock.version) == (old, "2.12.0")
-    # Of the two, the one that was compared has a CPU build alone: so has the other one then.
+    # The baseline has only a CPU build, so the plan takes the CPU build of the target.
     (artifact,) = lock.artifacts
     assert (artifact.filename, artifact.index) == (files[0].name, index[0])
     assert (artifact.sha256 and artifact.url.endswith(files[0].name.replace("+", "%2B"))) or "+" in artifact.url
@@ -115,7 +115,7 @@ def test_settings_say_flavour_library_and_index(project: Path, tmp_path: Path, i
     (project / "nightfuzz.toml").write_text(f'flavour = "cpu"\nindex = "{index[0]}"\n')
     lock = target_of(plan(project, target="torch-nightly")[0]).lock
     assert lock is not None and lock.flavours == {"cpu"}
-    # What the workflow says wins over the file.
+    # An input of the workflow overrides the file.
     lock = target_of(plan(project, target="torch-nightly", flavour="cuda")[0]).lock
     assert lock is not None and lock.flavours == {"cuda"}
 
@@ -197,7 +197,7 @@ tests_count = 50
 def test_two_shards_a_minute_apart_take_the_planned_night(
     project: Path, tmp_path: Path, index: tuple[str, Faults], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From plan to report: a newer night appears between the two, and each leaves results of the planned one."""
+    """A newer build appears between the two shards; both shards still leave results of the planned build."""
     monkeypatch.setenv("NIGHTFUZZ_PATH", str(fakenights.adapter(tmp_path / "adapters")))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ["NIGHTFUZZ_PATH"]]))
     (project / "nightfuzz.toml").write_text(SETTINGS)

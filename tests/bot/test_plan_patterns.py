@@ -1,4 +1,4 @@
-"""Patterns of apis, checked by the plan job with the builds that the state knows."""
+"""Patterns of apis, checked by the plan job against the builds that the state knows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PINNED, NIGHTLY = "torch==2.13.0", "torch-nightly"
 
 @pytest.fixture
 def state(tmp_path: Path) -> dict[str, bytes]:
-    """A state that knows a build of torch and its apis."""
+    """Returns a state that knows a build of torch and its apis."""
     with open_store(tmp_path / "state.db") as store:
         store.save_target(TargetRecord("key", PINNED, "torch", "2.13.0+cpu", "/python", {}))
         store.save_apis("key", [Api("torch.Tensor.index_put", "method", aliases=("torch.index_put",))])

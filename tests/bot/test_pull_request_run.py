@@ -1,4 +1,4 @@
-"""A pull request in a repository without a night: plan, fuzz and report, up to the comment."""
+"""A pull request in a repository that had no night: plan, fuzz and report, up to the comment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def project(tmp_path: Path, github_repo: Repository, monkeypatch: pytest.MonkeyP
 
 
 def push(project: Project, pull: Pull, files: dict[str, str]) -> None:
-    """What GitHub checks out for a pull request: its merge with the base."""
+    """Checks out what GitHub checks out for a pull request: its merge with the base."""
     git(project.workspace, "checkout", "--quiet", "-B", "change", "main")
     pull.push(files)
     git(project.workspace, "checkout", "--quiet", "--detach", "main")
@@ -43,7 +43,7 @@ def push(project: Project, pull: Pull, files: dict[str, str]) -> None:
 
 
 def test_what_the_changed_test_calls_is_fuzzed_and_told(project: Project) -> None:
-    """There was no night: the tests that the pull request leaves alone are on no record."""
+    """There was no night, so no record holds the tests that the pull request leaves alone."""
     project.write("tests/test_outer.py", OUTER)
     project.commit("A test")
     pull = Pull(project)

@@ -1,4 +1,4 @@
-"""What a pull request hears, on a GitHub server: one comment, and a check."""
+"""The bot's answer to a pull request, on a GitHub server: one comment, and a check."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def result(**more: Any) -> RunResult:
 
 
 def change(number: int) -> ChangeEntry:
-    """A call that returned and raises now."""
+    """Returns a change: a call that returned and now raises."""
     api = f"torch.g{number}"
     common = {"title": f"{api}: regression", "api": api, "kind": "regression", "signature": api, "hits": 5, "runs": 5}
     script = f"import torch\n\nprint({api}(torch.zeros(2)))\n"
@@ -55,7 +55,7 @@ class Pull:
         self.number = int(repo.send("POST", "/pulls", {"title": "bump", "head": "bump", "base": "main"})["number"])
 
     def push(self) -> None:
-        """The server's pull requests do not follow their branch, but this does both."""
+        """Adds a commit to branch and pull request; the server's pull requests do not follow their branch."""
         self.repo.send("PUT", f"/pulls/{self.number}/update-branch", {})
 
     @property
@@ -119,7 +119,7 @@ def test_libraries_have_a_comment_each(pull: Pull) -> None:
 
 
 def test_a_new_identity_takes_the_place_of_the_former_ones_comment(pull: Pull) -> None:
-    """A workflow that reports as an App now, and reported with another token before; or the other way round."""
+    """The workflow reports with one identity and later with another, an App or a token."""
     permissions = {"issues": "write", "pull_requests": "write", "checks": "write"}
     app = AppAuth(str(APP), Secret(pull.repo.server.private_key), permissions)
     former = Hub.open(app, pull.repo.name, pull.repo.server.url, budget=budget_of(FakeTime()))

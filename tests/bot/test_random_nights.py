@@ -1,6 +1,6 @@
-"""Many nights of five random faults: nothing found is lost, nothing is filed twice, no incomplete night is green.
+"""Many nights with five random faults each: no finding is lost or filed twice, and no incomplete night is green.
 
-`NIGHTFUZZ_NIGHTS=200` tries a thousand faults, half of them with each seed. What is red is red again.
+`NIGHTFUZZ_NIGHTS=200` tries a thousand faults, half of them with each seed. A failure repeats with its seed.
 """
 
 from __future__ import annotations
@@ -35,23 +35,24 @@ def stage(tmp_path: Path, github_repo: Repository) -> Iterator[NightStage]:
 
 
 class RandomNights:
-    """A stage on which faults wait until they happen. found: apis of the bugs that sound shards have left."""
+    """A stage on which drawn faults wait until they happen."""
 
     def __init__(self, stage: NightStage, seed: int) -> None:
         self.stage, self.rng = stage, random.Random(seed)
         self.waiting: Counter[str] = Counter()
         self.happened: Counter[str] = Counter()
+        # Apis of the bugs that undamaged shards have left.
         self.found: list[str] = []
         self.codes: Counter[int] = Counter()
         self.plan = Plan(1, {})
 
     def draw(self) -> list[str]:
-        """The faults of one night."""
+        """Returns the faults of one night."""
         kinds = [*ALL, *(f"git {each}" for each in GIT), "kill", "kill", "shard missing", "results cut", "clock"]
         return [self.rng.choice(kinds) for _ in range(FAULTS)]
 
     def arm(self, is_faulty: bool) -> None:
-        """Let waiting faults of API and git happen from now on, each at some request; or none."""
+        """Lets waiting faults of API and git happen from now on, each at a random request; or lets none happen."""
         stage, rng = self.stage, random.Random(self.rng.random())
         counts = {name: self.waiting[name] for name in ALL}
         self.plan = Plan(rng.randrange(1 << 30), counts, density=0.2 if is_faulty else 0.0)
@@ -76,12 +77,12 @@ class RandomNights:
         stage.git.fault, stage.proxy.forwarded = git, kill
 
     def note(self, kind: str) -> None:
-        """One of this kind has happened."""
+        """Counts a waiting fault of this kind as happened."""
         self.waiting[kind] -= 1
         self.happened[kind] += 1
 
     def disarm(self) -> None:
-        """Everything works, on a new runner; what has not happened waits."""
+        """Replaces the runner and ends all faults. Faults that have not happened stay in wait."""
         for name in ALL:
             self.happened[name] += self.waiting[name] - self.plan.left[name]
             self.waiting[name] = self.plan.left[name]
@@ -89,7 +90,7 @@ class RandomNights:
         self.stage.heal()
 
     def night(self, number: int) -> None:
-        """One night: plan, shards, report, and the job run again until it is through."""
+        """Runs one night: plan, shards, report, and the report job again until it ends as expected."""
         stage, run, api = self.stage, str(number), f"torch.f{number}"
         stage.time.now += timedelta(days=1)
         self.waiting.update(self.draw())
@@ -105,7 +106,7 @@ class RandomNights:
         assert (done.code == 0) == whole, done.said
 
     def spoil(self, run: str, number: int) -> bool:
-        """Damage what a shard left; returns whether the night is whole. The bug's own shard stays sound."""
+        """Damages results of a shard without the bug, if such a fault waits; returns whether the night is complete."""
         other = (number + 1) % SHARDS
         folder = self.stage.results(run) / f"nightfuzz-results-{other}-nightly"
         self.found.append(f"torch.f{number}")
@@ -120,7 +121,7 @@ class RandomNights:
         return False
 
     def through(self, step: Callable[[], StepResult], red_in_the_end: bool = False) -> StepResult:
-        """Run a step under faults, and again while it is red: twice under faults, then without."""
+        """Runs a step under faults, again while it fails: up to three times under faults, then once without."""
         for attempt in range(4):
             self.arm(attempt < 3)
             done = step()
@@ -143,7 +144,7 @@ def test_nothing_is_lost_and_nothing_is_filed_twice(stage: NightStage, seed: int
     stage.heal()
     stage.time.now += timedelta(days=2)
     assert stage.plan("last").code == 0
-    # A claim that a killed runner left is removed by the next night that files something.
+    # A killed runner may leave a claim; the next night that files a bug removes it.
     stage.shards("last", ["torch.last"], [])
     nights.found.append("torch.last")
     last = stage.report("last")

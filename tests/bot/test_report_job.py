@@ -1,4 +1,4 @@
-"""The report job: it holds the token, and what it reads comes from code that nobody trusts."""
+"""The report job: it holds the token, and reads results of untrusted code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOSTILE = (
 
 
 class Stage:
-    """A repository, and the folder that the artifacts of a run were unpacked into."""
+    """A repository, and the folder with the unpacked artifacts of a run."""
 
     def __init__(self, home: Path, repo: Repository) -> None:
         self.home, self.repo, self.time = home, repo, FakeTime()
@@ -55,13 +55,13 @@ class Stage:
 
     @property
     def titles(self) -> list[str]:
-        """Of the issues about bugs."""
+        """Titles of the issues about bugs."""
         every = sorted(each["title"] for each in self.repo.all("/issues?state=all"))
         return [title for title in every if title != TITLE]
 
     @property
     def bugs(self) -> list[str]:
-        """Apis of the bugs in the state that is kept."""
+        """Apis of the bugs in the kept state."""
         snapshot = self.place.load()
         assert snapshot is not None
         path = self.home / "kept.db"
@@ -94,7 +94,7 @@ def test_a_run_without_a_whole_shard_fails_after_all_else_is_done(stage: Stage, 
         document.write_bytes(document.read_bytes()[:1000])
     done = stage.report(SHARDS=2)
     assert done.failed and "shard 1" in done.result.problems[0]
-    # What a state has is filed, whatever became of the document.
+    # Each bug of the state is filed, even if the shard's document is damaged.
     assert stage.bugs == (["torch.alpha", "torch.beta"] if left == "half" else ["torch.alpha"])
     assert len(stage.titles) == len(stage.bugs)
 
@@ -118,7 +118,7 @@ def test_no_more_issues_a_day_than_asked_for(stage: Stage, count: str) -> None:
 
 class DescribeAnAttack:
     def damage(self, stage: Stage, kind: str) -> None:
-        """A second shard that is not what it should be."""
+        """Adds a second shard that is damaged in the given way."""
         bad = leave(stage.results / "b", ["torch.evil"])
         raw = stage.home / "evil.db"
         unpack([(bad / STATE).read_bytes()], raw)

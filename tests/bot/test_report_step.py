@@ -1,4 +1,4 @@
-"""The step `report` of a runner: in which order it works, with whose token, and what it leaves where."""
+"""The step `report` of a runner: the order of its work, the token of each part, and its files."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_results_without_a_line_stand_at_the_workflow_of_the_caller(stage: Night
 
 
 def test_an_app_alone_keeps_the_state(stage: NightStage) -> None:
-    """The git server takes the token that the app got for the contents of this repository, and no other."""
+    """The git server accepts only the token that the app got for the contents of this repository."""
     stage.shards("1", ["torch.alpha"], [])
     asked: list[str] = []
 
@@ -96,7 +96,7 @@ def test_an_app_alone_keeps_the_state(stage: NightStage) -> None:
         return body
 
     def write(verb: str, path: str) -> tuple[int, dict[str, str], Any] | None:
-        # The server gives no permission to a token for which none is asked; GitHub gives all that the app has.
+        # The server gives no permissions to a token that asks for none; GitHub gives all that the app has.
         given = {"token": stage.repo.token, "expires_at": "2099-01-01T00:00:00Z"}
         return (201, {}, given) if path.endswith("/access_tokens") else None
 
@@ -128,7 +128,7 @@ def test_nine_new_bugs_and_five_issues_say_that_four_wait(stage: NightStage) -> 
     "file", sorted([*ROOT.glob(".github/workflows/nightfuzz*.yml"), *ROOT.glob("docs/examples/**/*.yml")])
 )
 def test_waiting_for_github_ends_before_the_job_does(file: Path) -> None:
-    """Half of the job's time is left for the state and for writing down what is still to be done."""
+    """Half of the job's time is left for the state and for the list of the work still to do."""
     jobs = [job for job in loaded(file)["jobs"].values() if any(_is_report(step) for step in job.get("steps", []))]
     assert all(job["timeout-minutes"] == REPORT_MINUTES for job in jobs)
     assert RateLimits().in_all == REPORT_MINUTES * 60 / 2

@@ -1,4 +1,4 @@
-"""Every pair of faults of two shards: no sound part is lost, no foreign part is taken, and the run is never green."""
+"""Every pair of faults of two shards: no valid part is lost, no foreign part is taken, and the run never succeeds."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ NAMES = ("alpha", "beta")
 
 
 class Fault(NamedTuple):
-    """A fault of a shard. document, state: whether this part is to be taken all the same. said: what the run says."""
+    """A fault of a shard, and its expected effect."""
 
     make: Callable[[Path], object]
-    document: bool
-    state: bool
-    said: str
+    document: bool  # the run still takes the shard's document
+    state: bool  # the run still takes the shard's state
+    said: str  # part of the run's problem text
 
 
 def cut(name: str) -> Callable[[Path], object]:
-    """A file that ends in its middle."""
+    """Cuts a file in its middle."""
 
     def make(folder: Path) -> None:
         data = (folder / name).read_bytes()
@@ -41,7 +41,7 @@ def cut(name: str) -> Callable[[Path], object]:
 
 
 def claims(**values: object) -> Callable[[Path], object]:
-    """A document that says something else of itself."""
+    """Changes values of the shard's document."""
 
     def make(folder: Path) -> None:
         document = json.loads((folder / RESULTS).read_bytes())
@@ -51,12 +51,12 @@ def claims(**values: object) -> Callable[[Path], object]:
 
 
 def built(name: str) -> Callable[[Path], object]:
-    """A document of another build."""
+    """Gives the document the target of another build."""
     return claims(target={"key": name, "library": "torch", "version": "2"})
 
 
 def twice(folder: Path) -> None:
-    """The same once more, under a name that sorts behind it."""
+    """Copies the folder under a name that sorts behind it."""
     shutil.copytree(folder, folder.with_name(f"x-{folder.name}"))
 
 

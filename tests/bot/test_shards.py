@@ -1,4 +1,4 @@
-"""What shards left, judged by the plan: sound parts are kept, and the run says which parts it lacks."""
+"""Results of shards, checked against the plan: valid parts are kept, and the run names the missing parts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def check_red(told: CollectedRun, *said: str) -> None:
-    """The run is a failure by every `fail-on`, and its first problems, in the summary too, say why."""
+    """Checks that the run fails with every `fail-on`, and that its first problems and the summary give these texts."""
     result = told.result
     assert result.incomplete and {conclusion(result, each) for each in FAIL_ON} == {"failure"}
     assert "incomplete" in headline(result)
@@ -112,7 +112,7 @@ def test_no_document_at_all_is_an_error_that_says_what_happened(tmp_path: Path) 
 
 
 class DescribeForeignResults:
-    """A shard may say anything of itself: its artifact's name and the plan decide."""
+    """Results of another run: the artifact's name and the plan decide, and the shard's own statements do not."""
 
     @pytest.mark.parametrize(
         ("ran", "said"),
@@ -173,7 +173,7 @@ class DescribeForeignResults:
 
 
 class DescribeSeveralBuilds:
-    """One plan may hold files for several kinds of runners."""
+    """Shards with different builds: one plan may hold files for several kinds of runners."""
 
     def test_both_are_kept_and_named(self, run: Run) -> None:
         run.leave(0, key=key("cu130"))
@@ -218,7 +218,7 @@ class DescribeSeveralBuilds:
 
 
 class DescribeWithoutAPlan:
-    """One job may fuzz and the next may report, without a plan job."""
+    """Runs without a plan job: one job fuzzes and the next one reports."""
 
     def bare(self, tmp_path: Path) -> Run:
         run = Run(tmp_path)

@@ -1,4 +1,4 @@
-"""The caller's sources as the plan packs them: what is tracked and checked out, and nothing else."""
+"""The caller's sources as the plan packs them: files that git tracks and that are checked out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def commit(folder: Path, files: dict[str, str]) -> Path:
-    """A repository with these files in a commit."""
+    """Makes a repository with these files in a commit."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q")
     for name, text in files.items():
@@ -45,7 +45,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def packed(repository: Path, tmp_path: Path) -> tuple[dict[str, str], str]:
-    """The content of the packed files, as they are unpacked, and the notes."""
+    """Returns the content of the packed files, as they are unpacked, and the notes."""
     notes = pack_sources(repository, tmp_path / "sources.tar")
     out = tmp_path / "out"
     shutil.rmtree(out, ignore_errors=True)

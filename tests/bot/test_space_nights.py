@@ -1,4 +1,4 @@
-"""Nights on a build whose space file the release offers: the file is fetched by `pull` and taken over by `run`."""
+"""Nights on a build whose space file the release offers: `pull` downloads the file and `run` uses it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 
 def packed(wheel: Path, folder: Path) -> dict[str, Any]:
-    """Trace a build elsewhere and pack it into `folder`; return what `pack` says of the file."""
+    """Traces a build in another state and packs it into `folder`; returns the answer of `pack`."""
 
     def said(*words: str) -> Any:
         line = [sys.executable, "-m", "fuzz_core.cli", *words, "--state", str(folder / "elsewhere"), "--json"]
@@ -72,7 +72,7 @@ def packed(wheel: Path, folder: Path) -> dict[str, Any]:
 
 
 def taken_over(work: Workspace, folder: Path, sandbox: str) -> str:
-    """Do a night whose space file the release offers, and return its summary. The night must not trace again."""
+    """Runs a night whose space file the release offers, and returns its summary. The night must not trace again."""
     wheel = fakenights.night(folder / "nights", 1)
     told = packed(wheel, folder / "site")
     given = ("--sandbox", sandbox)

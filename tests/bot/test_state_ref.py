@@ -1,4 +1,4 @@
-"""The state under a ref of its own, in real repositories: over file:// and HTTP, with others who write, and faults."""
+"""The state under a ref of its own, in real repositories: over file:// and HTTP, with other writers and faults."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class DescribeRef:
         assert put(later, a=b"1").version == first.version
 
     def test_what_is_known_already_does_not_travel_again(self, bare: Path) -> None:
-        """A large file is fetched once, and not pushed by whoever leaves it as it is."""
+        """A large file is downloaded once; a writer that leaves it unchanged does not upload it."""
         put(StateRef(remote_of(bare.as_uri()), chance()), large=os.urandom(3 << 20))
         branch = StateRef(remote_of(bare.as_uri()), chance())
         before = branch.load()
@@ -184,7 +184,7 @@ for number in range(3):
 
 class DescribeClaims:
     def test_of_two_runners_one_files_each_bug(self, bare: Path) -> None:
-        """The second one claims between the first one's look and its push."""
+        """The second runner claims between the first runner's read and its push."""
         one, other = (StateRef(remote_of(bare.as_uri()), chance()) for _ in range(2))
         put(one, kept=b"as it is")
         a, b, c = ("a" * 32, "b" * 32, "c" * 32)

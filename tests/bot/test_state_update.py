@@ -1,4 +1,4 @@
-"""Packing, encrypting, directories, and one night's end over all of them."""
+"""Packing, encryption, the storage in a directory, and the update of all of them at the end of a night."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def key() -> Secret:
 
 @pytest.fixture(params=["branch", "directory"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> StateStorage:
-    """A place that everybody sees; the directory stands for one here."""
+    """A public storage of the state: a ref of a repository, or a directory that counts as public."""
     if request.param == "branch":
         subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "r.git")], check=True)
         return StateRef(remote_of((tmp_path / "r.git").as_uri()), Chance(now, lambda seconds: None, lambda: 0.0))
@@ -79,7 +79,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> StateStorage:
 
 
 def shard(base: Path, name: str, *bugs: tuple[str, int, Outcome]) -> Path:
-    """A copy of a state that has found these bugs: signature, number of the test case, outcome."""
+    """Returns a copy of a state that has found these bugs: signature, number of the test case, outcome."""
     path = copied(base, base.with_name(f"{name}.db"))
     with open_store(path, clock=clock(3)) as store:
         for signature, number, outcome in bugs:
@@ -93,7 +93,7 @@ def shard(base: Path, name: str, *bugs: tuple[str, int, Outcome]) -> Path:
 
 
 def parted(path: Path, recipients: list[str]) -> tuple[Path, bytes]:
-    """What a fuzz job exports: the public state, and what is private for those who may read it."""
+    """Returns the export of a fuzz job: the public state, and the private part, encrypted for the recipients."""
     public, hidden = path.with_name(f"public-{path.name}"), path.with_name(f"private-{path.name}")
     split(path, public, hidden)
     return public, encrypt(hidden, recipients)
@@ -107,7 +107,7 @@ def signatures(path: Path | None) -> list[str]:
 
 
 def frame(content: bytes, told: bool) -> bytes:
-    """Packed by somebody else. told: whether it says how large it is."""
+    """Returns content packed by a foreign program, with or without its size in the header."""
     options = {zstd.CompressionParameter.content_size_flag: told, zstd.CompressionParameter.checksum_flag: True}
     return zstd.compress(content, options=options)
 
@@ -128,7 +128,7 @@ class DescribePacking:
     @pytest.mark.parametrize("told", [True, False])
     @pytest.mark.parametrize("before", [b"", compressed(b"x")], ids=["alone", "behind another"])
     def test_a_bomb_is_noticed_before_it_has_gone_off(self, tmp_path: Path, told: bool, before: bytes) -> None:
-        """Also where it does not tell its size, and where it lies behind what is small."""
+        """A bomb is refused even if it hides its size or follows a small frame."""
         bomb = before + frame(bytes(400 << 20), told)
         assert len(bomb) < 100_000
         tracemalloc.start()
@@ -142,7 +142,7 @@ class DescribePacking:
 
     def test_one_that_wants_all_the_memory_is_refused(self) -> None:
         writer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 30})
-        # All of what is small enough is one segment, and its size that of the window.
+        # A frame of one segment needs no window, so its content's size counts as the window's.
         segment = b"\x28\xb5\x2f\xfd\xa0" + (1 << 30).to_bytes(4, "little") + b"\x01\0\0"
         for greedy in (writer.compress(b"x") + writer.flush(), segment):
             with pytest.raises(UserError, match="too much memory"):
@@ -436,7 +436,7 @@ class DescribeKeep:
 
 
 def _earlier(path: Path) -> Path:
-    """A state as it was before `outcome_kind`."""
+    """Changes a state to the format before `outcome_kind`."""
     settled(path)
     return earlier(path, path.with_suffix(".old"), 9).replace(path)
 

@@ -1,4 +1,4 @@
-"""Steps that cannot do their work, or have none: what they say, and how they end."""
+"""Steps that fail or have no work: their messages and exit codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def summary(tmp_path: Path) -> Path:
 
 
 def step(name: str, summary: Path, event: str = "schedule", **inputs: object) -> tuple[int, str]:
-    """The exit code of a step and the summary of its job."""
+    """Returns the exit code of a step and the summary of its job."""
     environment = {
         **variables(**inputs),
         "GITHUB_REPOSITORY": "o/r",
@@ -30,7 +30,7 @@ def step(name: str, summary: Path, event: str = "schedule", **inputs: object) ->
 
 
 def test_a_fork_whose_run_left_no_results_is_no_failure(summary: Path, tmp_path: Path) -> None:
-    """Its run may have waited for nobody, or failed, and then says so itself."""
+    """The fork's run may have waited for an approval that never came; if it failed, its own page says so."""
     given = {"mode": "report", "results": tmp_path / "none", "github_token": "t"}
     code, said = step("report", summary, "workflow_run", **given)
     assert code == 0 and "no results to report" in said

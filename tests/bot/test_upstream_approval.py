@@ -1,4 +1,4 @@
-"""From a command to a report in another repository, on a GitHub server: what is filed, when, and by whose word."""
+"""Reports in another repository, from the command on, on a GitHub server: their text, their time and their approval."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Story:
 
     def __init__(self, server: Server) -> None:
         self.ours, self.theirs = server.repository(), server.repository()
-        # Upstream, the bot is nobody.
+        # In the library's repository, the bot has no rights.
         server.admin("DELETE", f"/repos/{self.theirs.name}/collaborators/{BOT}")
         self.time = FakeTime()
         self.hub = hub_of(self.ours, self.time)

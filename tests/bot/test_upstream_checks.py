@@ -1,4 +1,4 @@
-"""Whether the newest build on record shows a bug."""
+"""The newest build on record: whether it shows a bug."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def find(store: Store, key: str, hits: int = 5) -> str:
-    """The fingerprint of the bug, which is found on a build."""
+    """Stores a finding of the bug on a build and returns the bug's fingerprint."""
     test = statecases.case(0)
     run = store.start_run(key, 1, {})
     finding = store.add_finding(key, run, test, Verdict("crash", "crash", "cpu: died"), HARMLESS)

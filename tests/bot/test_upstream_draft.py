@@ -1,4 +1,4 @@
-"""What is reported to a library's own tracker, and how a person sees it beforehand."""
+"""The report for a library's own tracker, and its preview for a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is searched for in another tracker."""
+"""Search terms for duplicates in another tracker."""
 
 from __future__ import annotations
 

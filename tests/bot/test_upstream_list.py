@@ -1,4 +1,4 @@
-"""Bugs that have no issue of their own: from a command to a comment under an issue of another repository."""
+"""Bugs without an issue of their own: from a command to a comment under an issue of another repository."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_shards_are_put_together_and_only_the_report_has_the_token(
             {"target": f"index:{index}#fakelib", "sandbox": "none", "settings": "shards = 2", "fail-on": "any"},
         )
 
-    # The night fails as its caller has asked, after all is told.
+    # The night fails, as its caller has asked, after all results are published.
     logs = "\n".join(run.log for job in called.jobs for run in job.runs)
     assert [job.outcome for job in called.jobs] == ["success", "success", "success", "failure"], logs
     assert (called.outputs["bugs-total"], called.outputs["bugs-new"]) == ("2", "2")
@@ -59,7 +59,7 @@ def test_shards_are_put_together_and_only_the_report_has_the_token(
 
 
 def trap(folder: Path) -> Path:
-    """A folder with modules that end whoever imports them."""
+    """Returns a folder with modules that end every process that imports them."""
     folder.mkdir(exist_ok=True)
     for name in ("typer", "reports", "pip"):
         (folder / f"{name}.py").write_text("raise SystemExit('a module of the caller')\n")
@@ -67,7 +67,7 @@ def trap(folder: Path) -> Path:
 
 
 def environment(project: Project) -> dict[str, str]:
-    """What a runner of this GitHub tells its steps."""
+    """Returns the environment that a runner of this GitHub gives to its steps."""
     return {
         "GITHUB_REPOSITORY": project.repo.name,
         "GITHUB_SERVER_URL": f"file://{project.home / 'remotes'}",

@@ -1,4 +1,4 @@
-"""The reusable workflows from plan to report, with a stand-in for the command: who gets what from whom."""
+"""The reusable workflows from plan to report, with a stand-in for the command: the data that each job gets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ sys.exit(job == env.get("FAILS"))
 
 
 class Stage:
-    """A hosting with a project of one file, whose command notes what it saw."""
+    """A GitHub with a one-file project; its stand-in for the command records what it sees."""
 
     def __init__(self, home: Path, **environment: str) -> None:
         sources = home / "sources"
@@ -50,7 +50,7 @@ class Stage:
         self.hosting = Hosting(home, sources, put_out, {"NOTES": str(self.notes), **environment})
 
     def told(self, job: str) -> list[dict[str, Any]]:
-        """What the command saw, each time it ran as this job."""
+        """Returns the records of the command for each of its runs as this job."""
         lines = [json.loads(line) for line in self.notes.read_text().splitlines()]
         return [line for line in lines if line["job"] == job]
 
@@ -68,7 +68,7 @@ def test_from_plan_to_report(name: str, tmp_path: Path) -> None:
     assert called.outputs == {"bugs-total": "3", "bugs-new": "1", "regressions": "", "fixed": ""}
     (planned,), fuzzed, (told,) = stage.told("plan"), stage.told("fuzz"), stage.told("report")
     assert planned["sources"] == ["test_a.py"]
-    # What the fuzz job works with came as an artifact: it has no checkout.
+    # The fuzz job has no checkout: its sources came as an artifact.
     assert [each["sources"] for each in fuzzed] == [[], []]
     assert [each["plan"] for each in fuzzed] == [["plan.json"], ["plan.json"]]
     assert [each["env"]["INPUT_SHARD"] for each in fuzzed] == ["0", "1"]

@@ -1,4 +1,4 @@
-"""The workflows and the Action that we ship: clean by every checker, and what they promise about permissions is so."""
+"""The shipped workflows and Action: every checker accepts them, and their permissions are as documented."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class DescribeReusableWorkflows:
 
     @pytest.mark.parametrize("name", CALLED)
     def test_two_calls_of_one_run_keep_their_artifacts_apart(self, name: str) -> None:
-        """The example of forks takes those of the default name."""
+        """The example for forks downloads the artifacts of the default name."""
         artifacts = [step["with"].get("artifact") for step in steps_of(CALLED[name]) if step["uses"] == "$/"]
         downloads = [step["with"] for step in steps_of(CALLED[name]) if "download" in step["uses"]]
         plan, result = artifacts[:2]
@@ -184,7 +184,7 @@ class DescribeReusableWorkflows:
 
 class DescribeWhatInitWrites:
     def test_reusable_workflows_and_examples_are_what_the_templates_give(self) -> None:
-        """To write them anew: `PYTHONPATH=. .venv/bin/python tests/common/workflowfiles.py`."""
+        """This command writes them anew: `PYTHONPATH=. .venv/bin/python tests/common/workflowfiles.py`."""
         texts = dict(generated())
         assert [file.name for file, text in texts.items() if not file.exists() or file.read_text() != text] == []
         assert set(texts) == {
@@ -202,7 +202,7 @@ class DescribeWhatInitWrites:
 
     @pytest.mark.parametrize("name", THREE_JOBS)
     def test_files_for_own_runners_call_no_reusable_workflow_and_hold_its_jobs(self, name: Any) -> None:
-        """GitHub keeps a reusable workflow of another owner off the caller's self-hosted runners."""
+        """GitHub does not run a foreign reusable workflow on the caller's self-hosted runners."""
         own, called = EXAMPLES[name]["jobs"], CALLED["nightfuzz-pr" if name in PULL else "nightfuzz"]
         assert [job for job in own.values() if "uses" in job] == []
         assert own["fuzz"]["runs-on"] == ["self-hosted", "gpu"]
@@ -297,7 +297,7 @@ class DescribeWhatInitWrites:
 
 
 def _needed(jobs: Mapping[str, Any]) -> dict[str, str]:
-    """The permissions of a workflow that holds all that these jobs ask for."""
+    """Returns the permissions of a workflow that holds these jobs."""
     needed: dict[str, str] = {}
     for job in jobs.values():
         for permission, level in job["permissions"].items():
@@ -306,7 +306,7 @@ def _needed(jobs: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _given(step: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, str]:
-    """What a step is given, with the inputs of its workflow where it is called; without secrets and empty texts."""
+    """Returns the inputs of a step, with the caller's inputs filled in; without secrets, defaults and empty texts."""
     found = {}
     for key, value in step["with"].items():
         text = str(value)
@@ -318,6 +318,6 @@ def _given(step: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, str]
 
 
 def _pattern(path: str) -> str:
-    """A filter pattern of GitHub's as a regular expression."""
+    """Returns a path filter of GitHub's as a regular expression."""
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
     return "".join(parts.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*)", path))

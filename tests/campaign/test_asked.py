@@ -1,4 +1,4 @@
-"""Apis asked for by patterns, and the seeds that name one of them."""
+"""Apis chosen by patterns, and the seeds that name one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bug is between two builds."""
+"""Bugs of a comparison between two builds: the statuses that the baseline gives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bisection over sixty small wheels of a real index: the planted change is found, and few are installed for it."""
+"""Bisection over sixty small wheels of a real index: the planted change is found with few installations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NIGHTS = 64
 GAPS = (5, 20, 33, 50)
 SCRIPT = "import fakelib\nfakelib.scale(1)\n"
 FAILS = "INTERNAL ASSERT FAILED: a factor of zero"
-# Which runs show the flaky bug; the first two do not.
+# Runs that show the flaky bug; the first two do not.
 FLAKY = (False, False, True, True, True, False, True, True, True, True)
 GOOD = "def scale(x):\n    return x\n"
 BAD = f"def scale(x):\n    raise RuntimeError({FAILS!r})\n"
@@ -47,28 +47,28 @@ BROKEN = "raise ImportError('no such symbol')\n"
 
 @dataclass
 class World:
-    """An index with a package, a state with a bug, and where counters of runs are kept."""
+    """An index with a package, a state with a bug, and a folder for the counters of runs."""
 
     session: Session
     url: str
     folder: Path
 
     def nights(self, source_of: Callable[[int], str]) -> list[str]:
-        """The versions of sixty-four nights but those of the gaps."""
+        """Writes the wheels of sixty-four nights without those of the gaps, and returns their versions."""
         source = lambda night: None if night in GAPS else source_of(night)  # noqa: E731
         versions = [wheel.version for wheel in write_nightlies(self.folder, "fakelib", NIGHTS, source)]
         assert len(versions) == 60
         return versions
 
     def releases(self, *sources: str) -> list[str]:
-        """Releases 1.0, 1.1, …, and a candidate for the next one that is none."""
+        """Writes releases 1.0, 1.1, … and a broken candidate of the next one; returns the versions of the releases."""
         for number, source in enumerate(sources):
             write_wheel(self.folder, FakeWheel("fakelib", f"1.{number}", source, numpy=True))
         write_wheel(self.folder, FakeWheel("fakelib", f"1.{len(sources)}rc1", BROKEN, numpy=True))
         return [f"1.{number}" for number in range(len(sources))]
 
     def flaky(self, version: object) -> str:
-        """A source that fails in seven of ten runs."""
+        """Returns a source that fails in seven of ten runs."""
         file = self.folder.parent / f"runs-{version}"
         return (
             f"def scale(x):\n    with open({str(file)!r}, 'a+') as file:\n        file.write('.')\n"
@@ -77,7 +77,7 @@ class World:
         )
 
     def bug(self, version: str, key: str = "fakelib-x") -> BugRow:
-        """A bug that was found on this version, which then is the session's target."""
+        """Stores a bug found on this version, and makes the version the session's target."""
         store, test = self.session.store, TestCase(call("scale", 1.0), seed=1)
         spec = f"index:{self.url}#fakelib=={version}"
         self.session.target = TargetRecord(key, spec, "fakelib", version, "/nowhere/python")
@@ -96,7 +96,7 @@ class World:
         return store.bug(number)
 
     def left(self) -> list[str]:
-        """What is left on disk of environments that were made for a bisection."""
+        """Returns environments of a bisection that are still on disk."""
         return [str(each) for each in (targets_root().parent / "bisect").rglob("env-*")]
 
 
@@ -120,7 +120,7 @@ def ends(found: Bisection) -> tuple[str, str | None]:
 
 
 def tried(world: World, bug: BugRow) -> dict[str, str]:
-    """The status of every build on record, by version."""
+    """Returns the status of every build on record, by version."""
     return {str(probe.info["version"]): probe.status for probe in world.session.store.probes(bug.id).values()}
 
 
@@ -141,7 +141,7 @@ def test_the_first_fixed_night_is_found_by_the_same_search(world: World, unconfi
     versions = world.nights(lambda night: BROKEN if night == 30 else world.flaky(night) if night < 29 else GOOD)
     found = bisect(world.session, world.bug(versions[0]), BisectOptions(fixed=True))
     assert ends(found) == ("1.0.dev20260129", "1.0.dev20260130")
-    # The ends are the bad build and the first good one that was met.
+    # The two ends are the bad build and the first good build that was tried.
     assert found.installs == found.tried <= 2 + 7
 
 
@@ -236,7 +236,7 @@ def test_a_search_that_was_stopped_goes_on_where_it_was(world: World) -> None:
 
 
 class Counting(Silent):
-    """Counts the environments on disk whenever a build has been tried."""
+    """A watch that counts the environments on disk after each build."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -322,7 +322,7 @@ def binomial(hits: int, runs: int, rate: float) -> float:
 
 @pytest.mark.parametrize("rate", [0.2, 0.3, 0.5, 0.7, 0.9])
 def test_whatever_the_bad_end_shows_a_wrong_good_is_rare(rate: float) -> None:
-    """Over all that its runs may come to: five, or twenty where not all of the first five show the bug."""
+    """Sums over all results of the bad end's runs: five runs, or twenty if not all of the first five show the bug."""
     steady = rate**STEADY_RUNS * (1 - rate) ** runs_needed(STEADY_RUNS, STEADY_RUNS)
     rest = RATE_RUNS - STEADY_RUNS
     ways = [(first, later) for first in range(STEADY_RUNS) for later in range(rest + 1) if first + later]

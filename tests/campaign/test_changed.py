@@ -1,4 +1,4 @@
-"""What changed between two builds, told apart."""
+"""Changes between two builds: their kinds, and the apis they belong to."""
 
 from __future__ import annotations
 

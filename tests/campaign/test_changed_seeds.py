@@ -35,7 +35,7 @@ def tests(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def traced(fakelib_session: Session, tests: Path) -> Traced:
-    """Writes test files, by name, and traces what is changed. The share of time for library seeds is over."""
+    """Returns a function that writes test files and traces the changed ones; by default, library seeds get no time."""
 
     def write_and_trace(patterns: Sequence[str] = (), seconds: float = 0.0, **files: str) -> ChangedSeeds:
         for name, code in files.items():

@@ -1,4 +1,4 @@
-"""Two builds of one library: what differs is found, minimised and confirmed; noise is told apart."""
+"""Two builds of one library: real differences are found, minimised and confirmed; noise is not reported."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from fuzz_core.store.records import TargetRecord
 
 OLD = {
     "VERSION": "1.2.3",
-    # The last of equals instead of the first, and another order of rounding: nobody promised either.
+    # The last of equal elements instead of the first, and another rounding: the library promises neither.
     "return x.argmax()": "return x.size - 1 - x.ravel()[::-1].argmax()",
     "np.float32(1)": "np.float32(1 + 2**-22)",
-    # What has become worse, what is otherwise, and what has become better.
+    # Changes for the worse, neutral changes, and an improvement.
     "    if 0 in x.shape:": "    if False:",
     "    return a + b": "    return a + b + 1",
     'raise ValueError(f"axis': 'raise IndexError(f"axis',
@@ -34,7 +34,7 @@ NEW = {"VERSION": "1.3.0rc1"}
 
 @pytest.fixture
 def build(tmp_path: Path, fakelib_python: str) -> Callable[[str, dict[str, str]], TargetRecord]:
-    """Makes a build of fakelib with these texts exchanged."""
+    """Makes a build of fakelib with these texts replaced."""
     return lambda name, edits: edited(tmp_path, name, edits, fakelib_python)
 
 
@@ -75,7 +75,7 @@ def test_what_differs_is_found_and_noise_is_not(
 def test_garbage_that_every_fork_finds_is_no_change(
     fakelib_session: Session, build: Callable[[str, dict[str, str]], TargetRecord]
 ) -> None:
-    """What a process has drawn before it forks is the same in all its children, and another in the next process."""
+    """A value that a process draws before it forks is equal in all its children, and differs in the next process."""
     drawn = {"LARGEST = 2**31": "LARGEST = 2**31\nGARBAGE = os.getpid()", "np.empty(x.shape)": "x * 0.0 + GARBAGE"}
     old, new = (build(name, {**NEW, **drawn}) for name in ("old", "new"))
     _, report = compared(fakelib_session, old, new, 300)

@@ -1,4 +1,4 @@
-"""Examinations beside a fuzz: who begins when, and what becomes of look-alikes that come later."""
+"""Examinations beside a fuzz: the order in which they begin, and the status of duplicates that come later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fuzz_core.triage.cluster import Symptom
 
 
 class Examiners:
-    """Examinations that end when they are told to, each with a bug."""
+    """Examinations that wait for `may_end`; each of them then confirms a bug."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -80,7 +80,7 @@ def test_the_first_finding_has_an_examiner_while_the_fuzz_goes_on(
     for number in range(20):
         found(session, f"f{number}")
     desk.read()
-    # A fuzz keeps one of two workers, however long the queue is; without a fuzz all are examiners.
+    # A fuzz keeps one of two workers, however long the queue is; without a fuzz, all workers examine.
     assert desk.step(fuzzing=True) and desk.running == 1
     assert desk.step() and desk.running == 2
 
@@ -198,7 +198,7 @@ def test_waiting_hangs_end_a_fuzz_early_enough_for_their_turns(
 
 
 class Screen(Watch):
-    """Remembers which phase a line was said in."""
+    """A watch that records each line with its phase."""
 
     def __init__(self) -> None:
         self.now = ""
@@ -208,7 +208,7 @@ class Screen(Watch):
         self.now = name
 
     def advance(self, done: float, **figures: object) -> None:
-        """Nothing."""
+        """Ignores the figures."""
 
     def note(self, text: str) -> None:
         self.said.append((self.now, text))

@@ -1,4 +1,4 @@
-"""What a run leaves for the job that reports it."""
+"""The document of a run, which the report job reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CORRUPTED = Outcome("signal", "SIGABRT", "free(): invalid pointer")
 
 
 def found(store: Store, api: str, outcome: Outcome = OVERFLOW) -> int:
-    """A bug on record."""
+    """Stores a bug and returns its number."""
     test = TestCase(Invocation(api, (Prim("int", 1),), ()), 7)
     run = store.start_run("fakelib-1", 1, {})
     finding = store.add_finding("fakelib-1", run, test, Verdict("crash", "crash", ""), outcome)
@@ -34,7 +34,7 @@ def found(store: Store, api: str, outcome: Outcome = OVERFLOW) -> int:
 
 
 def export(session: Session, **facts: object) -> RunResult:
-    """The document, after a round through its text."""
+    """Returns the document after it was written as JSON and read again."""
     made = result_of(session.store, RunFacts("nightly", "fakelib-1", **facts))  # type: ignore[arg-type]
     return RunResult.model_validate_json(made.to_json())
 

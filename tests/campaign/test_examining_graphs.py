@@ -1,4 +1,4 @@
-"""Scripts of graphs that are made smaller: what they are compared with stands in them."""
+"""Scripts of minimised graphs: a script states the expected result itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BEGINNING = ["import fakelib", "", "x = 2", "unused = fakelib.__name__", "x = x 
 
 
 def examined(session: Session, program: str) -> str:
-    """The script of what was examined of a program that other libraries contradict."""
+    """Examines a program that other libraries contradict, and returns the bug's script."""
     store, target = session.store, session.target.key
     outcome = Outcome("ok", text=f"{RESULT}\ntwo others")
     verdict = oracle_of("differential").judge({LIBRARIES: outcome}, session.dialect)

@@ -1,4 +1,4 @@
-"""A script is confirmed by forks of a process that has only imported the library, and by a fresh interpreter."""
+"""Confirmation of a script: by forks of a process that has only imported the library, and by a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzz_core.worker.stack import is_supported
 RUNS = 5
 IN_A_FORK = "import sys\nforked = 'fuzz_core.worker.zygote' in sys.modules\n"
 RAISES = "raise ValueError('it')"
-# Which run of a fork this is shows in memory that nobody has written to.
+# A fork finds out which run it is: it reads memory that no run has written to.
 SECOND_FORK = f"""{IN_A_FORK}import ctypes
 malloc = ctypes.CDLL(None).malloc
 malloc.restype = ctypes.c_void_p

@@ -1,4 +1,4 @@
-"""Who is wrong, by results alone."""
+"""The library that a disagreement blames, judged by results alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report on compared models says."""
+"""The text of a report on compared models."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 
 pytestmark = pytest.mark.real
 TABLE = load()
-# One fault for each symptom, in operators of every domain.
+# Planted faults: one for each symptom, in operators of every domain.
 SOWN: dict[str, tuple[Library, str]] = {
     "relu": ("tensorflow", "tf.nn.relu(x) + 0.01"),
     "tanh": ("torch", "torch.rsqrt(x)"),

@@ -1,4 +1,4 @@
-"""Real libraries side by side: what is sown is found, told of the right one, and shown by a script; nothing else is."""
+"""Real libraries compared: each planted fault is found, blamed on its library and shown by a script, without others."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 pytestmark = pytest.mark.real
 TABLE = load()
 LIBRARIES: tuple[Library, ...] = ("torch", "tensorflow")
-# What is wrong, in which library, and the api that has to be named. One is wrong in single precision alone, one gives
-# another shape, which what follows may not take, and one infinities, though two libraries have no majority.
+# Planted faults: the library, the wrong spelling, and the api that the finding must name. `tanh` is wrong in single
+# precision alone. `elu` gives another shape, which the next operator may refuse. `softsign` gives infinities, which
+# count as a fault although two libraries have no majority.
 SOWN: dict[str, tuple[Library, str, str]] = {
     "relu": ("tensorflow", "tf.nn.relu(x) + 0.01", "tf.nn.relu"),
     "tanh": ("torch", "torch.tanh(x) * (1.5 if x.dtype == torch.float32 else 1)", "torch.tanh"),
@@ -46,7 +47,7 @@ def sessions(tmp_path: Path, torch_python: Path, tensorflow_python: Path) -> Ite
 
 
 def sown(names: Mapping[str, tuple[Library, str, str]]) -> dict[str, Operator]:
-    """A table of a few simple operators, of which these are spelled wrongly in one library: all are drawn often."""
+    """Returns a table of a few simple operators with these planted faults; each operator is drawn often."""
     simple = [name for name, each in TABLE.items() if each.pointwise and not each.coarse and not each.also]
     table = {name: TABLE[name] for name in simple[::12]}
     for name, (library, call, _) in names.items():
@@ -58,7 +59,7 @@ def sown(names: Mapping[str, tuple[Library, str, str]]) -> dict[str, Operator]:
 
 def test_what_is_sown_is_found_in_its_library_and_shown_by_a_script(sessions: dict[Library, Session]) -> None:
     options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=GraphOptions(most=5))
-    # What is no number because a formula of the table has none in between is nobody's fault.
+    # If a formula of the table overflows in between, its NaN or infinity is no library's fault.
     report = fuzz_graphs(
         sessions, sown(SOWN | {"atan": ("torch", "torch.log(torch.exp(x * 1e9))", "torch.log")}), options
     )
@@ -113,7 +114,7 @@ def test_one_library_has_nothing_to_be_compared_with(sessions: dict[Library, Ses
 
 
 class Broken(Relation):
-    """A relation as it is, but that what it writes gives something else."""
+    """A relation whose rewritten code gives a wrong result."""
 
     def __init__(self, real: Relation) -> None:
         self.real = real
@@ -130,7 +131,7 @@ class Broken(Relation):
 
 
 def broken(real: Relation) -> Relation:
-    """See Broken; with the number, statement and precisions of the real one."""
+    """Returns a broken relation with the number, statement, precisions and reference of the real one."""
     told = {"number": real.number, "statement": real.statement, "precisions": real.precisions}
     told["reference"] = real.reference
     made: Relation = type("Sown", (Broken,), told)(real)
@@ -138,7 +139,7 @@ def broken(real: Relation) -> Relation:
 
 
 def graph_for(relation: Relation) -> Graph:
-    """A graph of one operator that the relation applies to."""
+    """Returns a graph of one operator that the relation applies to."""
     fitting = [each for each in TABLE.values() if any(relation.applies_to(each, library) for library in LIBRARIES)]
     operator = next(each for each in fitting if not each.coarse)
     return alone(operator, 1, GraphOptions(constant=float(bool(relation.constants(operator)))))

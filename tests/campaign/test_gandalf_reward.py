@@ -1,4 +1,4 @@
-"""Equation 3 of Gandalf as written: what each selection of an operator is worth."""
+"""Equation 3 of Gandalf as written: the reward of each selection of an operator."""
 
 from __future__ import annotations
 

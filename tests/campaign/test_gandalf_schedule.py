@@ -1,4 +1,4 @@
-"""Relations are asked about equally often, though most operators know but a few of them."""
+"""The schedule of relations: each is tried about equally often, though most operators have only a few of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real models trained, compiled and computed row by row: what is sown there alone is found, and nothing else is."""
+"""Real models, trained, compiled and computed row by row: the search finds each planted fault and no other fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 
 pytestmark = pytest.mark.real
 TABLE = load()
-# Each gives what it should where it is executed plainly.
+# Planted faults; each of them gives the right result in plain execution.
 SOWN: dict[str, tuple[Library, str]] = {
     "tanh": ("torch", "x + (torch.tanh(x) - x).detach()"),
     "sigmoid": ("tensorflow", "tf.sigmoid(x) * (1.0 if tf.executing_eagerly() else 1.5)"),
@@ -136,7 +136,7 @@ def test_what_has_no_gradient_is_skipped_and_what_dies_of_it_found(
 def test_what_a_library_has_kept_of_the_plain_way_is_shown_by_the_script(
     sides: Sides, tensorflow_python: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As TensorFlow 2.12 keeps the layout of a pooling for the next one of this size."""
+    """TensorFlow 2.12 likewise keeps the layout of a pooling for the next pooling of this size."""
     pooling = TABLE["max_pool2d"]
     plain = Spelling(call="[setattr(tf, 'kept', 1.0), tf.nn.max_pool2d(x, k, s, 'VALID')][1]", layout="last")
     other = Spelling(call="keras.layers.MaxPooling2D(k, s, data_format='channels_first')(x) + getattr(tf, 'kept', 0.0)")

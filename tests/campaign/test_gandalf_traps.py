@@ -1,4 +1,4 @@
-"""Graphs that repeat the structure of earlier ones, and what a session knows of graphs from round to round."""
+"""Graphs that repeat the structure of earlier ones, and a session's record of graphs from round to round."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fuzz_core.modelgen.gandalf.generation import GraphOptions, grammar
 from fuzz_core.modelgen.gandalf.guidance import Alike, Noting
 from fuzz_core.modelgen.gandalf.table import load
 
-# All graphs are of one inner operator, so that structures are few.
+# Each graph has one inner operator, so that only a few structures exist.
 OPTIONS = GandalfOptions(domains=["cv"], growth=GraphOptions(least=1, most=1))
 
 
 class Stubborn(Alike):
-    """A guidance with one idea."""
+    """A guidance that always chooses the first operator."""
 
     def choose(self, before: str, names: Sequence[str]) -> str:
         return names[0]

@@ -1,4 +1,4 @@
-"""What is wrong on extreme data alone is told of each operator, with the kind of data that shows it."""
+"""Verification of operators: each fault on extreme data is reported with its operator and the kind of data."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 
 pytestmark = pytest.mark.real
 TABLE = load()
-# In which library, how it is spelled there, and the kinds of data that show it.
+# Planted faults: the library, the wrong spelling, and the kinds of data that show the fault.
 SOWN: dict[str, tuple[Library, str, set[str]]] = {
     "relu": ("tensorflow", "tf.where(tf.abs(x) < 1e-5, x + 1, tf.nn.relu(x))", {"faint", "tiny", "zero"}),
     "tanh": ("torch", "torch.tanh(x) * (1.5 if x.numel() == 1 else 1)", {"small"}),
     "int_abs": ("torch", "torch.where(x < 0, x, torch.abs(x - 5))", {"negative"}),
     "softsign": ("tensorflow", "(tf.nn.softsign if tf.reduce_max(tf.abs(x)) < 100 else None)(x)", {"large", "alike"}),
     "gelu": ("torch", "F.gelu(x)", set()),
-    # A formula of the table that overflows is nobody's fault.
+    # If a formula of the table overflows, neither library is wrong.
     "log_cosh": ("torch", "torch.log(torch.cosh(a - b)).mean(-1)", set()),
 }
 # Libraries agree on batches, but not on each row alone.
@@ -51,7 +51,7 @@ def test_each_kind_of_data_shows_what_is_wrong_with_it_alone(
     for name, (library, _, kinds) in SOWN.items():
         wrong = [each for each in found[name] if each.complaints]
         assert {each.kind for each in wrong} == kinds and {each.operator for each in wrong} <= {name}
-        # Of two libraries that mean other things nobody knows which is wrong.
+        # If two libraries differ, no majority shows which of them is wrong.
         assert all(set(each.complaints) <= {"torch", "tensorflow"} for each in wrong)
         if name == "softsign":
             assert all("exception" in each.complaints[library] for each in wrong)

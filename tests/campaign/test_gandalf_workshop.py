@@ -1,4 +1,4 @@
-"""Graphs side by side: settled in the order in which they were made, by sets of processes that are free."""
+"""Graphs judged in parallel by free sets of processes: their results are settled in the order of the graphs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stream(made: list[int]) -> Iterator[Drawn]:
 
 @pytest.fixture
 def used(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
-    """Which set of processes judged which graph; the first graph takes until the second has been judged."""
+    """Records the graph and the set of processes of each judgement; the first graph waits for the second's."""
     found: list[tuple[int, str]] = []
     second = threading.Event()
 
@@ -55,7 +55,7 @@ def test_they_are_settled_in_order_and_so_many_ahead(used: list[tuple[int, str]]
     settled = []
     for each in shop(stream(made), 20, lambda: False):
         settled.append(each)
-        # The next graph is made with what was settled before, however long any took.
+        # The next graph uses the results settled so far, however long other graphs took.
         assert len(made) == min(2 * AHEAD - 1 + len(settled), 20)
     shop.close()
     assert [each.drawn.chosen for each in settled] == [[("", str(number))] for number in range(20)]
@@ -131,7 +131,7 @@ def test_what_seldom_fails_goes_on_however_often_it_did() -> None:
 
 
 def test_guidance_is_paid_for_its_own_nodes_alone() -> None:
-    """What stands beside them for relations is not its merit."""
+    """A finding at a node that was added for relations earns the guidance no reward."""
     drawn = Drawn("cv", graph(0), [("", "relu")], Asks("float64", {}), own=1)
     for place, worth in [(0, 1.0), (1, 0.0)]:
         found = Finding(

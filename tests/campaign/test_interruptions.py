@@ -1,4 +1,4 @@
-"""The controller is killed or interrupted at any moment: what it said was found is kept, and settled once."""
+"""A controller killed or interrupted at any moment: each reported finding is kept, and settled once."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def state(tmp_path: Path, fakelib_python: str) -> Path:
 
 
 def environment(state: Path) -> dict[str, str]:
-    """The project and fakelib on the path; what a killed controller leaves behind goes with the test."""
+    """Returns variables with the project and fakelib on the path; temporary files go into the test's own folder."""
     path = os.pathsep.join([str(ROOT), os.environ["NIGHTFUZZ_PATH"]])
     return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(state.parent), "COLUMNS": "200"}
 
 
 def killed_after(lines: int, state: Path, first: int) -> list[tuple[str, int]]:
-    """What a controller said until it was killed, `lines` lines after it began."""
+    """Returns the lines of a controller as word and number. The controller is killed `lines` lines after its start."""
     command = [sys.executable, "-c", CONTROLLER, str(state), str(first)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(state)) as controller:
         assert controller.stdout is not None
@@ -147,7 +147,7 @@ def test_an_interrupt_ends_the_command_line_with_its_code_and_a_summary(number: 
         assert [run.status for run in store.runs()] == ["interrupted"]
 
 
-# Ctrl-C, twice in the middle of a fuzz: as soon as the first finding is on record.
+# Two Ctrl-C in the middle of a fuzz, as soon as the first finding is on record.
 TWICE = """
 import os, signal
 from fuzz_core.store.store import Store

@@ -1,4 +1,4 @@
-"""News: taken once, kept across runs, never believed blindly."""
+"""Feedback: a report of new behaviour is taken once, kept across runs, and checked before use."""
 
 from __future__ import annotations
 

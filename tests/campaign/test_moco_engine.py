@@ -1,4 +1,4 @@
-"""Derivation trees on fakelib: they grow, go on where they stopped, and what they find goes the common way."""
+"""Derivation trees on fakelib: they grow, resume at the place where they stopped, and their findings are examined."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_tree_grows_to_its_end_before_the_next_one_begins(
 
 
 class Backwards:
-    """A process in which calls return, and their gradients die."""
+    """A process in which calls return and their gradients die."""
 
     timeout = 0.0
 
@@ -133,14 +133,14 @@ class Backwards:
         return {mode: [ModeRun(Outcome("signal", "SIGSEGV"))] for mode in modes}
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Does no work: there is no process."""
 
 
 def test_gradients_are_asked_for_where_a_value_is_extreme(fakelib_session: Session, tmp_path: Path) -> None:
     make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, mutating=False)
     workshop = BlockWorkshop(fakelib_session, tmp_path / "plan.jsonl", 1.0)
     workshop.tests.close()
-    workshop.tests = Backwards()  # type: ignore[assignment] # as much of one as is asked for
+    workshop.tests = Backwards()  # type: ignore[assignment] # it has the attributes that the workshop uses
     test = TestCase(Invocation("fakelib.scale"), 0)
     assert workshop.alone(test) == (Outcome("ok"), [])
     outcome, [(verdict, died)] = workshop.alone(test, extreme=True)
@@ -166,10 +166,10 @@ def test_a_run_that_is_stopped_while_the_library_is_imported_is_told(
 ) -> None:
     class Impatient(Silent):
         def phase(self, name: str, total: float = 0) -> None:
-            """What has begun."""
+            """Records the phase."""
             phases.append(name)
 
-    # The first question in the growing is whether a turn may begin.
+    # The first call of `stopped` in the growing asks whether a turn may begin.
     phases, answers = list[str](), iter([False])
     session = replace(
         fakelib_session, watch=Impatient(), stopped=lambda: "growing models" in phases and next(answers, True)

@@ -1,4 +1,4 @@
-"""Extreme values of blocks: mutants by the rules of single calls, and how much of the time they may have."""
+"""Extreme values of blocks: mutants by the rules of single calls, and their share of the time."""
 
 from __future__ import annotations
 

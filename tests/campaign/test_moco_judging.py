@@ -1,4 +1,4 @@
-"""Programs that fall over a library's own code, and what their findings say: where, and after which change."""
+"""Programs that fail in a library's own code: the finding names the place and the change that caused it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_falls_out_of_the_library_is_a_finding_where_the_block_holds_on_wha
 
 
 def test_what_the_block_before_gives_in_parts_does_not_fit(workshop: BlockWorkshop) -> None:
-    """The next block would hold on one array, and falls over the list of two."""
+    """The next block accepts one array, and fails on the list of two."""
     *_, last = grown(workshop, LONGER, {1: "fakelib.nn.Pair()", 2: "fakelib.nn.Gate()"})
     assert (last.result.state, last.found) == (MISFIT, ())
 

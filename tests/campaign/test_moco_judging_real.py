@@ -1,4 +1,4 @@
-"""Whole programs on the real libraries: compiled, in double precision and in training, planted faults and none."""
+"""Whole programs on the real libraries: compiled, in double precision and in training, with planted faults and none."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ PLANTED = [
     ("tensorflow", TRAINING, "tf.math.cumsum(cut(x, tf.convert_to_tensor(self.weight)), 1)", "wrong-gradient"),
     ("tensorflow", DOUBLED, "x * float('nan') if x.dtype == 'float32' else x", "nonfinite"),
 ]
-# A layer of the library's own, as far as anybody can see.
+# Makes the layer look like one of the library.
 LIBRARYS = "Own.__module__ = 'library'"
 HARMLESS = [
     ("jittor", "x", "", ""),
@@ -195,7 +195,8 @@ def test_a_planted_fault_is_found_and_confirmed_by_a_script(
     library: str, mode: str, forward: str, kind: str, places: dict[str, Place]
 ) -> None:
     session, workshop = places[library]
-    # What a layer of the program's own does to numbers is its own doing; what it trains, on TensorFlow alone.
+    # A program's own layer may change numbers, and on TensorFlow the training, on purpose. A fault there is reported
+    # only in a layer of the library.
     is_shown = mode == COMPILED or (library, mode) == ("torch", TRAINING)
     test = program(library, forward, "" if is_shown else LIBRARYS)
     ((verdict, outcome),) = workshop.deeper(test, mode)
@@ -207,7 +208,7 @@ def test_a_planted_fault_is_found_and_confirmed_by_a_script(
     assert found.status == "confirmed", found.reason
     bug = store.bug(found.bug or 0)
     assert (bug.kind, bug.origin) == (kind, "here")
-    # Of Jittor's program, a step of training is the use of the model that is kept.
+    # In Jittor's minimised program, the use of the model that stays is a training step.
     assert "# expected: " in bug.script and ("model(x)" if library == "jittor" else "print(") in bug.script
 
 
@@ -215,7 +216,7 @@ def test_a_planted_fault_is_found_and_confirmed_by_a_script(
 def test_a_loss_that_a_program_does_not_print_is_looked_at_too(
     library: str, places: dict[str, Place], tmp_path: Path
 ) -> None:
-    """What it trains by is not finite, and it says so itself: in single precision it ends there."""
+    """The training loss is not finite, and the program checks that itself: in single precision, it fails there."""
     session, workshop = places[library]
     forward = next(each[2] for each in PLANTED if each[:2] == (library, DOUBLED))
     test = program(library, forward, LIBRARYS)
@@ -237,7 +238,7 @@ def test_a_loss_that_a_program_does_not_print_is_looked_at_too(
 
 
 def test_programs_are_compiled_whatever_program_was_before(places: dict[str, Place]) -> None:
-    """What a layer's code names, it finds in the module of its own program."""
+    """The code of a layer looks up names in the module of its own program."""
     programs = places["torch"].workshop.programs
     test = program("torch", "torch.abs(x) * self.weight", "", "model.eval()")
     told = [programs.program(test.program, seed=seed, compared=True).compiled for seed in (1, 2, 3)]

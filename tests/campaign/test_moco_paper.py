@@ -1,4 +1,4 @@
-"""MoCo as published: negative nodes are assembled, and judged by whether their programs run."""
+"""MoCo as published: negative nodes are assembled, and their verdict is whether their programs run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, REFUSED, 
 from fuzz_core.oracles.kinds import KINDS
 
 KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW})
-# A planted fault: the library checks nothing any more once a program has begun.
+# A planted fault: once a program has begun, the library accepts every argument.
 UNCHECKED = """
 def unchecked(layer, width, stride=1):
     layer.width, layer.stride = width, stride

@@ -1,4 +1,4 @@
-"""What trees grow from: programs for tracing too, which have less of the time, and what is executed beside blocks."""
+"""Seeds of trees: programs for tracing count too, with less time; and a program's calls outside blocks are known."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={"fakelib.add": Fac
 def both(
     fakelib_session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[SeedProgram | RefusedProgram]:
-    """A program for tracing, one that does not come apart, and the user's own."""
+    """A program for tracing, one that cannot be split into blocks, and the user's own."""
     (tmp_path / "own.py").write_text(PROGRAM)
     monkeypatch.setattr(sown, "traced_programs", lambda library: [("a", PROGRAM), ("b", "")])
     return list(seeds(fakelib_session, [tmp_path]))

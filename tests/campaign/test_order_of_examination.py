@@ -1,4 +1,4 @@
-"""Whose turn it is in an examination that may be cut short."""
+"""The order of findings in an examination that may be cut short."""
 
 from __future__ import annotations
 

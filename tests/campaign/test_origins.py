@@ -1,4 +1,4 @@
-"""With which build a bug came."""
+"""The origin of a bug: the build that brought it."""
 
 from __future__ import annotations
 

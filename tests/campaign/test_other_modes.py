@@ -1,4 +1,4 @@
-"""A process tells of its death, and only roughly in which mode of the test case it was."""
+"""Deaths in other modes: a dying process reports its death, but not exactly the mode of the test case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.oracles.compare import Differential
 from fuzz_core.store.records import FindingRow
 
-# An argument without elements kills `row_sum`; the mode alone makes it one.
+# A mode that passes an argument without elements, which kills `row_sum`.
 EMPTY = ModeSpec(
     script=Way("assert {actual} is not None, {expected}", lambda source, tensor, seed: f"{source}[:0]"), share=0.2
 )
@@ -26,7 +26,7 @@ CALL = Invocation("fakelib.row_sum", (Tensor("float32", (2, 3), Fill("constant",
 
 @pytest.fixture
 def examiner(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[Examiner]:
-    """One that is asked for scripts alone: nothing is replayed."""
+    """An examiner that runs scripts alone and replays no test case."""
     monkeypatch.setattr(type(fakelib_session.dialect), "modes", {"strided": EMPTY})
     with closing(Examiner(fakelib_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=20.0))) as examiner:
         yield examiner

@@ -1,4 +1,4 @@
-"""What `--paper` changes, and that the documentation names each deviation with both values."""
+"""The settings that `--paper` changes: the documentation names each deviation with both values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A state as a public and a private part: nothing private is in the one, and both together are the whole."""
+"""A state split into a public and a private part: the public part has no secret, and both together are the whole."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def state(beginning: Path, tmp_path: Path) -> Path:
 
 
 def bug(store: Store, signature: str, outcome: Outcome, number: int = 1, key: str = OLD) -> int:
-    """A bug with one finding; its script has a text that is nowhere else."""
+    """Stores a bug with one finding; the text of its script is unique."""
     finding = store.add_finding(key, 1, case(number, seed=sum(signature.encode())), CRASH, outcome._replace(frames=()))
     assert finding is not None
     test = case(number, seed=90)
@@ -131,7 +131,7 @@ class DescribeSplit:
         assert scripts(parts(state)[0]) == []
 
     def test_what_was_seen_in_passing_of_a_harmless_bug_is_public(self, state: Path) -> None:
-        """Workers see no native stack; the examination that settled the finding did."""
+        """Workers see no native stack, so this finding looks harmful; the examination has seen the stack."""
         with open_store(state) as store:
             number = bug(store, "null", Outcome("signal", "SIGSEGV", "", (NULL_PAGE, "lib::kernel")))
             heap = store.add_finding(OLD, 1, case(1, seed=77), CRASH, HEAP)
@@ -188,7 +188,7 @@ class DescribeSplit:
 
 
 def _reviewed(state: Path) -> dict[str, list[tuple[object, ...]]]:
-    """What a state says when its bugs stand where their checks say, which is what joining ends with."""
+    """Returns the content of a state after `joined`, which sets the bugs' status by their checks."""
     with open_store(state) as store:
         joined(store, [])
     return said(state, numbered=True)

@@ -1,4 +1,4 @@
-"""The whole engine on a library whose bugs are known: all are found, nothing else is."""
+"""The whole engine on a library whose bugs are known: it finds all of them and reports no others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fuzz_core.worker.plan import Plan
 
 EXPECTED = Path(__file__).parent / "planted_bugs.txt"
 QUICK = TriageOptions(bug_seconds=600.0, runs=2, timeout=1.0)
-# Those whose calls do not die: a death costs a process.
+# Apis whose calls do not die: a death costs a process.
 GENTLE = ("fakelib.add", "fakelib.concat", "fakelib.outer", "fakelib.scale", "fakelib.row_sum", "fakelib.nn.Window")
 
 DIES = call("row_sum", np.ones((2, 0), np.float32))

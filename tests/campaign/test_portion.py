@@ -1,4 +1,4 @@
-"""Shards that cost about as much, and runs about changed seeds alone."""
+"""Shards of about equal cost, and runs on changed seeds alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Privacy follows the cause of a death, not the address that the smallest input happened to hit."""
+"""Privacy: it follows the cause of a death, not the address that the smallest input happened to hit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def call(*args: Value) -> TestCase:
 
 
 class Machine(NamedTuple):
-    """A bench on which scripts with one of these texts die like this; others return."""
+    """A bench that runs scripts: one with a text of `deaths` dies that way, and every other script returns."""
 
     deaths: dict[str, Outcome]
     dialect: object = DIALECT
@@ -50,7 +50,7 @@ def test_the_input_as_it_was_found_makes_a_bug_private() -> None:
 
 
 def test_the_smallest_input_with_its_empty_tensors_filled_makes_a_bug_private() -> None:
-    """What was found is empty too: only the filled variant shows that foreign memory is read."""
+    """The input as found is empty too; only the filled variant shows a read of foreign memory."""
     small = call(EMPTY)
     reason = graded(small, small, NULL, {"constant": FAR})
     assert "with its empty tensors filled" in reason

@@ -1,4 +1,4 @@
-"""Rankings: nobody starves, nobody is out twice, and the bandit goes where the news is."""
+"""Rankings: each api gets turns, an api is leased once at a time, and the bandit prefers apis with new behaviour."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Lab:
         return recheck(replace(self.session, target=target), options).checked
 
     def one(self, version: str, source: str) -> tuple[str, str, str]:
-        """A new build: what the only bug did there, the turn it took, and its status."""
+        """Rechecks the only bug on a new build; returns the check's status, the bug's change, and its new status."""
         (seen,) = self.recheck(self.target(version, source))
         return seen.check.status, seen.turn, seen.status
 
@@ -273,7 +273,7 @@ def test_what_no_script_shows_is_replayed(lab: Lab) -> None:
 
 
 class Dying(Bench):
-    """Scripts that die in `place`; a debugger is asked where, at a price."""
+    """A bench whose scripts die in `place`; it counts how often a debugger is asked for the place."""
 
     place = ""
     asked = 0

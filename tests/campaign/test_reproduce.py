@@ -1,4 +1,4 @@
-"""How often scripts are run, and what of that counts; which strategy reproduces which kind."""
+"""Reproduction: how often scripts run, which of the runs count, and which strategy reproduces which kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second build takes over what has not changed: changed seeds are traced, calls of other signatures run again."""
+"""A second build reuses what has not changed: changed seeds are traced, calls of other signatures run again."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_of_a_second_build_with_five_changed_docstrings_five_seeds_are_traced(bu
     assert report.retraced.since == "fakelib-1"
     assert report.retraced.seeds == whole.seeds - 5 == report.unchanged
     assert report.retraced.changes == {"docstring": 5}
-    # One of the changed seeds still brings a call that its old text brought.
+    # One changed seed still makes a call that its old text made.
     assert (report.retraced.rechecked, report.retraced.lost) == (1, 0)
     assert {change.api for change in changes_between(second.store, "fakelib-1", "fakelib-2").apis} == CHANGED
     third = builds.make(3, DOCSTRINGS)
@@ -102,7 +102,7 @@ def test_tracing_again_carries_nothing_twice(builds: Builds) -> None:
 
 
 def page(builds: Builds, *statements: str) -> list[Path]:
-    """A directory of documentation with one page."""
+    """Writes a documentation directory with one page."""
     folder = builds.folder / "docs"
     folder.mkdir(exist_ok=True)
     lines = "\n".join(f"    >>> {line}" for line in ("import fakelib", "import numpy as np", *statements))
@@ -119,7 +119,7 @@ def test_calls_of_a_removed_api_are_retired_and_the_rest_of_their_seed_comes_alo
     assert report.status.total() == 0
     assert report.retraced.changes == {"removed": 1}
     gone = [row for row in first.store.invocations("fakelib-1") if row.api == "fakelib.chatter"]
-    assert report.retraced.retired == 1 < len(gone)  # the other one is of the api's own docstring, which is gone too
+    assert report.retraced.retired == 1 < len(gone)  # a second call came from the api's own docstring, which is gone
     assert space(second) == {row for row in space(first) if row[0] != "fakelib.chatter"}
     assert not any("fakelib.chatter" in apis for types in second.store.argument_space("fakelib-2").values()
                    for apis in types.values())  # fmt: skip
@@ -209,7 +209,7 @@ def test_a_build_can_be_named_and_must_be_one_of_the_library(builds: Builds) -> 
 def test_one_failure_that_does_not_repeat_is_none(
     builds: Builds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The library remembers in this folder that it has failed once.
+    # The library writes into this folder that it has failed once.
     monkeypatch.setattr(
         zygote, "confined", lambda command, writable, guard: confined(command, [*writable, tmp_path], guard)
     )
@@ -229,7 +229,7 @@ def test_one_failure_that_does_not_repeat_is_none(
 
 
 class StopsAt(Silent):
-    """The user interrupts as soon as a phase begins."""
+    """A watch with which the user interrupts as soon as a phase begins."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -244,7 +244,7 @@ def test_interrupted_anywhere_the_next_trace_goes_on(builds: Builds, phase: str)
     traced(builds.make(1, {}))
     second = builds.make(2, DOCSTRINGS)
     watch = StopsAt(phase)
-    # Before anything is traced anew, nothing is left that could be cut short.
+    # Until a seed is traced anew, the trace has no new calls to check that an interrupt could cut short.
     with pytest.raises(Interrupted) if phase == "re-running" else nullcontext():
         traced(replace(second, watch=watch, stopped=lambda: watch.over))
     assert watch.over

@@ -1,4 +1,4 @@
-"""How far a run came is on record when it ends, and about as far when it is killed."""
+"""The progress of a run: exact on record when the run ends, and about right when it is killed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fuzz_core.campaign.session import EVERY, Run, Session
 
 
 class Counted:
-    """Figures of an engine that is not there."""
+    """Figures that stand for an engine."""
 
     tests = 0
     seconds = 0.0

@@ -183,7 +183,7 @@ def test_what_takes_longer_to_examine_is_due_for_longer() -> None:
 
 @pytest.fixture
 def dear(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Examinations that take so long that the first one fills the time that is kept for them."""
+    """Makes examinations so slow that the first one fills the time kept for them."""
     monkeypatch.setattr(scheduler, "STARTS_PER_EXAMINATION", 10_000)
 
 

@@ -1,4 +1,4 @@
-"""A build whose value space comes from a file: nothing is traced again, and a sample of its calls is run."""
+"""A build whose value space comes from a file: no seed is traced again, and a sample of the calls runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def space(traced_session: Session, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def fresh(traced_session: Session, tmp_path: Path) -> Callable[[str], Session]:
-    """Sessions on empty states, whose target has the key that is asked for."""
+    """Makes sessions on empty states whose target has the given key."""
     stores = []
 
     def make(key: str) -> Session:
@@ -63,7 +63,7 @@ def calls(session: Session) -> set[tuple[str, str, bool | None]]:
 
 
 def edited(space: Path, *statements: str) -> Path:
-    """A space file whose rows somebody has changed."""
+    """Returns a space file with changed rows."""
     plain = space.with_name("plain.db")
     unpack(space, plain)
     connection = sqlite3.connect(plain)
@@ -96,7 +96,7 @@ def test_nothing_is_traced_and_a_sample_is_run(
 def test_a_release_vouches_for_its_file_so_that_nothing_is_collected(
     traced_session: Session, fresh: Callable[[str], Session], space: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To list apis and to collect seeds costs a start of the library, which shows nothing new."""
+    """Listing apis and collecting seeds would start the library without a new result."""
     started: list[str] = []
     monkeypatch.setattr(module, "tracer", lambda session: started.append(session.target.key) or tracer(session))
     session = fresh(traced_session.target.key)
@@ -135,7 +135,7 @@ def test_time_that_is_over_starts_no_process(traced_session: Session, monkeypatc
 def test_calls_that_do_not_hold_here_are_found_out(
     traced_session: Session, fresh: Callable[[str], Session], tmp_path: Path
 ) -> None:
-    """More than a twentieth of the sample fails, so that all calls are run again."""
+    """More than a twentieth of the sample fails, so that all calls run again."""
     store, key = traced_session.store, traced_session.target.key
     wrong = [(Invocation("fakelib.scale", (prim(f"no array {n}"),)), "ok") for n in range(15)]
     store.save_trace(key, store.seeds(key)[0], wrong, {}, {})
@@ -152,7 +152,7 @@ def test_calls_that_do_not_hold_here_are_found_out(
 def test_a_near_build_traces_what_differs(
     traced_session: Session, fresh: Callable[[str], Session], space: Path
 ) -> None:
-    """The file says of one api that it took other arguments."""
+    """The file records another signature for one api."""
     near = edited(
         space, "UPDATE apis SET params = '[\"other\"]', definition = 'scale(other)' WHERE name LIKE '%.scale'"
     )

@@ -1,4 +1,4 @@
-"""Re-running what was traced, with and without time for all of it."""
+"""Validation: calls that were traced run again, with and without time for all of them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_portions_cover_everything_once_and_begin_with_few(count: int) -> None:
 
 
 class StopsAtPortion(Silent):
-    """The user interrupts as the third portion of seeds begins."""
+    """A watch with which the user interrupts as the third portion of seeds begins."""
 
     def __init__(self) -> None:
         self.phases: list[str] = []
@@ -86,7 +86,7 @@ def test_calls_are_checked_while_seeds_are_traced(fakelib_session: Session, monk
 
 
 def test_a_seed_that_outlasts_its_share_is_left_to_the_next_trace(fakelib_session: Session) -> None:
-    """What was traced before is checked, although the clock is past the time for seeds."""
+    """Calls traced before are checked, although the time for seeds is over."""
     now = [0.0]
 
     class Late(Silent):

@@ -1,4 +1,4 @@
-"""A traced session of the hostile library, and what must be left of every run: its findings, and nothing else."""
+"""A traced session of the hostile library. A run must leave its findings: no process, no file, no shared memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEY = "hostilelib-1"
 
 
 def _processes_of(folder: Path) -> set[int]:
-    """Processes whose home lies below a folder."""
+    """Returns the processes whose home directory lies below a folder."""
     found = set()
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
@@ -33,7 +33,7 @@ def _processes_of(folder: Path) -> set[int]:
 
 @pytest.fixture
 def processes_of() -> Callable[[Path], set[int]]:
-    """What finds the processes whose home lies below a folder."""
+    """The function that finds the processes whose home directory lies below a folder."""
     return _processes_of
 
 
@@ -51,7 +51,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory, fakelib_python: str) -> Pat
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The temporary directory during the test."""
+    """The folder for temporary files during the test."""
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -60,13 +60,13 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def state(tmp_path: Path, traced: Path) -> Path:
-    """A state directory of the test's own."""
+    """A state directory for this test alone."""
     return Path(shutil.copytree(traced, tmp_path / "state"))
 
 
 @pytest.fixture
 def session(state: Path, temporary: Path) -> Iterator[Session]:
-    """Two workers; when the test is over, no process, no zombie, no file and no shared memory is left."""
+    """A session with two workers. The test must leave no process, no zombie, no file and no shared memory."""
     known = set(children())
     with open_store(state / "state.db") as store:
         yield Session(store, store.targets()[0], state, workers=2)
@@ -78,7 +78,7 @@ def session(state: Path, temporary: Path) -> Iterator[Session]:
 
 @pytest.fixture
 def mounted() -> Iterator[Callable[[Path, str], Path]]:
-    """Mounts a small file system, where that is allowed."""
+    """Mounts a small file system; skips the test if mounting is not allowed."""
     made: list[Path] = []
 
     def mount(place: Path, options: str) -> Path:
@@ -100,7 +100,7 @@ def mounted() -> Iterator[Callable[[Path, str], Path]]:
 
 @pytest.fixture
 def fill_up() -> Callable[[Path], Path]:
-    """Takes all the space that is left on a folder's disk, with a file in it."""
+    """Fills the disk of a folder with one file, up to 1 GiB."""
 
     def fill(folder: Path) -> Path:
         file = folder / "filler"

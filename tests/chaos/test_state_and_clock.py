@@ -1,4 +1,4 @@
-"""The state directory disappears, the clock is set back: what was found is kept, and the run ends in time."""
+"""A lost state directory and a clock that is set back: findings are kept, and the run ends in time."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ OPTIONS = FuzzOptions(seconds=None, tests=400, patterns=("fakelib.scale", "fakel
 
 
 class When(Silent):
-    """Does something as soon as there is a first finding."""
+    """A watch that calls a function at the first finding."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self.act = act
 
     def advance(self, done: float, **figures: object) -> None:
-        """Looks at the figures."""
+        """Calls the function once the figures count a finding."""
         if figures.get("findings"):
             self.act()
             self.act = lambda: None
@@ -35,7 +35,7 @@ def move_away(state: Path) -> None:
 
 
 def replace(state: Path) -> None:
-    """As a synchronising program does it."""
+    """Replaces the state file by a copy, as a program that synchronizes folders does."""
     copy = state / "copy"
     shutil.copy(state / "state.db", copy)
     copy.rename(state / "state.db")

@@ -1,4 +1,4 @@
-"""The campaign among everything that can go wrong at night: no finding is lost, none is false, and it ends in time."""
+"""A campaign under faults: no finding is lost, no finding is false, and the run ends in time."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ ROOT = Path(__file__).parent.parent.parent
 PEACEFUL = ("fakelib.add", "fakelib.outer", "fakelib.row_sum", "fakelib.scale")
 PLANTED = {("fakelib.outer", "internal-error"), ("fakelib.row_sum", "crash"), ("fakelib.scale", "internal-error")}
 GRACE = 10.0
-# Far beyond what a test takes on a busy machine: nothing but a hang may be taken for one.
+# Far longer than a test takes on a busy machine, so that only a real hang reaches it.
 TIMEOUT = 30.0
 
 
 class Disturbed(Silent):
-    """Does something at the beginning of the fuzzing, and something at every turn of it."""
+    """A watch that calls one function at the start of fuzzing and another at every step."""
 
     def __init__(self, first: Callable[[], object] = lambda: None, always: Callable[[], object] = lambda: None) -> None:
         self.first = first
         self.always = always
 
     def phase(self, name: str, total: float = 0.0) -> None:
-        """The first time."""
+        """Calls the first function."""
         if name == "fuzzing":
             self.first()
 
     def advance(self, done: float, **figures: object) -> None:
-        """Every time."""
+        """Calls the second function."""
         self.always()
 
 
@@ -59,7 +59,7 @@ def counted(session: Session, tests: int, *patterns: str, seed: int = 1) -> Fuzz
 
 
 def timed(session: Session, seconds: float, *patterns: str) -> FuzzReport:
-    """A run in a time-box, which it must not outlast."""
+    """Runs for some seconds; the run must end within them and a grace period."""
     began = time.monotonic()
     report = fuzz(session, FuzzOptions(seconds=seconds, patterns=patterns, seed=1, timeout=TIMEOUT))
     assert time.monotonic() - began < seconds + GRACE
@@ -67,7 +67,10 @@ def timed(session: Session, seconds: float, *patterns: str) -> FuzzReport:
 
 
 def found(session: Session) -> set[tuple[str, str]]:
-    """What a run has found. An api's own time-out makes a suspicion: the full one says whether it hangs."""
+    """Returns api and kind of each finding, without rejected hangs.
+
+    A timeout of one api's short limit is only suspected to be a hang, so triage runs it again with the full timeout.
+    """
     rows = session.store.findings(session.target.key)
     if any(row.verdict.kind == "hang" for row in rows):
         examine(session, TriageOptions(runs=1, timeout=TIMEOUT))
@@ -166,7 +169,7 @@ def intact(state: Path) -> bool:
 
 
 class Keeping:
-    """Tells which findings the store has taken."""
+    """A wrapper of the store's `add_finding` that collects the numbers of the kept findings."""
 
     def __init__(self, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
         self.numbers: set[int] = set()
@@ -182,7 +185,7 @@ class Keeping:
 
 
 def endless(session: Session) -> int:
-    """Runs until something ends it."""
+    """Fuzzes up to 1000 times; an error is expected to end it earlier."""
     for seed in range(1000):
         counted(session, 200, "fakelib.scale", "fakelib.outer", seed=seed)
     return 0

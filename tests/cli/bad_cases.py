@@ -1,6 +1,6 @@
-"""Sixty bad inputs and environments: what a user does, and what nightfuzz says to it.
+"""Sixty bad inputs and environments: each is a user's command and a part of nightfuzz's answer.
 
-Each case runs in an empty directory with a copy of a state that has one bug, `state`, and one that is traced, `traced`.
+Each case runs in an empty directory with copies of two states: `state` has one bug, and `traced` has traces alone.
 """
 
 from __future__ import annotations
@@ -12,21 +12,16 @@ from typing import NamedTuple
 
 
 class BadCase(NamedTuple):
-    """A command that can't do its work, or works in a hostile environment.
-
-    code: the exit code. problem, remedy: parts of the error message; of a command that does its work all the same,
-    problem is a part of its output. make: prepares the directory. shell: the words are a shell's, with $NF for
-    nightfuzz.
-    """
+    """A command that can't do its work, or works in a hostile environment."""
 
     name: str
     words: str
-    problem: str
-    remedy: str = ""
-    code: int = 2
-    make: Callable[[Path], object] = lambda folder: None
+    problem: str  # part of the error message; if the exit code is 0, part of the output
+    remedy: str = ""  # part of the same text
+    code: int = 2  # the exit code
+    make: Callable[[Path], object] = lambda folder: None  # prepares the directory
     env: Mapping[str, str] = {}
-    shell: bool = False
+    shell: bool = False  # the words are a shell's, with $NF for nightfuzz
 
 
 def config(text: str | bytes) -> Callable[[Path], object]:
@@ -61,7 +56,7 @@ def _cut(folder: Path) -> None:
 
 
 S, T = "--state state", "--state traced"
-# What usage errors offer as the remedy.
+# The remedy that usage errors offer.
 HELP = "--help"
 COMMAND_LINE = [
     BadCase("unknown command", "buggs", "no such command 'buggs'", "did you mean 'bugs'?"),

@@ -14,7 +14,7 @@ from fuzz_core.store.statefile import open_store
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """Runs a command in an empty directory; no package index is asked, no target of the user's is touched."""
+    """Runs a command in an empty directory; it asks no package index and sees no target of the user's."""
     (tmp_path / "work").mkdir()
     (tmp_path / "index").mkdir()
     monkeypatch.chdir(tmp_path / "work")
@@ -42,7 +42,7 @@ FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", 
 
 @pytest.fixture(scope="session")
 def worked_once(traced_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with two apis fuzzed."""
+    """The same state, with two apis fuzzed."""
     state = tmp_path_factory.mktemp("worked") / "state"
     shutil.copytree(traced_once, state)
     fuzzed = run(*FUZZ, "--state", state)
@@ -52,7 +52,7 @@ def worked_once(traced_once: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def traced(traced_once: Path, tmp_path: Path) -> Path:
-    """A copy of the state where nothing has been fuzzed."""
+    """A copy of the traced state, in which no api was fuzzed."""
     shutil.copytree(traced_once, tmp_path / "traced")
     return tmp_path / "traced"
 

@@ -1,4 +1,4 @@
-"""Sixty bad inputs and environments (`bad_cases.py`): no traceback, one remedy, and the states are as they were."""
+"""Sixty bad inputs and environments (`bad_cases.py`): no traceback, one remedy, and the states stay as they were."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fuzz_core.cli.errors import guarded
 from fuzz_core.store.statefile import open_store
 
 NIGHTFUZZ = f"{sys.executable} -c 'from nightfuzz.bot.main import main; main()'"
-# With this variable, what each case prints is written to that file: docs/lab has it as a table.
+# If this variable names a file, the output of each case is written there; docs/lab has it as a table.
 TABLE = os.environ.get("NIGHTFUZZ_BAD_CASES")
 
 
@@ -53,7 +53,7 @@ def test_a_bad_case_has_one_remedy_and_loses_nothing(case: BadCase, folder: Path
 
 
 def run(case: BadCase, folder: Path, python: str) -> subprocess.CompletedProcess[str]:
-    """Run a case as a process of its own, with no package index and no target of the user's in reach."""
+    """Runs a case as a process of its own, which can reach no package index and no target of the user's."""
     index = {"PIP_CONFIG_FILE": "/dev/null", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "FORCE_", "CI"))}
     env = {**plain, **index, "NIGHTFUZZ_CACHE": str(folder.parent / "cache"), "COLUMNS": "100", **case.env}
@@ -64,7 +64,7 @@ def run(case: BadCase, folder: Path, python: str) -> subprocess.CompletedProcess
 
 
 def contents(folder: Path) -> dict[str, int]:
-    """How much is on record in every state that can be opened, and what else is there under any name."""
+    """Returns the number of records of each state; for a damaged state, the size of its largest file."""
     found = {}
     for name in ("state", "traced"):
         try:
@@ -77,7 +77,7 @@ def contents(folder: Path) -> dict[str, int]:
 
 
 def note(case: BadCase, done: subprocess.CompletedProcess[str]) -> None:
-    """Write down what a case prints, where that is asked for."""
+    """Writes the output of a case to the file of `TABLE`, if there is one."""
     if TABLE:
         with Path(TABLE).open("a", encoding="utf-8") as file:
             said = done.stderr if case.code else done.stdout
@@ -114,7 +114,7 @@ def test_a_fault_of_the_machine_is_the_users_with_a_remedy(
         try:
             raise error
         finally:
-            # What fails while the first error is handled hides the cause.
+            # An exception that is raised while another one is handled would hide the cause.
             raise RuntimeError("the worker is gone")
 
     assert guarded(work) == 2

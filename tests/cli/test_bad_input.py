@@ -1,4 +1,4 @@
-"""Whatever is wrong with the input: one message that says what and what to do, exit code 2, nothing else."""
+"""Wrong input of any kind: exit code 2, and one message that states the error and the remedy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Cli = Callable[..., Any]
 
 
 def refused(done: Any, *parts: str) -> None:
-    """Exit code 2, an error and a remedy on stderr, no traceback, no table on stdout."""
+    """Checks a refusal: exit code 2, an error and a remedy on stderr, no traceback, no table on stdout."""
     assert done.code == 2, done
     assert done.err.startswith("error: "), done.err
     assert "Traceback" not in done.err

@@ -1,4 +1,4 @@
-"""`run --baseline`: what is found on a build, set against an older one, in one time-box."""
+"""`run --baseline`: the findings on a build compared with an older build, in one time-box."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fakeedits import edited
 
 from fuzz_core.store.statefile import open_store
 
-# The older build does not die of an empty dimension and adds one more; the newer one is fakelib as it is.
+# The older build does not die of an empty dimension, and `add` returns one more; the newer one is plain fakelib.
 OLD = {"VERSION": "1.9.0", "    if 0 in x.shape:": "    if False:", "    return a + b": "    return a + b + 1"}
 NEW = {"VERSION": "2.0.0"}
 APIS = ("--api", "fakelib.row_sum", "--api", "fakelib.scale", "--api", "fakelib.add", "--api", "fakelib.version")

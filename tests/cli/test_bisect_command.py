@@ -1,4 +1,4 @@
-"""`nightfuzz bisect`: the answer as text and as JSON, and what a user is told where there is none."""
+"""`nightfuzz bisect`: the answer as text and as JSON, and the message if there is no answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GOOD, BAD = "def scale(x):\n    return x", f"def scale(x):\n    raise RuntimeErr
 
 @pytest.fixture
 def indexed(cli: Cli, tmp_path: Path) -> Iterator[Path]:
-    """A state with a bug of the newest of four releases of an index; the second and later ones have it."""
+    """An index with four releases, and a state with a bug of the newest; every release but the first has the bug."""
     for number, source in enumerate((GOOD, BAD, BAD, BAD)):
         write_wheel(tmp_path / "index", FakeWheel("fakelib", f"1.{number}", source, numpy=True))
     verdict, outcome = Verdict("crash", "internal-error", "cpu: "), Outcome("exception", "RuntimeError", FAILS)

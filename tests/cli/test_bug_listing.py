@@ -1,4 +1,4 @@
-"""`nightfuzz bugs`: a line a cause, in whatever terminal."""
+"""`nightfuzz bugs`: one line for each cause, on terminals of every kind."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def test_all_lists_every_bug_and_the_data_always_has_them(state: Path) -> None:
     ("script", "shown"),
     [
         ("x = torch.zeros(2, 3)\ntorch.var_mean(x, dim=())", "torch.var_mean(zeros(2, 3), dim=()): "),
-        # The library's own name inside of the brackets says nothing; what is still too long is left out.
+        # The library's own name is dropped inside the brackets; arguments that are still too long are left out.
         (
             "torch.f(torch.zeros(()), torch.tensor([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]), 'torch.x', -1)",
             "torch.f(zeros(()), …, 'torch.x', -1): ",
         ),
-        # A long call keeps the arguments that have room.
+        # A long call keeps the arguments that fit.
         (
             f"torch.f({', '.join(f'argument_{name}=torch.zeros(12345)' for name in 'abcdefgh')}, reduction='sum')",
             "torch.f(…, reduction='sum'): ",

@@ -1,4 +1,4 @@
-"""`bump`: a project's own tests on two builds of what it depends on."""
+"""`bump`: a project's own tests on two builds of a dependency."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from fuzz_core.campaign.document import RunFacts, result_of
 from fuzz_core.store.statefile import open_store
 
 PROJECT = Path(__file__).parents[1] / "fixtures" / "tinyfake"
-# Sums of rows lose a dimension; an empty row is fatal; what is drawn, rounded, or of equals was never promised.
+# A sum of rows keeps its dimension and an empty row is fatal. Further changes are harmless: version, rounding, equal
+# elements and error type.
 PLANTED = {
     "return x.sum(-1)": "return x.sum(-1, keepdims=True)",
     "VERSION": "2.0.0",
@@ -27,7 +28,7 @@ BEFORE = {"VERSION": "1.9.0", "    if 0 in x.shape:": "    if False:"}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of the project, in a directory that is not that of the command."""
+    """A copy of the project, outside the directory of the command."""
     return Path(shutil.copytree(PROJECT, tmp_path / "project"))
 
 

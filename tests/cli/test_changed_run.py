@@ -1,4 +1,4 @@
-"""`nightfuzz run --changed`: what a pull request's own seeds call is fuzzed, or it is said why not."""
+"""`nightfuzz run --changed`: it fuzzes the calls of a pull request's own seeds, or gives the reason why not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Run = Callable[..., Done]
 
 @pytest.fixture
 def pull(cli: Cli, tmp_path: Path, fakelib_target: TargetRecord) -> Run:
-    """Runs a pull request's check with a test file, in a state without a night."""
+    """Runs a pull request's check with a test file, on a state without a night."""
     with open_store(tmp_path / "state" / "state.db") as store:
         store.save_target(fakelib_target)
 

@@ -1,4 +1,4 @@
-"""`trace` says what was taken over from an earlier build, `apis --changes` lists what is not the same."""
+"""`trace` reports the data reused from an earlier build, and `apis --changes` lists the differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Cli = Callable[..., Any]
 
 @pytest.fixture
 def second(traced: Path, fakelib_python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The state with a second build, of which `scale` has another signature, and is deprecated."""
+    """The state with a second build, in which `scale` has another signature and is deprecated."""
     for name in ("fakelib", "nightfuzz_fakelib"):
         shutil.copytree(Path(os.environ["NIGHTFUZZ_PATH"]) / name, tmp_path / "build" / name)
     source = tmp_path / "build" / "fakelib" / "__init__.py"

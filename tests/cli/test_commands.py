@@ -1,4 +1,4 @@
-"""What commands print and how they end: 0, 1 for bugs, 2 for the user's errors, 3 for ours, 130 when interrupted."""
+"""Output and exit codes of commands: 0, 1 for bugs, 2 for the user's errors, 3 for ours, 130 when interrupted."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_every_setting_has_a_help_sentence(key: str) -> None:
 
 
 def shown(value: Any) -> str:
-    """A default as the page writes it."""
+    """Returns a default as the page writes it."""
     if value is None:
         return "none"
     return f"`{json.dumps(str(value) if isinstance(value, Path) else value)}`"

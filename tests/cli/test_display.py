@@ -1,4 +1,4 @@
-"""Progress on a terminal, and elsewhere."""
+"""Progress on a terminal, and in other outputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOON = datetime(2026, 11, 25, 12, 0, 5)
 
 
 def lines_of(clock: Clock) -> tuple[LineProgress, list[str]]:
-    """A display whose lines are kept, each without the time of day that it begins with."""
+    """Returns a display and its lines, each without the time of day at its beginning."""
     lines: list[str] = []
     return LineProgress(lambda text: lines.append(text.removeprefix("12:00:05 ")), clock, lambda: NOON), lines
 

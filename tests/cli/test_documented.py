@@ -1,4 +1,4 @@
-"""What documentation proves of a call: what rules it out, always; what holds, where prose tells of every argument."""
+"""Rulings of the documentation: a broken rule always counts, a kept rule if prose covers every argument of the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nightfuzz gandalf`: what can be listed of operators and their order."""
+"""`nightfuzz gandalf`: lists of operators and of their order."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def test_every_command_has_examples_of_its_own(words: str) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_parser_takes_every_example(example: str) -> None:
-    # What comes after a pipe or an arrow is the shell's.
+    # The part after a pipe or an arrow belongs to the shell.
     words = shlex.split(example.partition(" > ")[0])
     context, command = click.Context(typer.main.get_command(app)), typer.main.get_command(app)
     while isinstance(command, click.Group | typer.core.TyperGroup):

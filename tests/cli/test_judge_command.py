@@ -1,4 +1,4 @@
-"""`nightfuzz judge`: what people say of bugs, by number or one after another, and what becomes of it."""
+"""`nightfuzz judge`: people's verdicts on bugs, by number or one after another, and their effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nightfuzz known`: from a bug to an entry, what it silences, and how it speaks again."""
+"""`nightfuzz known`: from a bug to an entry, the findings that it silences, and the findings that come back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands tell of findings in model programs: what was done, where, and which of the paper's kinds it is."""
+"""Findings in model programs, as the commands show them: the change, its place, and the paper's kind of bug."""
 
 from __future__ import annotations
 

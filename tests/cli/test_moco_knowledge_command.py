@@ -1,4 +1,4 @@
-"""`nightfuzz moco knowledge`: files that are imported, a model of language that is asked, and what may go wrong."""
+"""`nightfuzz moco knowledge`: imported files, questions to a language model, and their errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def learnt(cli: Cli, state: Path, *more: object) -> Done:
-    """With no time for experiments but the first."""
+    """Learns with time for the first experiment alone."""
     return cli("moco", "knowledge", "--state", state, "--time", "5s", *more)
 
 
@@ -59,7 +59,7 @@ def window(state: Path) -> Facts:
 
 
 def everything(done: Done, state: Path) -> str:
-    """All that was printed and kept."""
+    """Returns all printed text and all files of the state."""
     kept = [path.read_bytes() for path in state.rglob("*") if path.is_file()]
     return done.out + done.err + b"".join(kept).decode("utf-8", "replace")
 
@@ -92,7 +92,7 @@ def test_nothing_but_names_and_documentation_leaves_the_machine(cli: Cli, traced
 
 
 def described(state: Path) -> str:
-    """The definition of fakelib's class, and its documentation."""
+    """Returns the definition of fakelib's class, and its documentation."""
     with open_store(state / "state.db", read_only=True) as store:
         definition = next(each.definition for each in store.apis("fakelib-1") if each.name == WINDOW)
     return f"{definition}\n\n{Window.__doc__}"

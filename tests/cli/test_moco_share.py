@@ -1,4 +1,4 @@
-"""`nightfuzz run`: a share of the fuzzing grows model programs; what both find is examined together."""
+"""`nightfuzz run`: a share of the fuzzing grows model programs; the findings of both are examined together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUN = ("run", "--target", "fakelib-1", "--source", "docs", "--seed", 3, "--model
 
 @pytest.fixture
 def traced_with_programs(cli: Cli, traced: Path) -> Path:
-    """The state, in a directory with a model program."""
+    """The traced state, in a directory with a model program."""
     Path("mine").mkdir()
     (Path("mine") / "windows.py").write_text(PROGRAM)
     Path("nightfuzz.toml").write_text("confirm_runs = 2\nworkers = 1\n")
@@ -124,13 +124,13 @@ def test_an_interrupted_share_keeps_and_tells_what_it_has(traced_with_programs: 
 
 
 class Noting(Silent):
-    """Keeps the lines that stay."""
+    """A watch that keeps the lines which stay on the screen."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
 
     def note(self, text: str) -> None:
-        """Keeps it."""
+        """Keeps the line."""
         self.notes.append(text)
 
 

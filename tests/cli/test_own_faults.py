@@ -1,4 +1,4 @@
-"""An exception of nightfuzz's own code in a worker is counted and told, and costs nothing that was found."""
+"""Exceptions of nightfuzz's own code in a worker: each is counted and reported, and no finding is lost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.statefile import open_store
 
-# Of 40 tests in a process one fails in code that belongs to nightfuzz, and none in a process of a library that has
-# changed its switches.
+# Every 40th read of the library's state raises an error: one of nightfuzz's own code, or a lack of memory.
 ADAPTER = """
 import nightfuzz_fakelib
 
@@ -48,7 +47,7 @@ FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", 
 
 @pytest.fixture(params=["own", "memory"])
 def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Which fault the adapter of brittlelib has: of its own code, or of memory that the library has taken."""
+    """The fault of brittlelib's adapter: an error of its own code, or a lack of memory that the library has caused."""
     (tmp_path / "nightfuzz_brittlelib.py").write_text(ADAPTER.replace('KIND = "own"', f'KIND = "{request.param}"'))
     monkeypatch.setenv("NIGHTFUZZ_PATH", os.pathsep.join([str(tmp_path), os.environ["NIGHTFUZZ_PATH"]]))
     monkeypatch.syspath_prepend(tmp_path)
@@ -57,7 +56,7 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def fuzzed(kind: str, tmp_path: Path, fakelib_python: str) -> Iterator[Done]:
-    """What a fuzz of the library has printed."""
+    """The output of a fuzz of the library."""
     state = tmp_path / "state"
     info = {"summary": "brittlelib 1", "notes": [], "devices": ["cpu"]}
     target = TargetRecord("brittlelib-1", f"python:{fakelib_python}", "brittlelib", "1", fakelib_python, info)
@@ -74,7 +73,7 @@ def test_a_fault_is_told_with_its_traceback_and_what_was_found_is_kept(fuzzed: D
         assert place not in fuzzed.out + fuzzed.err
         return
     assert fuzzed.code == 3, fuzzed.out + fuzzed.err
-    # Once when it happens, once at the end; in the summary with the number of workers.
+    # The error is printed when it happens and at the end; the summary has the number of workers.
     assert fuzzed.err.count("ArithmeticError: planted in an adapter") == 2
     assert "this is a bug in nightfuzz; please report the lines below" in fuzzed.err
     assert "of the workers ended by " + place in fuzzed.out

@@ -1,4 +1,4 @@
-"""What a run writes of a memory error: whether the bug is private is asked when it is confirmed."""
+"""Private bugs in a run's output: a memory error is checked for privacy when it is confirmed."""
 
 from __future__ import annotations
 

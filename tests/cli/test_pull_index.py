@@ -1,4 +1,4 @@
-"""`nightfuzz pull` from an index: what it prints, what it keeps, and what the user has to allow."""
+"""`nightfuzz pull` from an index: its output and its records; a kept build needs the user's permission."""
 
 from __future__ import annotations
 

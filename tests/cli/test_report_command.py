@@ -105,7 +105,7 @@ def test_an_umbrella_batches_what_is_not_known_to_be_valid(cli: Cli, state: Path
 
 
 def test_an_umbrella_leaves_out_a_cause_that_valid_input_shows(cli: Cli, state: Path) -> None:
-    """The same fault once more, in a call that no rule had changed."""
+    """The second bug is the same fault in a call that no mutation has changed."""
     with sqlite3.connect(state / "state.db") as db:
         columns = [name for _, name, *_ in db.execute("PRAGMA table_info(bugs)") if name != "id"]
         [row] = db.execute(f"SELECT {', '.join(columns)} FROM bugs WHERE id = 1")

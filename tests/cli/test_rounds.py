@@ -1,4 +1,4 @@
-"""What an examination leaves of a time-box is fuzzed in once more."""
+"""Rounds of a time-box: time that an examination leaves is fuzzed in once more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOUR = 3600.0
 
 
 class Clock:
-    """Time that passes where the test says so."""
+    """A clock that the test sets."""
 
     now = 0.0
 
@@ -29,7 +29,11 @@ class Clock:
 
 
 def timed(session: Session, took: float) -> list[tuple[float, float, int]]:
-    """When each round of an hour begins, how long it may fuzz, and its seed, if examining takes so many seconds."""
+    """Returns the start of each round of an hour, its seconds for fuzzing, and its seed.
+
+    Args:
+        took: seconds of each examination.
+    """
     clock, found = Clock(), []
     session = replace(session, clock=clock)
     for turn in rounds(session, 1, HOUR, HOUR):
@@ -57,7 +61,7 @@ def test_a_run_that_is_counted_or_stopped_has_one_round(fakelib_session: Session
 
 @pytest.fixture
 def growing(traced: Path) -> Path:
-    """The state of a run of model programs, in a directory with one."""
+    """The state of a run of model programs, in a directory with one program."""
     Path("mine").mkdir()
     (Path("mine") / "windows.py").write_text(PROGRAM)
     Path("nightfuzz.toml").write_text('confirm_runs = 2\nworkers = 1\nengine = "moco"\nmodels = ["mine"]\n')

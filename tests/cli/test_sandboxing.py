@@ -1,4 +1,4 @@
-"""The setting `sandbox` on the command line. Nothing here needs an engine: tests/execution has what does."""
+"""The setting `sandbox` on the command line, tested without an engine; `tests/execution` tests it with one."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def work(
 
 @app.command()
 def other() -> None:
-    """A second command: only then does the first have a name."""
+    """A second command: typer names the first one only if there are several."""
 
 
 def asked(words: list[str]) -> tuple[dict[str, Any], list[str]]:
@@ -278,7 +278,7 @@ def test_addresses_with_passwords_stay_out_of_the_engine() -> None:
 
 
 def test_what_the_image_is_made_from_is_what_the_engine_gets() -> None:
-    """The Dockerfile copies what the context lets through, and the base images are pinned by digest."""
+    """The Dockerfile copies the files that the context lets through, and digests pin the base images."""
     allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     copied = {line.split()[1] for line in lines if line.startswith("COPY") and "--from" not in line}

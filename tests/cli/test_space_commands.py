@@ -64,7 +64,7 @@ def test_calls_that_no_time_is_left_for_are_counted(cli: Cli, traced: Path) -> N
 
 
 def test_a_run_that_could_check_nothing_says_so(cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With error inputs alone, a run that looks busy would have fuzzed next to nothing."""
+    """A run that looks busy would have fuzzed error inputs alone, without a valid call."""
     with open_store(traced / "state.db") as store:
         store.doubt(KEY, [row.id for row in store.bodies(KEY)])
     monkeypatch.setattr("fuzz_core.cli.commands.run.LEAST_TRACE_SHARE", 0.0)

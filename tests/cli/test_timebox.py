@@ -1,4 +1,4 @@
-"""Single apis have rounds, too: what examining leaves of a time-box is fuzzed in."""
+"""Rounds of single apis: the time that examining leaves of a time-box is fuzzed in."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Notes(Silent):
 
 @pytest.fixture
 def box(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Box:
-    """An hour in which phases take the time that they are given, and are told with when and how long they are."""
+    """An hour in which each phase takes its given time and records its name, its start and that time."""
 
     def worked(
         starting: float = 10.0, examining: float = 100.0, left: int = 0, grown: bool = True
@@ -161,7 +161,7 @@ def test_a_time_box_without_a_test_names_the_least_sensible_time(fakelib_session
 
 def test_a_fuzz_that_ends_early_says_why(traced_session: Session) -> None:
     watch = Notes()
-    # A hundred seconds of its clock are one; half of the time is asked for by what waits.
+    # A hundred seconds of its clock are one real second; waiting findings ask for half of the time.
     session = replace(traced_session, watch=watch, clock=lambda: time.monotonic() * 100)
     fuzz(session, FuzzOptions(seconds=1000.0, examining=-500.0))
     (told,) = [each for each in watch.told if each.startswith("fuzzing ended")]

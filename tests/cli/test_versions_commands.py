@@ -1,4 +1,4 @@
-"""`recheck` and `history`, and how `bugs` and `show` tell where a bug stands."""
+"""`recheck` and `history`, and the status of a bug in `bugs` and `show`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sentences bound an argument, and which leave something open."""
+"""Sentences of a docstring: some bound an argument, others leave its values open."""
 
 from __future__ import annotations
 

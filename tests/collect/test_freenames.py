@@ -1,4 +1,4 @@
-"""Names that code reads before it binds them, whatever stands beside its statements."""
+"""Unbound names: those that code reads before it binds them, in any layout of the statements."""
 
 from __future__ import annotations
 

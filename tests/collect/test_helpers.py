@@ -1,4 +1,4 @@
-"""A seed that needs a changed helper file has changed; one that does not has not."""
+"""Changed helper files: a seed counts as changed if and only if it needs the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the user's own tests call an api."""
+"""Call places: lines of the user's own tests that call an api."""
 
 from __future__ import annotations
 

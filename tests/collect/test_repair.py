@@ -50,7 +50,7 @@ JITTOR = PublicNames("jittor", [Api("jittor.nn.Linear", "class"), Api("jittor.tr
 
 
 def free_names(code: str) -> list[str]:
-    """Names that a module reads before it binds them, but for those that Python itself provides."""
+    """Returns names that a module reads before it binds them, without Python's builtins."""
     return [name for name in unbound_names(code) if name not in PROVIDED]
 
 

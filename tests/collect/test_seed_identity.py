@@ -1,4 +1,4 @@
-"""What makes two seeds the same: the content, and where below its root a file lies."""
+"""The identity of a seed: its content, and the path of its file below the root."""
 
 from __future__ import annotations
 

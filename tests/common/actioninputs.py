@@ -10,7 +10,7 @@ from nightfuzz.bot.action.inputs import Inputs, read_inputs
 
 
 def variables(**given: object) -> dict[str, str]:
-    """`INPUT_…` by names of fields; what is no input is a key of `settings`."""
+    """Returns the variables `INPUT_…` for inputs by their field names; other names become keys of `settings`."""
     keys = {name.replace("_", "-"): value for name, value in given.items() if name not in Inputs.model_fields}
     own = {name: str(value) for name, value in given.items() if name in Inputs.model_fields}
     if keys:
@@ -19,5 +19,5 @@ def variables(**given: object) -> dict[str, str]:
 
 
 def inputs(**given: object) -> Inputs:
-    """The same, read."""
+    """Returns the inputs as the Action reads them from these variables."""
     return read_inputs(variables(**given))

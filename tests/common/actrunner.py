@@ -1,7 +1,7 @@
-"""Workflows run by act, a runner that nobody here wrote: a repository on a git server, and what each run left.
+"""Workflows run by act, a runner of a foreign project: a repository on a git server, and the results of each run.
 
-The jobs run on this machine, without containers. act gets our Action and our reusable workflows from this checkout, and
-stand-ins for GitHub's own actions from the folder `actions`: artifacts are folders there.
+The jobs run on this machine, without containers. act gets our Action and our reusable workflows from this checkout.
+GitHub's own actions are replaced by stand-ins from the folder `actions`, which keep artifacts as folders.
 """
 
 from __future__ import annotations
@@ -36,27 +36,29 @@ ACT = Path(sys.executable).with_name("act")
 
 @dataclass(frozen=True)
 class ActRun:
-    """What became of a run. outcomes: of each job, by its name in the log. artifacts: their folder."""
+    """The result of a run of a workflow."""
 
     code: int
     log: str
-    artifacts: Path
+    artifacts: Path  # folder of the artifacts
 
     @property
     def outcomes(self) -> dict[str, str]:
-        """`succeeded` or `failed` of each job, by the last part of its name; a job that did not run is not there."""
+        """`succeeded` or `failed` for each job that ran, by the last part of its name."""
         rows = re.findall(r"^\[([^\]]+)\].*Job (succeeded|failed)", self.log, re.MULTILINE)
         return {name.split("/")[-1].strip(): outcome for name, outcome in rows}
 
     def names(self) -> list[str]:
-        """The artifacts of the run."""
+        """Returns the names of the run's artifacts."""
         return sorted(path.name for path in self.artifacts.iterdir()) if self.artifacts.exists() else []
 
 
 class ActProject:
     """A user's repository, and a runner whose folder of tools lasts from run to run.
 
-    index: of the nightly builds. flags: of each `nightfuzz init`.
+    Args:
+        index: address of the index of nightly builds.
+        flags: flags of each `nightfuzz init`.
     """
 
     def __init__(self, home: Path, repo: Repository, server: GitServer, index: str, flags: Sequence[str]) -> None:
@@ -78,7 +80,7 @@ class ActProject:
         self.action = action_copy(home / "action")
 
     def build(self, day: int, edits: Mapping[str, str] | None = None) -> None:
-        """The night's wheel appears in the index."""
+        """Adds the night's wheel to the index."""
         fakenights.night(self.home / "nights", day, edits)
 
     def commit(self, files: Mapping[str, str], message: str = "A change") -> None:
@@ -91,27 +93,27 @@ class ActProject:
         git(self.workspace, "push", "--quiet", "--force", "origin", "HEAD")
 
     def init(self, *flags: str) -> None:
-        """`nightfuzz init`, and a push of what it wrote."""
+        """Runs `nightfuzz init`, and commits and pushes its files."""
         command = [NIGHTFUZZ, "init", "--yes", "--no-pin", *self.flags, *flags]
         subprocess.run(command, cwd=self.workspace, check=True, stdout=subprocess.DEVNULL)
         self.commit({}, "nightfuzz")
 
     def issues(self) -> list[dict[str, Any]]:
-        """All issues on the server, the oldest first."""
+        """Returns all issues on the server, the oldest first."""
         found = self.repo.all("/issues?state=all&sort=created&direction=asc")
         return [each for each in found if "pull_request" not in each]
 
     def comments(self, number: int) -> list[str]:
-        """The texts of the comments on an issue or a pull request."""
+        """Returns the texts of the comments on an issue or a pull request."""
         return [each["body"] for each in self.repo.all(f"/issues/{number}/comments")]
 
     def comment(self, number: int, text: str, association: str) -> dict[str, Any]:
-        """A comment of the maintainer; returns the payload of its event, with what GitHub says of the author."""
+        """Adds a comment of the maintainer; returns its event's payload, with this association to the project."""
         said = self.repo.send("POST", f"/issues/{number}/comments", {"body": text}, token_of("maintainer"))
         return {"issue": {"number": number}, "comment": {**said, "author_association": association}}
 
     def pull(self, files: Mapping[str, str]) -> dict[str, Any]:
-        """A pull request with one commit; its merge is checked out. Returns the payload of its event."""
+        """Opens a pull request with one commit and checks out its merge; returns the payload of its event."""
         base = self.repo.get("/git/ref/heads/main")["object"]["sha"]
         self.repo.send("POST", "/git/refs", {"ref": "refs/heads/change", "sha": base})
         self.repo.send("PUT", "/contents/file", {"message": "m", "content": "Zg==", "branch": "change"})
@@ -132,7 +134,11 @@ class ActProject:
         payload: Mapping[str, Any] | None = None,
         watch: Callable[[str], object] = lambda line: None,
     ) -> ActRun:
-        """Run one file of `.github/workflows` for an event. watch: is called with each line of the log."""
+        """Runs one file of `.github/workflows` for an event.
+
+        Args:
+            watch: called with each line of the log.
+        """
         self.runs += 1
         file = self.home / f"event-{self.runs}.json"
         file.write_text(json.dumps(dict(payload or {})))
@@ -149,7 +155,7 @@ class ActProject:
         return ActRun(process.returncode, log.read_text(), self.home / "artifacts" / str(self.runs))
 
     def interrupt(self) -> None:
-        """Cancel the job that fuzzes, as a runner does: a signal to the process of its step."""
+        """Cancels the job that fuzzes, as a runner does: by a signal to the process of its step."""
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 words = (folder / "cmdline").read_text().split("\0")
@@ -175,7 +181,7 @@ class ActProject:
         return options
 
     def _told(self) -> dict[str, str]:
-        """What GitHub and the runner tell a step, and what the stand-ins need."""
+        """Returns the variables that GitHub and the runner set for a step, and those of the stand-ins."""
         return {
             "GITHUB_SERVER_URL": self.server.url,
             "GITHUB_API_URL": self.repo.server.url,
@@ -187,14 +193,14 @@ class ActProject:
         }
 
     def _environment(self) -> dict[str, str]:
-        """Of act itself: a home of its own, and the way to the package index."""
+        """Returns the environment of act itself: a home of its own, and the settings of the package index."""
         kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
         (self.home / "home").mkdir(exist_ok=True)
         return {**kept, "PATH": os.defpath, "HOME": str(self.home / "home")}
 
 
 def action_copy(folder: Path) -> Path:
-    """The Action and the reusable workflows of this checkout, as a repository.
+    """Copies the Action and the reusable workflows of this checkout into a repository.
 
     act does not know GitHub's reference to the workflow's own repository, so the copy names it.
     """
@@ -209,7 +215,7 @@ def action_copy(folder: Path) -> Path:
 
 
 def stand_ins(action: Path) -> dict[str, Path]:
-    """The folder that stands in for each of GitHub's own actions, by the name and commit that our files pin."""
+    """Returns the stand-in's folder for each of GitHub's own actions, by the name and commit that our files pin."""
     files = [
         action / "action.yml",
         *action.glob(".github/workflows/nightfuzz*.yml"),

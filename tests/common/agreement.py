@@ -1,4 +1,4 @@
-"""Do all commands that look at a bug say the same of it?"""
+"""Agreement of all commands that look at a bug."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nightfuzz.reports.contradiction import contradiction
 
 
 def disagreements(session: Session, timeout: float = 20.0) -> list[str]:
-    """Return what `repro --run`, `recheck`, `show` and the script say otherwise of the bugs on record."""
+    """Returns the differences between `repro --run`, `recheck`, `show` and the script, for the bugs on record."""
     settings, output = Settings(state=session.state_dir, timeout=timeout), CommandOutput()
     said = []
     checked = {

@@ -1,4 +1,4 @@
-"""A local server that speaks OpenAI's chat protocol, and lets a test see what it was asked."""
+"""A local server that speaks OpenAI's chat protocol and records the requests of a test."""
 
 from __future__ import annotations
 
@@ -15,23 +15,19 @@ from aiohttp import web
 
 @dataclass
 class Chat:
-    """What it does. answers: for the four rounds; statuses: of the next requests, before 200; body: of every answer.
+    """The behaviour of the server, and the requests that it got."""
 
-    key: what it insists on. stalls: whether it begins an answer and does not go on. last: of so many requests, after
-    which it refuses.
-    """
-
-    answers: list[str] = field(default_factory=list)
-    statuses: list[int] = field(default_factory=list)
-    body: bytes | None = None
-    key: str = ""
-    stalls: bool = False
-    last: int | None = None
-    asked: list[dict[str, Any]] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)  # one for each of the four rounds
+    statuses: list[int] = field(default_factory=list)  # errors of the next requests, before status 200
+    body: bytes | None = None  # body of every answer
+    key: str = ""  # the key that the server demands
+    stalls: bool = False  # the server begins an answer and does not go on
+    last: int | None = None  # the server refuses requests after so many
+    asked: list[dict[str, Any]] = field(default_factory=list)  # requests that the server answered
+    keys: list[str] = field(default_factory=list)  # authorization headers of these requests
 
     async def post(self, request: web.Request) -> web.StreamResponse:
-        """`/v1/chat/completions`."""
+        """Answers `/v1/chat/completions`."""
         if self.statuses:
             return web.Response(status=self.statuses.pop(0), headers={"Location": "/elsewhere"})
         if self.body is not None:
@@ -59,7 +55,7 @@ class Chat:
 
 @contextmanager
 def serving(chat: Chat) -> Iterator[str]:
-    """The address that ends in /v1."""
+    """Yields the server's address, which ends in /v1."""
     loop = asyncio.new_event_loop()
     app = web.Application()
     app.router.add_post("/v1/chat/completions", chat.post)
@@ -79,5 +75,5 @@ def serving(chat: Chat) -> Iterator[str]:
 
 
 def four(*rounds: Any) -> list[str]:
-    """Answers to the four rounds; what is no text is written as JSON."""
+    """Returns the answers to the four rounds; values other than texts are written as JSON."""
     return ["Yes.", *(each if isinstance(each, str) else json.dumps(each) for each in rounds)]

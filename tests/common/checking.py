@@ -16,19 +16,19 @@ ROOT = Path(__file__).parents[2]
 
 
 def loaded(file: Path) -> Any:
-    """A YAML file as plain data."""
+    """Returns a YAML file as plain data."""
     return YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
 
 
 def schema_errors(kind: str, files: Sequence[Path]) -> str:
-    """What does not fit the schema `vendor.KIND`, empty where all is well."""
+    """Returns errors against the schema `vendor.KIND`, or an empty text."""
     command = [tool("check-jsonschema"), "--builtin-schema", f"vendor.{kind}", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
 def zizmor_findings(files: Sequence[Path]) -> str:
-    """What zizmor finds, empty where all is well."""
+    """Returns zizmor's findings, or an empty text."""
     command = [
         tool("zizmor"),
         "--offline",
@@ -44,10 +44,13 @@ def zizmor_findings(files: Sequence[Path]) -> str:
 
 
 def actionlint_findings(files: Sequence[Path], labels: Sequence[str] = ()) -> list[str]:
-    """What actionlint finds, less what `.github/actionlint.yaml` names. The wheel of this fork holds the program.
+    """Returns actionlint's findings without those that `.github/actionlint.yaml` names.
 
-    The original, 1.7.12, is in no package that holds it, and npm's package embeds 1.6.22, which is four years old.
-    labels: further ones of a user's own runners.
+    The program comes from the wheel of a fork. The original, 1.7.12, is in no package with the program, and npm's
+    package embeds 1.6.22, which is four years old.
+
+    Args:
+        labels: further labels of a user's own runners.
     """
     command = [tool("actionlint"), "-config-file", str(ROOT / ".github/actionlint.yaml"), "-shellcheck=", "-pyflakes="]
     done = subprocess.run(
@@ -60,7 +63,7 @@ def actionlint_findings(files: Sequence[Path], labels: Sequence[str] = ()) -> li
 
 
 def tool(name: str) -> str:
-    """A program of the environment that the tests run in; skips where it is not there."""
+    """Returns a program of the tests' environment; skips the test if the program is missing."""
     file = Path(sys.executable).parent / name
     if not file.exists():
         pytest.skip(f"{name} is missing: pip install -e '.[dev]'")

@@ -1,4 +1,4 @@
-"""Time that passes only where somebody waits."""
+"""Fake time, which passes only while a caller sleeps."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class FakeTime:
         self.slept: list[float] = []
 
     def clock(self) -> datetime:
-        """The time."""
+        """Returns the time."""
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Passes at once."""
+        """Adds the seconds to the clock and returns at once."""
         self.slept.append(seconds)
         self.now += timedelta(seconds=seconds)

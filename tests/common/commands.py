@@ -14,7 +14,7 @@ from fuzz_core.cli.app import app
 
 @dataclass
 class Done:
-    """Exit code and what was printed."""
+    """Exit code and printed output of a command."""
 
     code: int
     out: str

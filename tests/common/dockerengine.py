@@ -1,4 +1,4 @@
-"""A Docker engine for tests: the one that runs, else one that is started for them; and the sandbox's image in it."""
+"""A Docker engine for tests: a running one or one started for them; and the sandbox's image in it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ START_SECONDS = 60.0
 
 @contextmanager
 def running() -> Iterator[Engine]:
-    """An engine; the test is skipped where there is none and none can be started."""
+    """Yields an engine; skips the test if none runs and none can be started."""
     try:
         yield reach()
         return
     except NoEngine as error:
-        # An engine that was named is somebody's: a second one beside it would take its bridge away.
+        # `DOCKER_HOST` names another user's engine, and a second engine beside it would take its bridge away.
         if shutil.which("dockerd") is None or os.geteuid() != 0 or "DOCKER_HOST" in os.environ:
             pytest.skip(f"no Docker engine: {error.problem}; as root, `apt-get install docker.io` lets tests start one")
     with _started() as engine:
@@ -43,11 +43,11 @@ def running() -> Iterator[Engine]:
 
 @contextmanager
 def _started() -> Iterator[Engine]:
-    """A daemon of our own, with all that it keeps in a folder that goes with it."""
+    """Starts a daemon of our own, which keeps all data in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="nightfuzz-dockerd-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         places = [f"--data-root={folder}/data", f"--exec-root={folder}/run", f"--pidfile={folder}/pid"]
-        # Nothing of the machine's network is changed: containers have none, and images are built with the machine's.
+        # The daemon leaves the machine's network alone: containers have none, and images are built with the machine's.
         places += ["--bridge=none", "--iptables=false", "--ip6tables=false"]
         with (folder / "log").open("wb") as log:
             daemon = subprocess.Popen(
@@ -60,7 +60,7 @@ def _started() -> Iterator[Engine]:
             del os.environ["DOCKER_HOST"]
             daemon.terminate()
             daemon.wait(START_SECONDS)
-            # It leaves this mounted, and the folder could not be removed.
+            # The daemon leaves this mounted, and the folder could not be removed.
             subprocess.run(["umount", f"{folder}/run/netns/default"], check=False, stderr=subprocess.DEVNULL)
 
 
@@ -75,7 +75,7 @@ def _answering(daemon: subprocess.Popen[bytes], log: Path) -> Engine:
 
 
 def image_in(engine: Engine) -> str:
-    """The sandbox's image of this very code, built as nightfuzz does, or on a base of Debian packages."""
+    """Returns the sandbox's image of this very code, built as nightfuzz does, or on a base of Debian packages."""
     with FileLock(Path(tempfile.gettempdir()) / "nightfuzz-test-image.lock"):
         return _image_in(engine)
 
@@ -94,13 +94,13 @@ def _image_in(engine: Engine) -> str:
 
 
 def build_arguments() -> dict[str, str]:
-    """What the image is built with here: a base of Debian packages, and this machine's package index."""
+    """Returns the build arguments of the image: a base of Debian packages, and this machine's package index."""
     addresses = {name: os.environ[name] for name in ADDRESSES if name in os.environ}
     return {"BASE": BASE, "PIP_CERT": str(CERTIFICATES), **addresses}
 
 
 def _make_base(engine: Engine, why: UserError) -> None:
-    """Debian with Python as an image, made once and kept; it trusts whom this machine trusts."""
+    """Makes an image of Debian with Python once and keeps it; it trusts the same certificates as this machine."""
     if engine.client.images.list(name=BASE):
         return
     if shutil.which("debootstrap") is None or os.geteuid() != 0:

@@ -1,4 +1,4 @@
-"""The one place where a property says that it needs more or fewer examples than others."""
+"""The number of examples of a property: the one place that lets a test ask for more or fewer than others."""
 
 from __future__ import annotations
 

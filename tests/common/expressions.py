@@ -1,4 +1,4 @@
-"""GitHub's expressions, as much of them as our workflows use; what is not known here is an error and never guessed."""
+"""GitHub's expressions, as far as our workflows use them; an unknown part is an error."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Functions = Mapping[str, Callable[..., Any]]
 
 
 def substituted(text: str, contexts: Mapping[str, Any], functions: Functions) -> str:
-    """A text with every `${{ }}` in the place of which its value stands, as the runner writes it."""
+    """Returns a text with the value of every `${{ }}` in its place, as the runner writes it."""
     return _PLACE.sub(lambda found: as_text(evaluate(found[1], contexts, functions)), text)
 
 
 def condition(text: str, contexts: Mapping[str, Any], functions: Functions) -> bool:
-    """An `if`: with or without `${{ }}`, and with `success()` before what asks for no status."""
+    """Returns the value of an `if`, with or without `${{ }}`. A text that asks for no status also needs `success()`."""
     bare = text.strip()
     whole = _PLACE.fullmatch(bare)
     source = whole[1] if whole else bare
@@ -33,12 +33,12 @@ def condition(text: str, contexts: Mapping[str, Any], functions: Functions) -> b
 
 
 def evaluate(source: str, contexts: Mapping[str, Any], functions: Functions) -> Any:
-    """The value of one expression. Raises ValueError for what is not known here."""
+    """Returns the value of one expression. Raises ValueError for parts that this module does not know."""
     return _Parser(source, contexts, functions).whole()
 
 
 def as_text(value: Any) -> str:
-    """A value as the runner writes it into a text."""
+    """Returns a value as the runner writes it into a text."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -47,12 +47,12 @@ def as_text(value: Any) -> str:
 
 
 def truthy(value: Any) -> bool:
-    """Null, false, zero and the empty text are not."""
+    """Returns whether a value counts as true: null, false, zero and the empty text do not."""
     return value not in (None, False, 0, "")
 
 
 def same(one: Any, other: Any) -> bool:
-    """Loose equality: texts by their lower case, and numbers where the types differ."""
+    """Compares loosely: texts by their lower case, and values of different types as numbers."""
     if isinstance(one, str) and isinstance(other, str):
         return one.lower() == other.lower()
     if type(one) is type(other):

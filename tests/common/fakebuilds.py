@@ -33,14 +33,14 @@ FAILED = Outcome("exception", "SystemError", "scale returned NULL without settin
 
 
 class Builds:
-    """Makes builds under a directory; `made` counts the days on which they became targets."""
+    """Builds under a directory; `made` counts the days on which they became targets."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.made = 0
 
     def make(self, version: str, source: str) -> TargetRecord:
-        """A target whose fakelib has this source."""
+        """Makes a target whose fakelib has this source."""
         home = self.root / f"fakelib-{version}"
         venv.create(home / "env", symlinks=True)
         base = str(home / "env")
@@ -62,7 +62,7 @@ def found(
     outcome: Outcome = FAILED,
     verdict: Verdict = JUDGED,
 ) -> int:
-    """A confirmed bug on a target; returns its number."""
+    """Stores a confirmed bug on a target; returns its number."""
     finding = store.add_finding(target, store.start_run(target, 1, {}), test, verdict, outcome)
     assert finding is not None
     api = test.invocation.api

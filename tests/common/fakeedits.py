@@ -61,7 +61,7 @@ NAMES = ("draw", "unwritten", "version", "largest", "rounded")
 
 
 def edited(root: Path, name: str, edits: Mapping[str, str], interpreter: str) -> TargetRecord:
-    """Makes a build of fakelib with MORE in it and these texts exchanged, below `root`."""
+    """Makes a build of fakelib below `root`, with MORE in it and these texts replaced."""
     folder = root / name / "fakelib"
     shutil.copytree(Path(str(fakelib.__file__)).parent, folder)
     source = folder / "__init__.py"

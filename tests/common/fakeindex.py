@@ -1,4 +1,4 @@
-"""Package indexes on loopback: a real one over a folder, and one that misbehaves as told."""
+"""Package indexes on loopback: a real one over a folder, and a faulty one whose faults a test sets."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import pypiserver
 
 class _Silent(WSGIRequestHandler):
     def log_message(self, *_arguments: object) -> None:
-        """Standard error is the tests'."""
+        """Prints no log: standard error belongs to the tests."""
 
 
 @contextmanager
 def real_index(folder: Path) -> Iterator[str]:
-    """The address of a pypiserver over a folder of wheels."""
+    """Yields the address of a pypiserver over a folder of wheels."""
     app = pypiserver.app(roots=[folder], password_file=".", authenticate=[], disable_fallback=True)
     with make_server("127.0.0.1", 0, app, handler_class=_Silent) as server, _running(server):
         yield f"http://127.0.0.1:{server.server_port}/simple"
@@ -32,32 +32,26 @@ def real_index(folder: Path) -> Iterator[str]:
 
 @dataclass
 class Faults:
-    """What is wrong with an index. Files are named by their file names.
+    """Faults of an index. Files are named by their file names."""
 
-    gone: listed, and 404. cut: after how many bytes the answer ends, once for each number.
-    deaf: takes no notice of Range. unhashed: gives no hashes. lies: gives a wrong hash. yanked: with which reason.
-    requires_python, uploaded: what it says. html: answers in HTML alone. broken: answers with this status. page:
-    lists with this text instead of JSON.
-    """
-
-    gone: set[str] = field(default_factory=set)
-    cut: list[int] = field(default_factory=list)
-    deaf: bool = False
-    unhashed: bool = False
-    lies: bool = False
-    yanked: dict[str, str] = field(default_factory=dict)
-    requires_python: dict[str, str] = field(default_factory=dict)
-    uploaded: dict[str, str] = field(default_factory=dict)
-    html: bool = False
-    broken: int | None = None
-    page: str | None = None
+    gone: set[str] = field(default_factory=set)  # files that are listed and answered with 404
+    cut: list[int] = field(default_factory=list)  # the next answers end after so many bytes, one number for each
+    deaf: bool = False  # Range is ignored
+    unhashed: bool = False  # no file has a hash
+    lies: bool = False  # hashes are wrong
+    yanked: dict[str, str] = field(default_factory=dict)  # reason by file
+    requires_python: dict[str, str] = field(default_factory=dict)  # listed value by file
+    uploaded: dict[str, str] = field(default_factory=dict)  # listed time by file
+    html: bool = False  # the list comes in HTML alone
+    broken: int | None = None  # status of every answer
+    page: str | None = None  # text of the list, instead of JSON
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     """Every file that was asked for, with the range."""
 
 
 @contextmanager
 def faulty_index(folder: Path) -> Iterator[tuple[str, Faults]]:
-    """The address of an index over a folder of wheels, and its faults, to be set at any time."""
+    """Yields the address of an index over a folder of wheels, and its faults, which a test can set at any time."""
     faults = Faults()
 
     class Handler(_Handler):
@@ -83,10 +77,10 @@ class _Handler(BaseHTTPRequestHandler):
     told: Faults
 
     def log_message(self, *_arguments: object) -> None:
-        """Standard error is the tests'."""
+        """Prints no log: standard error belongs to the tests."""
 
     def do_GET(self) -> None:
-        """`/simple/PROJECT/` lists, `/files/NAME` sends."""
+        """Lists the files at `/simple/PROJECT/`, and sends a file at `/files/NAME`."""
         if self.told.broken is not None:
             self._send(self.told.broken, b"", {})
         elif self.path.startswith("/files/"):

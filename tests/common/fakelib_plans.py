@@ -1,4 +1,4 @@
-"""Plans of fakelib's calls, and a listener that keeps what a pool tells."""
+"""Plans of fakelib's calls, and a listener that keeps a pool's messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_SPACE: dict[str, Any] = {"values": {}, "apis": [], "tensors": {}}
 
 
 def call(name: str, *args: Any) -> Invocation:
-    """A call of a function of fakelib with scalars and arrays."""
+    """Returns a call of a function of fakelib with scalars and arrays."""
     return Invocation(f"fakelib.{name}", tuple(map(_described, args)))
 
 
@@ -34,14 +34,17 @@ def plan_of(
     library: str = "fakelib",
     oracles: Sequence[str] = ("crash",),
 ) -> Path:
-    """A plan file of these invocations, numbered from 1."""
+    """Writes a plan file of these invocations, numbered from 1."""
     rows = [(number, each.api, dumps(each)) for number, each in enumerate(invocations, 1)]
     write_plan(path, Header(library, seed, list(oracles), [], {}, NO_SPACE), rows)
     return path
 
 
 class Listening:
-    """Hands leases out, leases the rest of one again after a death or a retirement, and keeps all news."""
+    """A listener that hands out leases and keeps all reports.
+
+    After a death or a retirement, it leases the tests again that the lease had left.
+    """
 
     def __init__(self, *leases: tuple[str, int, int], on_message: Callable[[], None] = lambda: None) -> None:
         self.waiting = list(leases)
@@ -53,7 +56,7 @@ class Listening:
         self.retired = 0
 
     def next_lease(self) -> Lease | None:
-        """The next one, in order."""
+        """Returns the next lease, in order."""
         if not self.waiting:
             return None
         self.numbers += 1
@@ -71,7 +74,7 @@ class Listening:
             self._rest(lease, message["next"])
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
-        """Keeps it."""
+        """Keeps the outcome of the death."""
         self.deaths[lease.api, index] = outcome
         self._rest(lease, index + 1)
 

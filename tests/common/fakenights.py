@@ -1,4 +1,4 @@
-"""Nightly wheels of fakelib: the real files of it, with texts exchanged, so that bugs go and come."""
+"""Nightly wheels of fakelib: its real files with texts replaced, so that bugs come and go."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import fakelib
 from fakeedits import MORE, NAMES
 from fakewheels import FakeWheel, write_wheel
 
-# What its documentation promises, so that a negative factor is a valid one; it keeps its word on the others.
+# Bounds in the documentation of `scale`, so that a negative factor is valid. The function keeps to them except
+# for negative factors.
 PROMISED = {
     '"""All elements times a number.\n': '"""All elements times a number.\n\n    Args:\n'
     "        x: An array, must be at least 1-D.\n        by: must be less than 1000000.\n",
@@ -18,18 +19,18 @@ PROMISED = {
     "        raise ValueError('by must be less than 1000000')\n    if by < 0:\n",
 }
 SOURCES = Path(str(fakelib.__file__)).parent
-# What mends the planted bug of `scale`: it takes negative factors.
+# The fix of the planted bug of `scale`: it accepts negative factors.
 MENDED = {"if by < 0:": "if False:"}
 
 
 def adapter(folder: Path) -> Path:
-    """A folder with what nightfuzz knows of fakelib, but without fakelib itself: that is to come from its wheel."""
+    """Returns a folder with the adapter of fakelib but without fakelib itself, which comes from its wheel."""
     shutil.copytree(SOURCES.parent / "nightfuzz_fakelib", folder / "nightfuzz_fakelib", dirs_exist_ok=True)
     return folder
 
 
 def night(folder: Path, day: int, edits: Mapping[str, str] | None = None) -> Path:
-    """The build of a day of January 2026, in a folder that an index serves."""
+    """Writes the build of a day of January 2026 into a folder that an index serves."""
     added = "".join(f'    "{each}",\n' for each in NAMES)
     text = (SOURCES / "__init__.py").read_text().replace('    "vanish",\n]', f'    "vanish",\n{added}]') + MORE
     for old, new in {**PROMISED, **(edits or {})}.items():

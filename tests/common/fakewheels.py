@@ -1,4 +1,4 @@
-"""Wheels of made-up libraries, written in milliseconds: a series of nightly builds with a fault in its middle, say."""
+"""Wheels of made-up libraries, written in milliseconds; for example, a series of nightly builds with a fault."""
 
 from __future__ import annotations
 
@@ -20,34 +20,30 @@ SourceOf = Callable[[int], "str | None"]
 
 @dataclass(frozen=True)
 class FakeWheel:
-    """One wheel. source: the package's `__init__.py`, before a line that sets `__version__`.
-
-    files: further ones by their path in the wheel. build: a build tag, as `2`. numpy: whether importing it finds the
-    numpy of these tests, without installing one.
-    """
+    """A wheel of a made-up library."""
 
     name: str
     version: str
-    source: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""  # the package's `__init__.py`, before a line that sets `__version__`
+    files: Mapping[str, str] = field(default_factory=dict)  # further files, by their path in the wheel
     tag: str = "py3-none-any"
-    build: str = ""
+    build: str = ""  # a build tag, as `2`
     requires: Sequence[str] = ()
     requires_python: str = ""
-    numpy: bool = False
+    numpy: bool = False  # an import finds the numpy of these tests, without an installation
 
     @property
     def module(self) -> str:
-        """The name that is imported."""
+        """The name that programs import."""
         return self.name.replace("-", "_")
 
     @property
     def filename(self) -> str:
-        """As PEP 427 has it."""
+        """The file name of the wheel, as PEP 427 defines it."""
         return "-".join(filter(None, [self.module, self.version, self.build, self.tag])) + ".whl"
 
     def contents(self) -> dict[str, str]:
-        """Every file but RECORD, by its path in the wheel."""
+        """Returns every file but RECORD, by its path in the wheel."""
         info = f"{self.module}-{self.version}.dist-info"
         found = {f"{self.module}/__init__.py": f"{self.source}\n__version__ = {self.version!r}\n", **self.files}
         found[f"{info}/METADATA"] = self._metadata()
@@ -62,14 +58,14 @@ class FakeWheel:
 
 
 def write_wheel(folder: Path, wheel: FakeWheel) -> Path:
-    """Writes a wheel into a folder, which is made; the same wheel gives the same bytes."""
+    """Writes a wheel into a folder, which it makes; the same wheel gives the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     path, contents = folder / wheel.filename, wheel.contents()
     record = f"{wheel.module}-{wheel.version}.dist-info/RECORD"
     rows = [*(f"{name},{_digest(text)},{len(text.encode())}" for name, text in contents.items()), f"{record},,"]
     with ZipFile(path, "w") as archive:
         for name, text in {**contents, record: "\n".join(rows) + "\n"}.items():
-            # A fixed time, as the clock would make every wheel another one.
+            # A fixed time: the time of the clock would change the bytes of every wheel.
             archive.writestr(ZipInfo(name, (2026, 1, 1, 0, 0, 0)), text)
     return path
 
@@ -86,7 +82,7 @@ PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-pat
 
 
 def write_source(folder: Path, wheel: FakeWheel) -> Path:
-    """Writes a source archive from which that wheel is built, without a network."""
+    """Writes a source archive that builds into this wheel without a network."""
     path = folder / f"{wheel.module}-{wheel.version}.tar.gz"
     with TemporaryDirectory() as place:
         inside = Path(place) / f"{wheel.module}-{wheel.version}"
@@ -102,7 +98,7 @@ def write_source(folder: Path, wheel: FakeWheel) -> Path:
 def write_nightlies(
     folder: Path, name: str, nights: int, source_of: SourceOf, *, first: date = date(2026, 1, 1), base: str = "1.0"
 ) -> list[FakeWheel]:
-    """A series of nightly builds `BASE.devYYYYMMDD`, oldest first.
+    """Writes a series of nightly builds `BASE.devYYYYMMDD`, oldest first.
 
     `source_of` gives the source of night 0, 1, …, or None for a night without a build.
     """

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, web
 
-# What can go wrong. `before` and `after`: whether a write took effect. `late`: it takes effect after its answer failed.
+# Faults of a request. `before` and `after` say whether a write took effect. A `late` write takes effect after its
+# answer has failed.
 ANY = (
     "5xx-before", "5xx-after", "secondary", "primary", "429", "cut-before", "cut-after", "slow", "truncated", "torn",
     "html",
@@ -26,17 +27,22 @@ HTML = b"<!DOCTYPE html><html><title>Unicorn! &middot; GitHub</title><p>This pag
 
 
 class Seen(NamedTuple):
-    """One request as it came, and what was answered. headers: without Authorization, which is where a token belongs."""
+    """A request as it came, and its answer."""
 
     verb: str
     url: str
-    headers: str
+    headers: str  # without Authorization, in which a token belongs
     body: str
     answer: str
 
 
 class Plan:
-    """faults: how often each. density: the share of requests that get one, as long as there are some left."""
+    """The faults that a proxy injects.
+
+    Args:
+        faults: number of faults of each kind.
+        density: share of the requests that get a fault, as long as faults remain.
+    """
 
     def __init__(self, seed: int, faults: Mapping[str, int], density: float = 0.25) -> None:
         self._rng = random.Random(seed)
@@ -44,7 +50,7 @@ class Plan:
         self._density = density
 
     def draw(self, fitting: tuple[str, ...]) -> str | None:
-        """The fault for the next request, of those that fit it; None where it has none."""
+        """Returns the fault for the next request, of those that fit it; None if the request gets no fault."""
         if self._rng.random() >= self._density:
             return None
         names = [name for name in fitting if self.left[name] > 0]
@@ -53,29 +59,28 @@ class Plan:
         return self._rng.choices(names, [self.left[name] for name in names])[0]
 
     def spent(self, name: str) -> None:
-        """It was injected."""
+        """Counts an injected fault."""
         self.left[name] -= 1
 
     def any_of(self, count: int) -> int:
-        """A number below that."""
+        """Returns a random number below `count`."""
         return self._rng.randrange(count)
 
 
 @dataclass
 class Proxy:
-    """url: where it listens. paused: no faults. rewrite: changes an answer's body on its way, by path.
-
-    forwarded: is called when the server has answered and nobody knows yet; True cuts the connection.
-    instead: status, headers and body of an answer that the server can't give; None where it can.
-    """
+    """A proxy that passes requests on, injects faults and records all requests."""
 
     upstream: str
     plan: Plan
     clock: Callable[[], datetime]
-    url: str = ""
-    paused: bool = False
+    url: str = ""  # the proxy's own address
+    paused: bool = False  # no faults are injected
+    # Changes the body of an answer on its way, by path.
     rewrite: Callable[[str, bytes], bytes] = lambda path, body: body
+    # Called between the server's answer and its delivery; True cuts the connection.
     forwarded: Callable[[str, str], bool] = lambda verb, path: False
+    # Returns status, headers and body of an answer that the server can't give, or None if it can.
     instead: Callable[[str, str], tuple[int, dict[str, str], Any] | None] = lambda verb, path: None
     injected: Counter[str] = field(default_factory=Counter)
     seen: list[Seen] = field(default_factory=list)
@@ -85,7 +90,7 @@ class Proxy:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def leaks(self, *secrets: str) -> list[str]:
-        """Where any of the secrets went besides the header for it: `url: …`, `answer: …`."""
+        """Returns the places outside the authorization header that show a secret: `url of …`, `answer of …`."""
         places = ("url", "headers", "body", "answer")
         return [
             f"{place} of {seen.verb} {seen.url}"
@@ -95,7 +100,7 @@ class Proxy:
         ]
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Any request."""
+        """Answers any request."""
         body = await request.read()
         async with self._turn:
             await self._catch_up()
@@ -136,7 +141,7 @@ class Proxy:
             case "html":
                 return web.Response(status=200 + 302 * self.plan.any_of(2), body=HTML, content_type="text/html")
             case "late":
-                # It takes effect when the client has long given up, but before GitHub would end it.
+                # The write takes effect when the client has long given up, but before GitHub would end it.
                 self._late.append((self.clock(), request, body))
                 return _error(504)
         if (told := self.instead(request.method, request.path)) is not None:
@@ -177,7 +182,7 @@ class Proxy:
         return made
 
     async def _catch_up(self) -> None:
-        """Writes whose time has come take effect."""
+        """Sends the late writes whose time has come."""
         due = [each for each in self._late if (self.clock() - each[0]).total_seconds() >= LATE_SECONDS]
         for each in due:
             self._late.remove(each)
@@ -188,7 +193,7 @@ class Proxy:
 def fault_proxy(
     upstream: str, plan: Plan, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> Iterator[Proxy]:
-    """A proxy on a free port of loopback, in a thread of its own, until the end."""
+    """Runs a proxy on a free port of loopback, in a thread of its own."""
     proxy = Proxy(upstream, plan, clock)
     loop, ready = asyncio.new_event_loop(), threading.Event()
     stop = asyncio.Event()
@@ -225,7 +230,7 @@ def _json(status: int, message: str, head: dict[str, str]) -> web.Response:
 
 
 def _copied(answer: web.Response) -> web.Response:
-    """An answer can be sent only once."""
+    """Copies an answer, which can be sent only once."""
     head = {name: value for name, value in answer.headers.items() if name != "Content-Length"}
     return web.Response(status=answer.status, body=answer.body, headers=head)
 
@@ -237,7 +242,7 @@ def _cut(request: web.Request) -> web.Response:
 
 
 async def _torn(request: web.Request, status: int, content: bytes) -> web.StreamResponse:
-    """Announces more than it sends."""
+    """Announces more bytes than it sends."""
     answer = web.StreamResponse(status=status, headers={"Content-Length": str(len(content) + 100)})
     await answer.prepare(request)
     await answer.write(content)

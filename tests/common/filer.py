@@ -14,7 +14,7 @@ QUICK = RateLimits(between_writes=0.0, in_flight=0.2, lease=30.0, poll=0.02)
 
 
 def main(api: str, repository: str, token: str, count: str) -> None:
-    """Prints the numbers of the issues."""
+    """Files the findings and prints the numbers of the issues."""
     hub = Hub.open(TokenAuth(Secret(token)), repository, api, budget=Budget(limits=QUICK))
     for at in range(int(count)):
         made = hub.create_issue(Marker("bug", f"{at:032x}"), f"finding {at}", "what it is about")

@@ -15,23 +15,24 @@ from urllib.parse import urlsplit
 BACKEND = (
     Path(subprocess.run(["git", "--exec-path"], capture_output=True, text=True).stdout.strip()) / "git-http-backend"
 )
-# Given the path of a request: what to answer instead, `cut` (the connection breaks before git hears of it), `lose`
-# (it breaks after git has done it), or nothing.
+# Takes the path of a request and returns its answer. `cut` breaks the connection before git gets the request, `lose`
+# breaks it after git has done its work, and an empty text means no fault.
 Fault = Callable[[str], str]
 
 
 class GitServer:
-    """Serves the bare repositories of a folder. seen: authorisation header and path of every request."""
+    """A server of the bare repositories of a folder."""
 
     def __init__(self, root: Path, token: str) -> None:
         self.root, self.token = root, token
         self.fault: Fault = lambda path: ""
+        # Authorization header and path of every request.
         self.seen: list[tuple[str, str]] = []
         self.port = 0
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address of the server."""
         return f"http://127.0.0.1:{self.port}"
 
     def add(self, name: str) -> str:
@@ -41,13 +42,13 @@ class GitServer:
         return f"{self.url}/{name}"
 
     def permits(self, header: str) -> bool:
-        """Whether the authorisation is ours."""
+        """Returns whether the authorization is ours."""
         return header == "Basic " + b64encode(f"x-access-token:{self.token}".encode()).decode()
 
 
 @contextmanager
 def serving(root: Path, token: str) -> Iterator[GitServer]:
-    """A server that runs until the block is left."""
+    """Runs a server until the block ends."""
     server = GitServer(root, token)
 
     class Handler(_Handler):
@@ -75,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._body())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name it has in the base class
-        """Tests are quiet."""
+        """Prints no log."""
 
     def _body(self) -> bytes:
         if self.headers.get("Transfer-Encoding") != "chunked":

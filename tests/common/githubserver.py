@@ -1,6 +1,6 @@
-"""A GitHub server on loopback: npm's `emulate`, which keeps what is written to it. Run as a program it holds one.
+"""A GitHub server on loopback: npm's `emulate`, which keeps the written data. Run as a program, it starts one.
 
-What it lacks or does differently from GitHub is listed in tests/bot/README.md.
+Its gaps and its differences from GitHub are listed in tests/bot/README.md.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from platformdirs import user_cache_path
 EMULATE, OPENAPI = "0.12.2", "23.0.2"
 ADMIN = "test_token_admin"
 BOT, APP, INSTALLATION = "nightfuzz-bot", 4711, 815
-# What the server takes for the bot's: a token that it does not know stands for the first user of the seed.
+# The server's users. The first one is the bot, because the server takes an unknown token as the first user's.
 USERS = (BOT, "maintainer", "writer", "triager", "reader", "stranger")
 START_SECONDS, INSTALL_SECONDS = 60, 300
 
 
 class MissingPartError(Exception):
-    """A real part is missing and can't be fetched: names it."""
+    """Raised if a real part is missing and can't be downloaded; the message names the part."""
 
 
 class Repository(NamedTuple):
-    """A repository of one test's own. token: the bot's, used nowhere else (the server allows 5,000 requests each)."""
+    """A repository of one test."""
 
     server: Server
     name: str
     """`owner/name`."""
-    token: str
+    token: str  # the bot's; each test has its own, because the server allows 5,000 requests per token
 
     def get(self, path: str) -> Any:
-        """What the server has, asked past everything that a test put before it."""
+        """Returns the server's data, past every proxy that a test put before the server."""
         return self.server.admin("GET", f"/repos/{self.name}{path}")
 
     def send(self, verb: str, path: str, body: Any, token: str = ADMIN) -> Any:
-        """A write of somebody else's."""
+        """Writes as another user."""
         return self.server.admin(verb, f"/repos/{self.name}{path}", body, token)
 
     def all(self, path: str) -> list[Any]:
-        """Every page of a listing."""
+        """Returns every page of a listing."""
         found: list[Any] = []
         for page in range(1, 1000):
             some = self.get(f"{path}{'&' if '?' in path else '?'}per_page=100&page={page}")
@@ -65,20 +65,24 @@ class Repository(NamedTuple):
 
 
 class Server(NamedTuple):
-    """A running server. private_key: of the app APP with the installation INSTALLATION on the admin's repositories."""
+    """A running server."""
 
     url: str
-    private_key: str
+    private_key: str  # of the app APP, installed as INSTALLATION on the admin's repositories
 
     def admin(self, verb: str, path: str, body: Any = None, token: str = ADMIN) -> Any:
-        """One request; the answer's content, None where it has none."""
+        """Sends one request; returns the answer's content, or None if it has none."""
         head = {"Authorization": f"Bearer {token}"}
         answer = requests.request(verb, self.url + path, json=body, headers=head, timeout=30)
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
     def repository(self, **more: Any) -> Repository:
-        """A fresh one of the admin's with one commit and nothing else. more: fields of GitHub's create call."""
+        """Makes a fresh repository of the admin's with one commit.
+
+        Args:
+            more: further fields of GitHub's create call.
+        """
         name = f"r{secrets.token_hex(6)}"
         self.admin("POST", "/user/repos", {"name": name, "auto_init": True, **more})
         for login, role in {BOT: "push", "maintainer": "maintain", "writer": "push", "triager": "triage"}.items():
@@ -87,18 +91,25 @@ class Server(NamedTuple):
 
 
 def new_token() -> str:
-    """A token of the bot's that no other test uses and that can be told from any other text."""
+    """Returns a token of the bot that no other test uses and that no other text contains."""
     return f"ghp_{secrets.token_hex(18)}"
 
 
 def token_of(login: str) -> str:
-    """The token of one of USERS."""
+    """Returns the token of one of USERS."""
     return f"token_of_{login}"
 
 
 @contextmanager
 def github_server(folder: Path) -> Iterator[Server]:
-    """A server with an empty state, until the end. folder: for its seed and its log. Raises MissingPartError."""
+    """Runs a server with an empty state until the block ends.
+
+    Args:
+        folder: for the server's seed and its log.
+
+    Raises:
+        MissingPartError: the server is not installed and npm's registry can't be reached.
+    """
     home = installed("emulate", EMULATE)
     port, key = _free_port(), private_key()
     seed = folder / "seed.json"
@@ -127,7 +138,7 @@ def _seed(key: str) -> dict[str, Any]:
 
 
 def private_key() -> str:
-    """A new RSA key as GitHub gives it to an app."""
+    """Returns a new RSA key as GitHub gives it to an app."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     kind, form = serialization.PrivateFormat.TraditionalOpenSSL, serialization.Encoding.PEM
     return key.private_bytes(form, kind, serialization.NoEncryption()).decode()
@@ -152,7 +163,7 @@ def _free_port() -> int:
 
 
 def installed(package: str, version: str) -> Path:
-    """The folder with an npm package's node_modules, installed once per user and kept. Raises MissingPartError."""
+    """Returns the folder with an npm package's node_modules, installed once per user. Raises MissingPartError."""
     home = user_cache_path("nightfuzz") / "parts" / f"{package.replace('/', '-')}-{version}"
     home.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{home}.lock"):
@@ -164,7 +175,7 @@ def installed(package: str, version: str) -> Path:
 
 
 def openapi() -> Path:
-    """GitHub's description of its API as JSON, out of npm's @octokit/openapi, kept. Raises MissingPartError."""
+    """Returns GitHub's description of its API as a JSON file, from npm's @octokit/openapi. Raises MissingPartError."""
     kept = user_cache_path("nightfuzz") / "parts" / f"api.github.com-{OPENAPI}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{kept}.lock"), tempfile.TemporaryDirectory(dir=kept.parent) as work:

@@ -1,4 +1,4 @@
-"""A hub on a repository of the test server; time passes only where it waits."""
+"""A hub on a repository of the test server, whose time passes only while the hub waits."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
 
 
 def budget_of(time: FakeTime) -> Budget:
-    """A budget that waits as long as GitHub asks."""
+    """Returns a budget that waits as long as GitHub asks."""
     return Budget(time.clock, time.sleep, RateLimits(in_all=1e9), random.Random(1))
 
 
 def hub_of(repo: Repository, time: FakeTime | None = None, address: str = "") -> Hub:
-    """The bot's. address: of a proxy before the server."""
+    """Returns the bot's hub.
+
+    Args:
+        address: address of a proxy before the server.
+    """
     time = time or FakeTime()
     return Hub.open(TokenAuth(Secret(repo.token)), repo.name, address or repo.server.url, budget=budget_of(time))
 
@@ -31,13 +35,13 @@ def hub_of(repo: Repository, time: FakeTime | None = None, address: str = "") ->
 def night(
     hub: Hub, filings: Filings, time: FakeTime, *wanted: ClusterReport, umbrellas: tuple[Umbrella, ...] = ()
 ) -> WriteReport:
-    """What the report job of one night does about issues."""
+    """Carries out the part of one night's report job that concerns issues."""
     existing, gone = load_issues(hub, filings)
     rules = Rules(login=hub.login())
     return carry_out(hub, plan(wanted, existing, filings, rules, time.now, umbrellas, gone), filings, time.clock)
 
 
 def elsewhere_of(repo: Repository, home: Hub, time: FakeTime | None = None) -> Hub:
-    """The bot in a repository of others."""
+    """Returns the bot's hub on a foreign repository."""
     time = time or FakeTime()
     return Hub.open(TokenAuth(Secret(repo.token)), repo.name, repo.server.url, home=home, budget=budget_of(time))

@@ -1,4 +1,4 @@
-"""Clusters as a state wants them, and a repository in memory that does what `bot.issues.writer` asks of a hub."""
+"""Clusters as a state wants them, and a repository in memory that serves `bot.issues.writer` as a hub."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ REPOSITORY = "https://github.test/o/r"
 
 
 def fingerprint(name: str) -> str:
-    """32 hexadecimal digits for a name."""
+    """Returns 32 hexadecimal digits for a name."""
     return blake2b(name.encode(), digest_size=16).hexdigest()
 
 
 def cluster(*names: str, **more: Any) -> ClusterReport:
-    """A cluster whose members have these names; anything else can be said by its field's name."""
+    """Returns a cluster whose members have these names; `more` overrides fields by their names."""
     api = f"torch.{names[0]}"
     usual: dict[str, Any] = {
         "library": "torch",
@@ -68,7 +68,7 @@ Not checked:
 
 
 def reportable(name: str, **more: Any) -> ClusterReport:
-    """A cluster whose report has everything that a tracker asks for."""
+    """Returns a cluster whose report has everything that a tracker asks for."""
     api = f"fakelib.{name}"
     usual: dict[str, Any] = {
         "library": "fakelib",
@@ -86,7 +86,7 @@ FOOT = "\nNot checked:\n\n- nightly builds\n"
 
 
 def umbrella(*names: str, text: str = "abort") -> Umbrella:
-    """The corner cases of one library, an item for each name."""
+    """Returns an umbrella of one library's corner cases, with an item for each name."""
     lines = [f"- [ ] `torch.{name}`: {text} (5 of 5)\n\n      ```python\n      {name}()\n      ```\n" for name in names]
     signatures = {fingerprint(name): f"torch.{name}: abort" for name in names}
     body = with_items(HEAD + "\n".join(lines) + FOOT, list(signatures))
@@ -95,7 +95,7 @@ def umbrella(*names: str, text: str = "abort") -> Umbrella:
 
 
 class Memory:
-    """A repository. What people do to it is written as calls of `edit_issue`, `label` and the like."""
+    """A repository in memory. Actions of people are calls of `edit_issue`, `label` and similar methods."""
 
     def __init__(self, now: datetime = START, url: str = REPOSITORY) -> None:
         self.now, self.url, self.newest = now, url, 0
@@ -157,7 +157,7 @@ class Memory:
         return self.change(number, **fields)
 
     def close(self, number: int, reason: str) -> None:
-        """What a person does."""
+        """Closes an issue, as a person does."""
         self.change(number, state="closed", state_reason=reason, closed_at=self.now)
 
     def add_labels(self, number: int, names: Iterable[str]) -> None:
@@ -165,7 +165,7 @@ class Memory:
         self.change(number, labels=tuple(dict.fromkeys((*self.by_number[number].labels, *names))))
 
     def ensure_labels(self, wanted: Mapping[str, tuple[str, str]]) -> None:
-        """Labels need no making here."""
+        """Does no work: labels need not be made here."""
 
     def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView:
         self._write(f"comment #{number}")

@@ -1,4 +1,4 @@
-"""What fuzz jobs leave, as files, without fuzzing."""
+"""Results of fuzz jobs, as files, without fuzzing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "torch-2.13.0"
 
 
 def add_bug(store: Store, api: str, text: str = "sizes differ", kind: str = "wrong-result", key: str = KEY) -> None:
-    """A confirmed bug of torch 2.13.0, whose cause no other has."""
+    """Stores a confirmed bug of torch 2.13.0 with a cause of its own."""
     outcome = Outcome("exception", "AssertionError", f"{api}: {text}")
     test = TestCase(Invocation(api, (Prim("int", 1),), ()), 1)
     run = store.start_run(key, 1, {})
@@ -32,7 +32,11 @@ def add_bug(store: Store, api: str, text: str = "sizes differ", kind: str = "wro
 def leave(
     folder: Path, apis: list[str], mode: Mode = "nightly", text: str = "sizes differ", key: str = KEY, **ran: Any
 ) -> Path:
-    """The folder of a shard that has found a bug in each of these apis. ran: as of `RunFacts`."""
+    """Makes the folder of a shard that has found a bug in each of these apis.
+
+    Args:
+        ran: further fields of `RunFacts`.
+    """
     folder.mkdir(parents=True)
     path = folder.parent / f"{folder.name}.db"
     with open_store(path) as store:

@@ -1,4 +1,4 @@
-"""One branch of a derivation tree, with the calls that a test wants in it."""
+"""A branch of a derivation tree, with the calls that a test wants in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fuzz_core.oracles.contract import ORACLES
 
 @contextmanager
 def workshop_of(session: Session, timeout: float = 3.0) -> Iterator[BlockWorkshop]:
-    """The processes of the session's target, with all oracles."""
+    """Yields a workshop with the processes of the session's target and with all oracles."""
     plan = session.state_dir / "branch.jsonl"
     make_plan(session, plan, (), seed=0, oracles=list(ORACLES), mutating=False)
     made = BlockWorkshop(session, plan, timeout)
@@ -32,9 +32,12 @@ def workshop_of(session: Session, timeout: float = 3.0) -> Iterator[BlockWorksho
 
 
 def grown(workshop: BlockWorkshop, source: str, calls: Mapping[int, str], name: str = "own.py") -> list[NodeResult]:
-    """What becomes of the blocks of a program one after the other, some of them replaced; it ends where one is a leaf.
+    """Returns the result of each block of a program, in order, up to the first leaf.
 
-    Nothing is known of any api but whether it is made or applied.
+    The knowledge of an api is only whether a call makes a layer or applies a function.
+
+    Args:
+        calls: replacements of blocks, by the block's number.
     """
     program = disassemble(name, source, workshop.dialect.library)
     names = ModuleNames.of(program)

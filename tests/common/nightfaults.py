@@ -1,7 +1,7 @@
-"""Faults of a night as data, and the one way in which each is tried: the night with it, its repair, the next night.
+"""Faults of a night as data, and the procedure that tries each: the night with it, its repair, the next night.
 
-`hold` is what must hold for all: nothing that was found is lost, nothing is filed twice, the check is red where the
-night is incomplete, and the summary says why.
+`hold` asserts the rules for all faults. No finding is lost and no bug is filed twice. The check is red if the night is
+incomplete, and the summary gives the reason.
 """
 
 from __future__ import annotations
@@ -21,33 +21,27 @@ OUR_BUG = 3
 
 
 def nothing(stage: NightStage) -> None:
-    """Does nothing."""
+    """Repairs no fault."""
 
 
 class NightFault(NamedTuple):
-    """A fault, and what it may do to the night.
-
-    inject: is called before the report job. is_red: whether the report job fails. says: part of the job's summary.
-    is_red_again: whether the job also fails when it is run again, as what is missing stays missing. keeps: apis whose
-    bugs the state has once the job is run again. mend: what a person does before that. is_mute: the runner can write no
-    summary, so the log has to say it.
-    """
+    """A fault, and its allowed effects on the night."""
 
     name: str
-    inject: Injection
-    is_red: bool = True
-    says: str = ""
-    is_red_again: bool = False
-    keeps: Sequence[str] = ALL
-    mend: Injection = nothing
-    is_mute: bool = False
+    inject: Injection  # called before the report job
+    is_red: bool = True  # the report job fails
+    says: str = ""  # part of the job's summary
+    is_red_again: bool = False  # the job also fails when it runs again, because a missing part stays missing
+    keeps: Sequence[str] = ALL  # apis of the bugs in the state after the second run
+    mend: Injection = nothing  # a person's repair before the second run
+    is_mute: bool = False  # the runner can write no summary, so the log has to say it
 
     def __str__(self) -> str:
         return self.name
 
 
 def hold(stage: NightStage, fault: NightFault) -> None:
-    """Try a fault, assert what must hold, and print the line of the table (`pytest -rP`)."""
+    """Tries a fault, asserts the rules, and prints the line of the table (`pytest -rP`)."""
     assert stage.plan("1").code == 0
     stage.shards("1", *FOUND)
     fault.inject(stage)
@@ -67,14 +61,14 @@ def hold(stage: NightStage, fault: NightFault) -> None:
 
 
 def _rerun(stage: NightStage, fault: NightFault) -> int:
-    """ "Re-run failed jobs" by the person who was told so."""
+    """Runs the report job again, as a person does with "Re-run failed jobs"."""
     again = stage.report("1")
     assert (again.code != 0) == fault.is_red_again, again.said
     return again.code
 
 
 def _next_night(stage: NightStage) -> None:
-    """Nobody does anything but wait, and the next night is a clean one that finds one bug more."""
+    """Runs the next night, without any action of a person: it has no fault and finds one bug more."""
     stage.time.now += timedelta(days=1)
     assert stage.plan("2").code == 0
     stage.shards("2", FOUND[0], (*FOUND[1], LATER))
@@ -94,5 +88,5 @@ def _line(done: StepResult, says: str) -> str:
 
 
 def _plain(markdown: str) -> str:
-    """The text without the signs that escape Markdown's own."""
+    """Returns the text without the signs that escape Markdown's own."""
     return re.sub(r"\\([^\w\s])", r"\1", markdown)

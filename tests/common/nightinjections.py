@@ -15,7 +15,7 @@ Injection = Callable[[NightStage], object]
 
 
 def always(fault: str) -> Injection:
-    """Every request gets this fault of the proxy."""
+    """Gives every request this fault of the proxy."""
 
     def inject(stage: NightStage) -> None:
         stage.proxy.plan = Plan(1, {fault: 1_000_000}, density=1.0)
@@ -24,7 +24,7 @@ def always(fault: str) -> Injection:
 
 
 def some(fault: str, count: int = 6) -> Injection:
-    """A few requests get this fault of the proxy."""
+    """Gives a few requests this fault of the proxy."""
 
     def inject(stage: NightStage) -> None:
         stage.proxy.plan = Plan(3, {fault: count}, density=0.3)
@@ -33,7 +33,7 @@ def some(fault: str, count: int = 6) -> Injection:
 
 
 def answers(status: int, message: str, verb: str = "", path: str = "", **headers: str) -> Injection:
-    """Requests of this verb to paths that end so get this answer."""
+    """Gives this answer to requests of this verb whose path ends so."""
 
     def inject(stage: NightStage) -> None:
         told: tuple[int, dict[str, str], Any] = status, headers, {"message": message}
@@ -50,7 +50,7 @@ def answers(status: int, message: str, verb: str = "", path: str = "", **headers
 
 
 def dies(verb: str, path: str, has_effect: bool, skip: int = 0) -> Injection:
-    """The runner is killed at a request to the API: once GitHub has done it, or before GitHub hears of it."""
+    """Kills the runner at a request to the API: once GitHub has done it, or before GitHub gets it."""
 
     def inject(stage: NightStage) -> None:
         hits: list[str] = []
@@ -81,7 +81,11 @@ def dies(verb: str, path: str, has_effect: bool, skip: int = 0) -> Injection:
 
 
 def git_says(what: str, service: str = "", skip: int = 0, most: int = 1_000, kills: bool = False) -> Injection:
-    """Requests to git get this answer (`cut`, `lose`, a status). kills: the runner dies of it."""
+    """Gives this answer to requests to git: `cut`, `lose` or a status.
+
+    Args:
+        kills: whether the runner dies at the request.
+    """
 
     def inject(stage: NightStage) -> None:
         seen: list[str] = []
@@ -103,7 +107,7 @@ def git_says(what: str, service: str = "", skip: int = 0, most: int = 1_000, kil
 
 
 def clock(**turned: int) -> Injection:
-    """The runner's clock is wrong in this night; it is right again in the next."""
+    """Sets the runner's clock wrong for this night; it is right again in the next."""
 
     def inject(stage: NightStage) -> None:
         stage.strike()
@@ -120,7 +124,7 @@ def clock(**turned: int) -> Injection:
 
 
 def moves(stage: NightStage) -> None:
-    """Another run writes the state at each of our pushes, three times."""
+    """Lets another run write the state at each of our pushes, three times."""
     seen: list[str] = []
 
     def fault(path: str) -> str:
@@ -134,7 +138,7 @@ def moves(stage: NightStage) -> None:
 
 
 def second(stage: NightStage) -> None:
-    """Another report of the same results begins while ours pushes, and ends before ours goes on."""
+    """Starts another report of the same results while ours pushes; it ends before ours goes on."""
     begun: list[int] = []
 
     def fault(path: str) -> str:
@@ -148,7 +152,7 @@ def second(stage: NightStage) -> None:
 
 
 def damages(name: str, data: bytes) -> Injection:
-    """A file of the kept state is damaged."""
+    """Damages a file of the kept state."""
 
     def inject(stage: NightStage) -> None:
         stage.strike()
@@ -158,7 +162,7 @@ def damages(name: str, data: bytes) -> Injection:
 
 
 def without(name: str) -> Injection:
-    """What a person deletes from the state."""
+    """Deletes a file of the state, as a person would."""
 
     def mend(stage: NightStage) -> None:
         stage.place.store(lambda had: {key: data for key, data in had.files.items() if key != name} if had else {}, "x")
@@ -167,7 +171,7 @@ def without(name: str) -> Injection:
 
 
 def foreign(stage: NightStage) -> None:
-    """Somebody has pushed something else under the name of the ref."""
+    """Pushes a foreign commit under the name of the ref."""
     stage.strike()
     place = stage.place
     git = place._git
@@ -176,13 +180,13 @@ def foreign(stage: NightStage) -> None:
 
 
 def deleted(stage: NightStage) -> None:
-    """A person deletes the ref."""
+    """Deletes the ref, as a person would."""
     place = stage.place
     place._git.call("push", "--quiet", stage.bare.as_uri(), f":{REF}")
 
 
 def full(variable: str) -> Injection:
-    """No space is left where the runner's file lies."""
+    """Fills the disk that holds the runner's file."""
 
     def inject(stage: NightStage) -> None:
         stage.strike()
@@ -192,7 +196,7 @@ def full(variable: str) -> Injection:
 
 
 def unset(name: str) -> Injection:
-    """A variable of the runner is missing."""
+    """Removes a variable of the runner."""
 
     def inject(stage: NightStage) -> None:
         stage.strike()
@@ -202,7 +206,7 @@ def unset(name: str) -> Injection:
 
 
 def both(*injections: Injection) -> Injection:
-    """Several faults in one night."""
+    """Injects several faults into one night."""
 
     def inject(stage: NightStage) -> None:
         for each in injections:

@@ -1,8 +1,7 @@
-"""Nights of a watched repository without fuzzing: the real steps `plan` and `report`, shards as files, faults between.
+"""Nights of a watched repository without fuzzing: the real steps `plan` and `report`, shards as files, and faults.
 
-The steps run in this process on injected time. The API is the emulated server behind the fault proxy, the state lies in
-a real git repository behind HTTP. A killed runner is a runner to which nothing answers any more and whose next look at
-the clock ends it.
+The steps run in this process on injected time. The API is the emulated server behind the fault proxy. The state is in a
+real git repository behind HTTP. A killed runner gets no more answers, and its next look at the clock ends it.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ SETTINGS = {"max_new_issues": 100, "shards": SHARDS}
 
 
 class KilledError(BaseException):
-    """The runner is gone: no handler of errors may stop this."""
+    """The runner is killed. No error handler may catch this, so it is a BaseException."""
 
 
 class StepResult(NamedTuple):
-    """What a step leaves: exit code, what it printed, the job's summary and the step's outputs."""
+    """The results of a step: exit code, printed output, the job's summary and the step's outputs."""
 
     code: int
     log: str
@@ -56,7 +55,7 @@ class StepResult(NamedTuple):
 
     @property
     def said(self) -> str:
-        """All that a person can read of it."""
+        """The text of the step that a person can read."""
         return self.log + self.summary
 
 
@@ -80,20 +79,20 @@ class NightStage:
 
     @property
     def bare(self) -> Path:
-        """The repository of the state as files."""
+        """The state's repository as files."""
         return self.git.root / f"{self.repo.name}.git"
 
     @property
     def place(self) -> StateRef:
-        """The state, as seen by somebody to whom no fault happens. Hold it for as long as it is used."""
+        """The state, read without faults. Hold it for as long as it is used."""
         return StateRef(remote_of(self.bare.as_uri()), Chance(self.time.clock, self.time.sleep, lambda: 0.5))
 
     def strike(self) -> None:
-        """Note that a fault has happened."""
+        """Counts a fault that has happened."""
         self.strikes += 1
 
     def heal(self) -> None:
-        """From now on everything works, on a new runner."""
+        """Ends all faults and starts a new runner."""
         self.is_dead = False
         self.proxy.plan = faultproxy.Plan(1, {})
         self.proxy.instead = lambda verb, path: None
@@ -102,28 +101,28 @@ class NightStage:
         self.environment.clear()
 
     def kill(self) -> None:
-        """The runner that is at work ends without another word to anybody."""
+        """Kills the runner: it gets no more answers."""
         self.is_dead = True
         self.proxy.plan = faultproxy.Plan(1, {"cut-before": 1_000_000}, density=1.0)
         self.git.fault = lambda path: "cut"
 
     def clock(self) -> datetime:
-        """The runner's time."""
+        """Returns the runner's time."""
         if self.is_dead:
             raise KilledError
         return self.time.now
 
     def sleep(self, seconds: float) -> None:
-        """Passes at once."""
+        """Passes the seconds at once."""
         if self.is_dead:
             raise KilledError
         self.time.sleep(seconds)
 
     def plan(self, run: str) -> StepResult:
-        """The plan job of a run."""
+        """Runs the plan job of a run."""
         given = {
             "mode": "nightly",
-            # Only the runner could tell what that is, so no package index is asked.
+            # This target can be resolved on a runner alone, so no package index is asked.
             "target": "python:/usr/bin/python3",
             "plan_only": "true",
             "results": self.home / f"plan-{run}",
@@ -131,26 +130,31 @@ class NightStage:
         return self._step("plan", run, given)
 
     def shards(self, run: str, *found: Sequence[str]) -> list[Path]:
-        """What the fuzz jobs of a run leave, a folder each, with the bugs that each has found."""
+        """Makes the results of a run's fuzz jobs: one folder per job, with the bugs that it has found."""
         return [self.shard(run, number, apis) for number, apis in enumerate(found)]
 
     def shard(self, run: str, number: int, found: Sequence[str], name: str = "", **ran: Any) -> Path:
-        """What one fuzz job leaves. name: of its artifact, where it is another one. ran: as of `leave`."""
+        """Makes the results of one fuzz job.
+
+        Args:
+            name: name of the artifact, if it is not the usual one.
+            ran: further arguments of `leave`.
+        """
         folder = self.results(run) / (name or f"nightfuzz-results-{number}-nightly")
         given = {"shard": number, "shards": SHARDS, "plan": self.identity(run), **ran}
         return leave(folder, list(found), **given)
 
     def identity(self, run: str) -> str:
-        """The digest of a run's plan; empty where there was no plan job."""
+        """Returns the digest of a run's plan; empty if there was no plan job."""
         plan = self.home / f"plan-{run}" / PLAN
         return read_note(plan).identity if plan.is_file() else ""
 
     def results(self, run: str) -> Path:
-        """Where the report of a run finds the artifacts."""
+        """Returns the folder in which the report of a run finds the artifacts."""
         return self.home / f"results-{run}"
 
     def report(self, run: str) -> StepResult:
-        """The report job of a run; once more for the same run is "Re-run failed jobs"."""
+        """Runs the report job of a run; a second call for the same run is "Re-run failed jobs"."""
         plan = self.home / f"plan-{run}" / PLAN
         if plan.is_file():
             folder = self.results(run) / PLAN_FOLDER
@@ -189,7 +193,7 @@ class NightStage:
 
     @property
     def bugs(self) -> list[str]:
-        """Apis of the bugs in the state that is kept."""
+        """Apis of the bugs in the kept state."""
         snapshot = self.place.load()
         if snapshot is None:
             return []
@@ -200,13 +204,13 @@ class NightStage:
 
     @property
     def filings(self) -> Filings:
-        """The bot's memory of GitHub."""
+        """The bot's record of its issues, from the kept state."""
         snapshot = self.place.load()
         return Filings() if snapshot is None else read(snapshot.files.get(FILINGS, b""))
 
     @property
     def issues(self) -> Counter[str]:
-        """How many issues on the server speak of each api of torch."""
+        """The number of issues on the server about each api of torch."""
         found: Counter[str] = Counter()
         for issue in self.repo.all("/issues?state=all"):
             marker = parsed(issue["body"])
@@ -222,13 +226,13 @@ class NightStage:
 
     @property
     def claims(self) -> list[str]:
-        """Labels by which a runner says that it is about to write."""
+        """Labels with which a runner announces a write."""
         return [each["name"] for each in self.repo.all("/labels") if each["name"].startswith("nightfuzz:filing-")]
 
 
 @contextmanager
 def night_stage(home: Path, repo: Repository) -> Iterator[NightStage]:
-    """A stage with its proxy and its git server, until the end."""
+    """Yields a stage with its proxy and its git server."""
     root = home / "git"
     root.mkdir()
     with (

@@ -1,4 +1,4 @@
-"""GitHub's published description of its REST API, as a check of what we send and as a source of example answers."""
+"""GitHub's published description of its REST API: it checks our requests and gives example answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Contract:
         self.text = json.loads(path.read_text())
 
     def problems(self, verb: str, url: str, body: str) -> list[str]:
-        """What is wrong with a request, a line each: unknown path, query or field, and values of the wrong type."""
+        """Returns the problems of a request, a line each: unknown path, query or field, or a value of a wrong type."""
         parts = urlsplit(url)
         operation, template = self._operation(verb, parts.path)
         if operation is None:
@@ -33,7 +33,7 @@ class Contract:
         return [f"{verb} {template}: {each}" for each in (*found, *self._body(operation, body))]
 
     def examples(self, verb: str, template: str, status: str = "200") -> list[Any]:
-        """The published answers of one operation."""
+        """Returns the published answers of one operation."""
         content = self._resolved(self.text["paths"][template][verb.lower()]["responses"][status])["content"]
         return [self._value(each) for each in content["application/json"]["examples"].values()]
 
@@ -46,7 +46,7 @@ class Contract:
 
     @cached_property
     def _templates(self) -> list[tuple[re.Pattern[str], str]]:
-        """Those with fewer parameters first: `/app` is no `/{x}`."""
+        """Templates with fewer parameters come first, so that `/app` does not match `/{x}`."""
         ordered = sorted(self.text["paths"], key=lambda template: template.count("{"))
         return [(re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(each))), each) for each in ordered]
 
@@ -95,7 +95,7 @@ class Contract:
 
 
 def _translated(schema: Any) -> Any:
-    """OpenAPI 3.0's schemas as JSON Schema: `nullable` is said in another way, references name their file."""
+    """Returns OpenAPI 3.0's schemas as JSON Schema: `nullable` is rewritten, and references name their file."""
     if isinstance(schema, list):
         return [_translated(each) for each in schema]
     if not isinstance(schema, dict):

@@ -23,9 +23,10 @@ INSTALLED = {"look": {"python": "/usr/bin/python3"}, "install": {"command": NIGH
 
 
 class Project:
-    """The jobs of the workflows are done one after the other, with files between them, as GitHub would.
+    """A project whose workflow jobs run one after another, with files between them, as in GitHub.
 
-    steps: those of the Action that are not run, with what they put out.
+    Args:
+        steps: outputs of those steps of the Action that are not run.
     """
 
     def __init__(self, home: Path, repo: Repository, index: str, steps: Mapping[str, Mapping[str, str]]) -> None:
@@ -40,20 +41,20 @@ class Project:
         self.commit("The project")
 
     def write(self, name: str, text: str) -> None:
-        """A file of the project."""
+        """Writes a file of the project."""
         (self.workspace / name).write_text(text)
 
     def commit(self, message: str) -> None:
-        """All that is in the workspace."""
+        """Commits all files of the workspace."""
         git(self.workspace, "add", "--all")
         git(self.workspace, "commit", "--quiet", "-m", message)
 
     def build(self, day: int, edits: Mapping[str, str] | None = None) -> None:
-        """The night's wheel appears in the index."""
+        """Adds the night's wheel to the index."""
         fakenights.night(self.home / "nights", day, edits)
 
     def init(self, *flags: str) -> list[str]:
-        """`nightfuzz init`; the files that it wrote."""
+        """Runs `nightfuzz init`; returns the names of its workflow files."""
         command = [NIGHTFUZZ, "init", "--yes", "--no-pin", *flags]
         own = {**os.environ, "XDG_CONFIG_HOME": str(self.home / "config")}
         subprocess.run(command, cwd=self.workspace, env=own, check=True, capture_output=True)
@@ -61,19 +62,19 @@ class Project:
         return sorted(path.name for path in (self.workspace / ".github" / "workflows").iterdir())
 
     def night(self, **inputs: str) -> Run:
-        """Plan, fuzz and report."""
+        """Runs plan, fuzz and report of a night."""
         return self.workflow({"mode": "nightly", "target": f"index:{self.index}#fakelib", **inputs})
 
     def bump(self, pull: Pull, **inputs: str) -> Run:
-        """The same for a pull request: which build goes to which is read from what it changes."""
+        """Runs the jobs for a pull request; the two builds are read from its changes."""
         return self.workflow({"mode": "bump", "tests": "tests", **inputs}, pull)
 
     def workflow(self, inputs: Mapping[str, str], pull: Pull | None = None) -> Run:
-        """The three jobs; returns the last one's run. A job that fails ends the test."""
+        """Runs the three jobs; returns the last one's run. A job that fails ends the test."""
         self.runs += 1
         home = self.home / "runner"
         plan, results = home / f"plan-{self.runs}", home / f"results-{self.runs}"
-        # Runners are new for each workflow: nothing but artifacts and the branch is left of the one before.
+        # Runners are new for each workflow: only artifacts and the branch are left of the one before.
         self.temp = home / f"temp-{self.runs}"
         self.temp.mkdir()
         self._job({**inputs, "plan-only": "true", "results": str(plan)}, pull)
@@ -104,16 +105,16 @@ class Project:
         return done
 
     def issues(self) -> list[dict[str, Any]]:
-        """All issues on the server, the oldest first."""
+        """Returns all issues on the server, the oldest first."""
         found = self.repo.all("/issues?state=all&sort=created&direction=asc")
         return [each for each in found if "pull_request" not in each]
 
     def comments(self, number: int) -> list[str]:
-        """What was said in an issue or pull request."""
+        """Returns the comments of an issue or a pull request."""
         return [each["body"] for each in self.repo.all(f"/issues/{number}/comments")]
 
     def say(self, number: int, text: str) -> None:
-        """A maintainer's comment."""
+        """Adds a maintainer's comment."""
         self.repo.send("POST", f"/issues/{number}/comments", {"body": text}, token_of("maintainer"))
 
 
@@ -128,7 +129,7 @@ class Pull:
         self.number = int(repo.send("POST", "/pulls", {"title": "bump", "head": "change", "base": "main"})["number"])
 
     def push(self, files: Mapping[str, str]) -> None:
-        """A commit on the pull request, and what GitHub would check out for it: the merge."""
+        """Adds a commit to the pull request and checks out its merge, as GitHub does."""
         for name, text in files.items():
             self.project.write(name, text)
         self.project.commit("A push")
@@ -136,7 +137,7 @@ class Pull:
 
     @property
     def event(self) -> dict[str, Any]:
-        """As in the payload of the event."""
+        """The pull request as in the payload of the event."""
         found = self.project.repo.get(f"/pulls/{self.number}")
         return {"number": self.number, "head": {"sha": found["head"]["sha"]}}
 

@@ -28,20 +28,20 @@ NOTE = ".ci/tested"
 
 
 def changed_files(base: str, root: Path = ROOT) -> list[str] | None:
-    """Files that differ from a commit, relative to the root. None if git does not know the commit."""
+    """Returns the files that differ from a commit, relative to the root. None if git does not know the commit."""
     command = ["git", "-C", str(root), "diff", "--name-only", "--no-renames", base, "--"]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stdout.splitlines() if base and done.returncode == 0 else None
 
 
 def module_of(file: str) -> str:
-    """The dotted name of a source file."""
+    """Returns the dotted name of a source file."""
     parts = Path(file).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 class Reach:
-    """The arrows of a checkout: who imports whom, and which test file imports which module.
+    """The imports of a checkout: the modules that each module and each test file imports.
 
     A text that names a module counts as an import: plug-in tables hold "module:attribute", and processes are started
     with `-m module`.
@@ -58,7 +58,7 @@ class Reach:
         self.shared = {file.stem: file for file in self.tests if not file.name.startswith("test_")}
 
     def tests_of(self, changed: Iterable[str]) -> list[str]:
-        """Test files that reach a changed file, or every test if a changed file belongs to no module."""
+        """Returns the test files that reach a changed file, or every test if a changed file belongs to no module."""
         modules: set[str] = set()
         files: set[Path] = set()
         for name in map(self._imported, changed):
@@ -79,16 +79,16 @@ class Reach:
         return [str(test.relative_to(self.root)) for test in self._test_files() if self._reaches(test, modules, files)]
 
     def _imported(self, name: str) -> str:
-        """The path by which a file is imported."""
+        """Returns the path by which a file is imported."""
         return f"nightfuzz/{name}" if Path(name).parts[0] in self.linked else name
 
     def _is_library(self, path: Path) -> bool:
-        """Whether a file belongs to a planted library, which tests start in processes of its own."""
+        """Returns whether a file belongs to a planted library, which tests start in processes of its own."""
         common = self.root / "tests" / "common"
         return path.is_relative_to(common) and path.parent != common
 
     def _modules_at(self, name: str) -> set[str]:
-        """The module of a source file; for other files, and for a file that is gone, every module of its package."""
+        """Returns the module of a source file; every module of its package for other files and for lost files."""
         module = module_of(name)
         if name.endswith(".py") and module in self.graph.modules:
             return {module}
@@ -118,7 +118,7 @@ class Reach:
         return False
 
     def _is_reached(self, name: str, modules: set[str]) -> bool:
-        """Whether a dotted name is one of the modules, or something in one of them."""
+        """Returns whether a dotted name is one of the modules, or an attribute of one of them."""
         return name in modules or name.rpartition(".")[0] in modules
 
     def _add_named_modules(self) -> None:
@@ -141,7 +141,7 @@ class Reach:
 
 @cache
 def names_in(file: Path) -> tuple[str, ...]:
-    """Dotted names that a file imports or names as a text."""
+    """Returns dotted names that a file imports or names as a text."""
     return (*_imports_in(file), *texts_in(file))
 
 
@@ -154,7 +154,7 @@ def _imports_in(file: Path) -> Iterator[str]:
 
 
 def texts_in(file: Path) -> Iterator[str]:
-    """Texts of a file that look like a module: a dotted name, alone or before `:attribute`."""
+    """Yields texts of a file that look like a module: a dotted name, alone or before `:attribute`."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             name = node.value.partition(":")[0]
@@ -163,7 +163,7 @@ def texts_in(file: Path) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    sys.path.insert(0, str(ROOT))  # the checkout that the script belongs to, whatever is installed
+    sys.path.insert(0, str(ROOT))  # the script's own checkout, before an installed one
     if arguments[:1] == ["--files"]:
         changed: list[str] | None = arguments[1:]
     else:

@@ -1,6 +1,6 @@
 """The steps of a composite action, run as a runner does: bash, its files, its order, its way to cancel. No GitHub.
 
-`uses` steps of other repositories are not run: what they are given is recorded, and a test says what they put out.
+`uses` steps of other repositories are not run: their inputs are recorded, and the test gives their outputs.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _FILES = ("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STEP_SUMMARY", "
 
 @dataclass
 class Step:
-    """What became of a step. given: what a `uses` step was given."""
+    """The result of a step."""
 
     id: str
     name: str
     outcome: str
     log: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
-    given: dict[str, str] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)  # inputs of a `uses` step
     environment: dict[str, str] = field(default_factory=dict)
     summary: str = ""
 
@@ -47,16 +47,16 @@ class Run:
 
     @property
     def log(self) -> str:
-        """All that was printed."""
+        """The printed text of all steps."""
         return "".join(step.log for step in self.steps)
 
     def step(self, name: str) -> Step:
-        """The step with that id or name."""
+        """Returns the step with that id or name."""
         return next(step for step in self.steps if name in (step.id, step.name))
 
 
 class Runner:
-    """Runs composite actions in a folder of its own, with an environment that has nothing of the test's but PATH."""
+    """A runner of composite actions in a folder of its own; PATH alone is taken from the test's environment."""
 
     def __init__(self, home: Path, environment: Mapping[str, str] | None = None, system: str = "Linux") -> None:
         self.home = home
@@ -80,9 +80,11 @@ class Runner:
         put_out: Mapping[str, Mapping[str, str]] | None = None,
         cancel_when: Path | None = None,
     ) -> Run:
-        """Runs `action/action.yml`. put_out: steps (by id) that are not run, and what they put out.
+        """Runs `action/action.yml`.
 
-        cancel_when: the job is cancelled as soon as this file is there.
+        Args:
+            put_out: outputs of the steps that are not run, by the id of the step.
+            cancel_when: the job is cancelled as soon as this file exists.
         """
         data = YAML(typ="safe", pure=True).load((action / "action.yml").read_text())
         job = _Job(self, action, self._inputs(data["inputs"], inputs), dict(put_out or {}), cancel_when)
@@ -128,7 +130,7 @@ class _Job:
         return substituted(_plain(source), self.contexts, self.functions)
 
     def do(self, index: int, spec: Mapping[str, Any]) -> None:
-        """One step, or the record that it was skipped."""
+        """Runs one step, or records that it was skipped."""
         identity = spec.get("id", f"__{index}")
         step = Step(identity, spec.get("name", ""), "skipped")
         self.done.append(step)
@@ -172,7 +174,7 @@ class _Job:
             self.environment["PATH"] = f"{line}{os.pathsep}{self.environment['PATH']}"
 
     def _wait(self, process: subprocess.Popen[bytes]) -> bool:
-        """Until the end; returns whether it was cancelled. The runner signals the process itself, not its children."""
+        """Waits for the end; returns whether the process was cancelled. The signal does not go to its children."""
         while process.poll() is None:
             if self.status == "success" and self.cancel_when is not None and self.cancel_when.exists():
                 for number, seconds in (
@@ -189,7 +191,7 @@ class _Job:
 
 
 def parsed(text: str) -> dict[str, str]:
-    """GITHUB_OUTPUT or GITHUB_ENV: `name=value` and heredocs. Raises ValueError for anything else, as the runner."""
+    """Reads GITHUB_OUTPUT or GITHUB_ENV: `name=value` and heredocs. Raises ValueError for other lines."""
     found, lines = {}, text.split("\n")
     while lines:
         line = lines.pop(0)

@@ -1,4 +1,4 @@
-"""A run in shards as its report finds it: the plan, and what each shard left."""
+"""A run in shards as its report finds it: the plan, and the results of each shard."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = ["alpha", "beta", "gamma"]
 
 
 def key(label: str = "cpu", python: str = "cp312") -> str:
-    """Of a target that was made of one of the planned files."""
+    """Returns the key of a target that was made of one of the planned files."""
     return f"torch-2.13.0.dev20260424+{label}-{python}-{LABELS[label][:8]}"
 
 
@@ -48,35 +48,35 @@ class Run:
         self.identity = plan.identity
 
     def folder(self, number: int) -> Path:
-        """Where the artifact of a shard is unpacked."""
+        """Returns the folder into which a shard's artifact is unpacked."""
         return self.results / f"nightfuzz-results-{number}-nightly"
 
     def leave(self, number: int, folder: Path | None = None, **ran: Any) -> Path:
-        """A sound shard, unless `ran` says otherwise; it has found one bug of its own."""
+        """Makes an undamaged shard with one bug of its own; `ran` overrides its facts."""
         given = {"key": key(), "plan": self.identity, "shard": number, "shards": 2, **ran}
         return leave(folder or self.folder(number), [f"torch.{NAMES[number]}"], **given)
 
     def copied(self, home: Path) -> Run:
-        """The same run elsewhere."""
+        """Copies the run into another folder."""
         shutil.copytree(self.results, home / "results")
         copy = Run.__new__(Run)
         copy.home, copy.results, copy.identity = home, home / "results", self.identity
         return copy
 
     def collect(self, **given: Any) -> CollectedRun:
-        """What the report job makes of it."""
+        """Returns the results as the report job collects them."""
         scratch = self.home / "scratch"
         scratch.mkdir()
         return collect(inputs(mode="report", results=self.results, github_token="t", **given), scratch)
 
 
 def found(told: CollectedRun) -> list[str]:
-    """Apis of the bugs in the documents."""
+    """Returns apis of the bugs in the documents."""
     return sorted(bug.api.removeprefix("torch.") for bug in told.result.bugs)
 
 
 def states(told: CollectedRun) -> list[str]:
-    """Apis of the bugs in the states."""
+    """Returns apis of the bugs in the states."""
     apis: list[str] = []
     for path in told.shards.states:
         with open_store(path, read_only=True) as store:

@@ -14,7 +14,7 @@ from fuzz_core.store.statefile import open_store
 
 @contextmanager
 def side_by_side(folder: Path, interpreters: Mapping[Library, Path]) -> Iterator[dict[Library, Session]]:
-    """One for each interpreter, of one worker."""
+    """Yields a session with one worker for each interpreter."""
     with open_store(folder / "state.db") as store:
         found: dict[Library, Session] = {}
         for library, python in interpreters.items():

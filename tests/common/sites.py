@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of a folder while the context lasts."""
+    """Yields the address of a folder while the context lasts."""
     handler = partial(SimpleHTTPRequestHandler, directory=str(folder.absolute()))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""A release of nightfuzz that offers a space file: every process of nightfuzz with a folder in its path knows of it."""
+"""A release of nightfuzz that offers a space file: every process with a folder in its path knows the offer."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ with suppress(ImportError):
 
 
 def offer(folder: Path, packed: Mapping[str, Any], url: str = "http://127.0.0.1:9/") -> None:
-    """Let processes with this folder in PYTHONPATH offer a file.
+    """Lets processes with this folder in PYTHONPATH offer a file.
 
     Args:
-        packed: what `nightfuzz pack --json` said of the file.
+        packed: answer of `nightfuzz pack --json` on the file.
         url: address of the file.
     """
     rows = {name: packed[name] for name in ("key", "library", "version", "sha256", "size")} | {"url": url}

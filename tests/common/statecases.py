@@ -1,4 +1,4 @@
-"""Random histories of state files, and what a state file says without its numbers."""
+"""Random histories of state files, and the content of a state file without its numbers."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ CONFIRMED = ("confirmed", "duplicate")
 
 
 def target(key: str, note: str = "") -> TargetRecord:
-    """A build; `note` is what a later command has learnt of it."""
+    """Returns a build; `note` is a fact that a later command has learnt."""
     info = {"devices": ["cpu"], "note": note} if note else {"devices": ["cpu"]}
     return TargetRecord(key, f"lib=={key[-1]}", "fakelib", key[-1], "/env/bin/python", info)
 
 
 def call(number: int) -> Invocation:
-    """An invocation of one of three apis."""
+    """Returns an invocation of one of three apis."""
     return Invocation(f"lib.f{number % 3}", (prim(number), prim("x")))
 
 
 def case(number: int, origin: int = 0, seed: int = 1) -> TestCase:
-    """A test case made from the invocation whose number is `origin`."""
+    """Returns a test case made from the invocation whose number is `origin`."""
     return TestCase(call(number), seed, origin, ("Rule",))
 
 
-# One thing that happens to a state: what, on which target, and two small numbers that say which.
+# Event of a state's history: its function, its target, and two small numbers as arguments.
 small = st.integers(0, 3)
 what = st.sampled_from(
     [
@@ -74,7 +74,7 @@ histories = st.lists(events, max_size=14)
 
 
 def fresh(path: Path) -> Path:
-    """A state with one target, some traces and a run."""
+    """Makes a state with one target, some traces and a run."""
     with open_store(path, clock=clock(0)) as store:
         store.save_target(target(OLD))
         store.save_apis(OLD, [Api(f"lib.f{n}", "function", ("a", "b"), f"f{n}(a, b)", "Doc.") for n in range(3)])
@@ -87,13 +87,13 @@ def fresh(path: Path) -> Path:
 
 
 def copied(path: Path, to: Path) -> Path:
-    """A copy of a state that no store has open."""
+    """Copies a state that no store has open."""
     to.write_bytes(path.read_bytes())
     return to
 
 
 def clock(start: int) -> Any:
-    """A clock that goes on by a second whenever it is read."""
+    """Returns a clock that advances by a second at each reading."""
     now = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=start)]
 
     def read() -> datetime:
@@ -104,7 +104,7 @@ def clock(start: int) -> Any:
 
 
 def lived(path: Path, history: Sequence[tuple[str, str, int, int]], shard: int) -> Path:
-    """Has these things happen to a state."""
+    """Applies a history to a state."""
     with open_store(path, clock=clock(shard)) as store:
         for event, key, one, other in history:
             if key not in {each.key for each in store.targets()}:
@@ -223,7 +223,7 @@ def know(store: Store, key: str, one: int, other: int) -> None:
 
 
 def said(path: Path, numbered: bool = False) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything that a state file says, by table, without numbers, or with those that tables give their rows."""
+    """Returns the content of a state file by table, without numbers or with the row numbers of the tables."""
     connection = sqlite3.connect(path)
     try:
         found: dict[str, list[tuple[Any, ...]]] = {}
@@ -241,7 +241,7 @@ def said(path: Path, numbered: bool = False) -> dict[str, list[tuple[Any, ...]]]
         connection.close()
 
 
-# What the tables of an earlier schema hold, where it isn't what today's hold.
+# Content of an earlier schema's tables, for those that differ from today's.
 _EARLIER = {
     "invocations": "(SELECT place AS id, api, digest, body, expected, target, valid, reason, outcome_kind FROM calls)",
     "provenance": "(SELECT place AS invocation, seed, part FROM newer.provenance JOIN calls ON calls.id = invocation)",
@@ -250,7 +250,7 @@ _ORIGIN = "json_set(test, '$[2]', COALESCE((SELECT place FROM calls WHERE calls.
 
 
 def earlier(path: Path, to: Path, version: int) -> Path:
-    """The same state as a nightfuzz of an earlier schema would have kept it."""
+    """Writes the same state in an earlier schema."""
     db = Database(to)
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     migrate(db, version)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for values, and for JSON that nobody meant to be one."""
+"""Hypothesis strategies for values, and for arbitrary JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ fills = st.builds(
 
 @st.composite
 def tensors(draw: st.DrawFn, dtypes: st.SearchStrategy[str] = dtypes, fills: st.SearchStrategy[Fill] = fills) -> Tensor:
-    """Any described tensor; whether its data fit its shape is another question."""
+    """Draws any described tensor; its data need not fit its shape."""
     shape = draw(shapes)
     strides = draw(st.none() | st.tuples(*[st.integers(0, 9)] * len(shape)))
     container = draw(st.sampled_from(["tensor", "parameter", "variable", "ndarray"]))
@@ -70,6 +70,6 @@ json_data = st.recursive(
 
 
 def kept(values: Any, dtype: str) -> Tensor:
-    """A tensor that holds these values."""
+    """Returns a tensor that holds these values."""
     array = np.asarray(values, DTYPES[dtype].storage)
     return Tensor(dtype, array.shape, Fill("values", data=pack(array)))

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 LOCK = Path(__file__).parents[2] / "requirements" / "report.txt"
 TOKEN_JOBS = ("plan", "report", "listen")
-# `COMMAND import NAME…` imports modules; everything else goes to nightfuzz.
+# `COMMAND import NAME…` imports modules; every other command goes to nightfuzz.
 PROGRAM = """#!{python} -P
 import importlib, sys
 
@@ -34,7 +34,7 @@ else:
 
 
 def written(path: Path) -> Path:
-    """The command, written to a file."""
+    """Writes the command to a file."""
     locked = set(map(canonicalize_name, re.findall(r"^([\w.-]+)==", LOCK.read_text(), re.MULTILINE)))
     absent = {
         module

@@ -1,4 +1,4 @@
-"""A model program of fakelib's one layer, and what is known of that."""
+"""A model program of fakelib's one layer, and the facts about that layer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A reusable workflow of ours, run as GitHub does: jobs in order, shards, artifacts, outputs.
+"""Reusable workflows of ours, run as GitHub does: jobs in order, shards, artifacts, outputs.
 
-Each job has a machine of its own. Only `plan` gets a checkout, and jobs without permissions get no token: what a job
-lacks in the file it lacks here.
+Each job has a machine of its own. The job `plan` alone gets a checkout, and jobs without permissions get no token. A
+resource that the file does not give to a job is missing here, too.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ WORKFLOWS = ROOT / ".github" / "workflows"
 
 @dataclass
 class Job:
-    """One run of a job; of a matrix, one of several. given: what each third-party action was given, by its name."""
+    """A run of a job; a matrix has several runs."""
 
     name: str
     outcome: str = "skipped"
     outputs: dict[str, str] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
-    given: dict[str, dict[str, str]] = field(default_factory=dict)
+    given: dict[str, dict[str, str]] = field(default_factory=dict)  # inputs of each third-party action, by its name
 
 
 @dataclass
@@ -40,12 +40,16 @@ class Called:
     outputs: dict[str, str]
 
     def job(self, name: str) -> Job:
-        """The first run of a job."""
+        """Returns the first run of a job."""
         return next(job for job in self.jobs if job.name == name)
 
 
 class Hosting:
-    """What GitHub has: sources, artifacts, events, tokens. put_out: steps of the Action that are not run."""
+    """A stand-in for GitHub: sources, artifacts, events, tokens.
+
+    Args:
+        put_out: outputs of the steps of the Action that are not run.
+    """
 
     def __init__(
         self,
@@ -149,7 +153,7 @@ def _listed(value: str | list[str]) -> list[str]:
 
 
 def _matrices(spec: Mapping[str, Any], contexts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One for each run of a job. Of the expressions there, the one that we use."""
+    """Returns the values of the matrix for each run of a job, from the one form of expression that we use."""
     text = spec.get("strategy", {}).get("matrix")
     if text is None:
         return [{}]

@@ -1,6 +1,6 @@
 """The workflow files that come from the templates of `nightfuzz init`: our reusable workflows and the examples.
 
-To write them anew: `PYTHONPATH=. .venv/bin/python tests/common/workflowfiles.py`.
+This command writes them anew: `PYTHONPATH=. .venv/bin/python tests/common/workflowfiles.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KINDS: dict[str, Literal["night", "pull"]] = {"nightfuzz": "night", "nightfuzz-p
 
 
 def generated() -> Iterator[tuple[Path, str]]:
-    """Every file that comes from a template, with its text."""
+    """Yields every file that comes from a template, with its text."""
     for name, kind in KINDS.items():
         file = ROOT / f".github/workflows/{name}.yml"
         head = file.read_text().partition("\njobs:\n")[0]

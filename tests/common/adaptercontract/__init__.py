@@ -1,5 +1,5 @@
-"""What every adapter of a library must do, as checks that run in the library's own process: no pytest is needed there.
+"""The contract of an adapter, as checks that run in the library's own process and need no pytest there.
 
-`python -m adaptercontract LIBRARY` says which dtypes the library has, then answers every JSON line
-`[check, argument, …]` with a list of what is wrong. Tensors are arguments, in the codec's form.
+`python -m adaptercontract LIBRARY` prints the library's dtypes. It then answers every JSON line `[check, argument, …]`
+with a list of problems. Tensors are arguments, in the codec's form.
 """

@@ -1,4 +1,4 @@
-"""Serves the checks until standard input ends; what the library prints goes to standard error."""
+"""The server of the checks: it runs until standard input ends, and sends the library's output to standard error."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ CHECKS: dict[str, Callable[..., Problems]] = {
         texts.patterns,
     )
 }
-# They change the library: each in a process of its own.
+# Checks that change the library: each runs in a process of its own.
 CHANGING: dict[str, Callable[..., Problems]] = {"hooks": catalogue.hooks, "state": results.state}
 
 
 def problems(check: Callable[..., Problems], world: World, arguments: list[Any]) -> str:
-    """What is wrong by one check, as JSON; an error of the check's own is as wrong."""
+    """Returns the problems of one check, as JSON; an exception in the check is a problem, too."""
     try:
         found = list(check(world, *arguments))
     except Exception:  # noqa: BLE001 - the tests show it
@@ -49,7 +49,7 @@ def problems(check: Callable[..., Problems], world: World, arguments: list[Any])
 
 
 def apart(check: Callable[..., Problems], world: World, arguments: list[Any]) -> str:
-    """The same from a forked process, whose death is as wrong."""
+    """Runs the check in a forked process and returns its problems; the death of that process is a problem, too."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -63,7 +63,7 @@ def apart(check: Callable[..., Problems], world: World, arguments: list[Any]) ->
 
 
 def main() -> None:
-    """Serves one library."""
+    """Serves the checks of one library."""
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)
         world = World(sys.argv[1])

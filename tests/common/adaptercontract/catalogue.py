@@ -1,4 +1,4 @@
-"""Checks of what a library has: its apis by name, what is declared of them, and what is done with them."""
+"""Checks of a library's inventory: its apis by name, their constraints, and the calls and operators that it reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = ("no_such_thing", "nn.no_such.thing", "__nothing__.x")
 
 
 def loading(world: World) -> Problems:
-    """`load` imports the library, nothing does before it, and no thread is started that a fork would lose."""
+    """`load` alone imports the library, and it starts no thread that a fork would lose."""
     yield from (f"{name} was imported by making the adapter" for name in world.early)
     if world.started:
         yield f"loading and listing started {world.started} threads"
@@ -48,7 +48,7 @@ def listing(world: World) -> Problems:
 
 
 def resolving(world: World) -> Problems:
-    """Every api is found by its canonical name and by its aliases, and described by its canonical one."""
+    """Every api is found by its canonical name and by its aliases, and described by its canonical name."""
     for api, found, _ in world.listed:
         for name in (api.name, *api.aliases):
             try:
@@ -61,7 +61,7 @@ def resolving(world: World) -> Problems:
 
 
 def refusing(world: World) -> Problems:
-    """Unknown names and dtypes are BuildErrors; a dtype is known where tensors have it, and nowhere else."""
+    """Unknown names and dtypes are BuildErrors; a dtype exists only in libraries whose tensors can have it."""
     root = world.listed[0].api.name.split(".")[0]
     refs = [Ref("dtype", "float1024"), *(Ref("name", f"{root}.{name}") for name in NAMES)]
     yield from (f"{ref} is {world.builder.build(ref)}" for ref in refs if world.builds(ref))
@@ -71,7 +71,7 @@ def refusing(world: World) -> Problems:
 
 
 def constraints(world: World) -> Problems:
-    """What is declared of arguments names listed apis and parameters that they have."""
+    """Constraints name listed apis and parameters that these apis have."""
     known = {entry.api.name: entry.api for entry in world.listed}
     for each in world.adapter.definitions(world.listed):
         if each.api not in known:
@@ -83,12 +83,12 @@ def constraints(world: World) -> Problems:
 
 
 def _has(api: Api, argument: str) -> bool:
-    """Whether an api has a parameter; one of which none are known may have any."""
+    """Returns whether an api has a parameter. An api without known parameters may have any parameter."""
     return argument in api.params or "(" not in api.definition or argument in re.findall(r"\w+", api.definition)
 
 
 def hooks(world: World) -> Problems:
-    """What is done with instances exists; what is told of calls and operators, and by databases, can be used."""
+    """Methods of instances exist; reported calls and operators are well-formed, and seed programs are Python."""
     for api, found, _ in world.listed:
         for name in world.adapter.then_methods(found) if api.kind == "class" else ():
             if not callable(getattr(found, name, None)):

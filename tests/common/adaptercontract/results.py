@@ -1,4 +1,4 @@
-"""Checks of what is executed and compared: random streams, global state, results and modes."""
+"""Checks of execution and comparison: random streams, global state, results and modes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAN, INFINITY = float("nan"), float("inf")
 
 
 def random(world: World) -> Problems:
-    """The same seed draws the same numbers, another one others, by the adapter as by the dialect's statement."""
+    """A seed draws the same numbers each time, and another seed draws others; the dialect's statement does the same."""
     for seed in SEEDS:
         world.adapter.reset(seed)
         ast.parse(world.dialect.seed(seed))
@@ -40,7 +40,7 @@ def random(world: World) -> Problems:
 
 
 def _streams(world: World) -> Problems:
-    """Random streams that are put back draw the same numbers again; numpy's are put back by whoever asks for it."""
+    """A random stream that is put back draws the same numbers again; the caller puts numpy's streams back."""
     back, numpy = world.adapter.models().streams(), np.random.get_state()
     if back is None or not world.examples.random:
         return
@@ -58,7 +58,7 @@ def _drawn(world: World, seeding: Callable[[int], None], seed: int) -> Any:
 
 
 def state(world: World) -> Problems:
-    """The state stays as it is over resets and ordinary calls, and tells of what is switched."""
+    """The state stays as it is over resets and ordinary calls, and changes with a global switch."""
     before = world.adapter.state()
     world.adapter.reset(3)
     for call in world.examples.calls:
@@ -72,7 +72,7 @@ def state(world: World) -> Problems:
 
 
 def comparing(world: World) -> Problems:
-    """Equal results do not differ, others do, by value, shape, dtype or NaN, and in both directions."""
+    """Equal results do not differ; others do, by value, shape, dtype or NaN, and in both directions."""
     one, same = world.builder.build(PLAIN), world.builder.build(PLAIN)
     differences = world.adapter.differences
     for relation in RELATIONS:
@@ -97,7 +97,7 @@ def comparing(world: World) -> Problems:
 
 
 def _structures(world: World) -> Problems:
-    """Results that are not made alike differ, by every relation that asks for more than numbers."""
+    """Results of different structure differ, by every relation that compares more than numbers."""
     one = world.vector(1.0)
     pairs = {
         "tuple against a list": ((one, one), [one, one]),
@@ -123,7 +123,7 @@ def _structures(world: World) -> Problems:
 
 
 def _others(world: World) -> dict[str, tuple[Any, Any]]:
-    """Pairs of results that differ, by what they differ in."""
+    """Returns pairs of results that differ, by the kind of their difference."""
     one, vector = world.builder.build(PLAIN), world.vector
     return {
         "value": (one, world.builder.build(PLAIN._replace(fill=Fill("uniform", 3.0, 4.0)))),
@@ -151,7 +151,7 @@ def relations(world: World) -> Problems:
 
 
 def errors(world: World) -> Problems:
-    """Errors are nought for equal results, in units of a tolerance for others, infinite where none can be told."""
+    """Errors are zero for equal results, in units of the tolerance for close ones, and infinite if no number fits."""
     error, whole = world.adapter.error, world.adapter.whole
     for dtype in ("float16", "float32", "float64", "int32", "bool"):
         live = world.vector(0, 1, 1, dtype=dtype)
@@ -168,7 +168,7 @@ def errors(world: World) -> Problems:
 
 
 def ways(world: World) -> Problems:
-    """Every mode loads, says what must agree with which mode, and agrees on an example that it applies to."""
+    """Every mode loads, names its relation and its reference mode, and agrees with it on a fitting example."""
     modes = (*world.adapter.modes(), *world.adapter.ways)
     if modes[0] != "cpu":
         yield f"the first mode is {modes[0]}"
@@ -186,7 +186,7 @@ def ways(world: World) -> Problems:
 
 
 def _disagreement(world: World, name: str, test: TestCase) -> str | None:
-    """How a mode's result differs from what it is compared with; None where it has no such call."""
+    """Returns the difference between a mode's result and its reference; None if the mode has no such call."""
     mode = mode_of(world.adapter, name)
     spec = mode.spec
     results = []

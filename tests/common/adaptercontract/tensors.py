@@ -1,4 +1,4 @@
-"""Checks of tensors: there and back again, living and as text."""
+"""Checks of tensors: they are built, described and written as text without a change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOREIGN = (object(), "text", 1, 2.5, None, [1], {"a": 1}, len)
 
 
 def bounding(world: World) -> Problems:
-    """No tensor, whatever its container, shape or strides, has more elements than the cap."""
+    """Every tensor with more elements than the cap is refused, for each container, shape and strides."""
     many = MAX_ELEMENTS + 1
     plain = Tensor("uint8", (many,))
     large = [plain, plain._replace(shape=(many, 1)), plain._replace(fill=Fill("constant", 1.0))]
@@ -44,7 +44,7 @@ def values(world: World) -> Problems:
 
 
 def round_trip(world: World, data: Any) -> Problems:
-    """A tensor is built with its elements, shape, dtype, container and strides, and described as that."""
+    """A tensor is built with its elements, shape, dtype, container and strides, and its description says the same."""
     tensor = fitting(world, data)
     if tensor is None:
         return
@@ -57,7 +57,7 @@ def round_trip(world: World, data: Any) -> Problems:
 
 
 def spelled(world: World, data: Any) -> Problems:
-    """The text of a tensor makes the tensor that is built, to the last bit where text gives elements."""
+    """The text of a tensor makes the tensor that is built, to the last bit if the text lists the elements."""
     tensor = fitting(world, data)
     if tensor is None:
         return
@@ -71,7 +71,7 @@ def spelled(world: World, data: Any) -> Problems:
 
 
 def written_to(world: World) -> Problems:
-    """What a test writes into an argument is gone in the next one."""
+    """A value that a test writes into an argument is gone in the next test."""
     for container in ("tensor", "ndarray"):
         tensor = Tensor("float32", (3,), Fill("constant", 1.0), container)
         live = world.builder.build(tensor)
@@ -85,9 +85,9 @@ def written_to(world: World) -> Problems:
 
 
 def fitting(world: World, data: Any) -> Tensor | None:
-    """A tensor as the library can have it; None where it has no such dtype.
+    """Returns a tensor in a form that the library supports, or None if the library lacks the dtype.
 
-    Elements that share a place in memory cannot differ, so that what overlaps and has elements of its own loses its
+    Elements that share a place in memory cannot differ. So a tensor with overlapping, listed elements loses its
     strides.
     """
     tensor = decode(data)
@@ -106,7 +106,7 @@ Both = tuple[Tensor, Any]
 
 
 def _unlike(world: World, expected: Both, actual: Both) -> Problems:
-    """How a tensor differs from another one, each with its description."""
+    """Yields the differences between two tensors, each given with its description."""
     (tensor, one), (found, other) = expected, actual
     own = tensor.container != "ndarray"
     stored = DTYPES[tensor.dtype].storage
@@ -124,19 +124,23 @@ def _unlike(world: World, expected: Both, actual: Both) -> Problems:
 
 
 def _told(tensor: Tensor, found: Tensor) -> bool:
-    """Whether descriptions tell the elements: of many, only a range; of a view, those of its memory where drawn."""
+    """Returns whether a description gives the exact elements.
+
+    The description of a large tensor gives only their range. For drawn elements of a view, it gives those of the
+    memory.
+    """
     in_order = tensor.strides is None or tensor.fill.kind == "values"
     return in_order and (found.fill.kind == "values" or tensor.size <= KEPT_FLOATS)
 
 
 def steps(tensor: Tensor) -> list[int]:
-    """The strides of the dimensions that have more than one element."""
+    """Returns the strides of the dimensions that have more than one element."""
     strides = row_major(tensor.shape) if tensor.strides is None else tensor.strides
     return [step for n, step in zip(tensor.shape, strides, strict=True) if n > 1]
 
 
 def same_elements(one: Any, other: Any) -> bool:
-    """Whether two arrays are equal bit for bit, but for what kind of NaN they have."""
+    """Returns whether two arrays are equal bit for bit; all kinds of NaN count as equal."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     if one.dtype.kind not in "fc":

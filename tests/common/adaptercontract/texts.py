@@ -1,4 +1,4 @@
-"""Checks of a library as text: references, and the patterns that know its errors."""
+"""Checks of a library's texts: references, and the patterns that recognize its errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def references(world: World) -> Problems:
 
 
 def patterns(world: World) -> Problems:
-    """They match what they are for, and no ordinary message or foreign file."""
+    """Patterns match their own errors, and no ordinary message or foreign file."""
     dialect = world.dialect
     for text in ORDINARY:
         found = [each for each in (dialect.internal_error, dialect.out_of_memory, dialect.poisons) if each.search(text)]

@@ -1,4 +1,4 @@
-"""A library that is loaded, with both halves of its adapter, and what checks share."""
+"""A loaded library with both halves of its adapter, shared by the checks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Ref, Tensor
 from fuzz_core.tracing.describe import Describer
 
-# What is wrong, one text each.
+# Problems that a check finds, one text each.
 Problems = Iterator[str]
 
 
 class World:
-    """As a worker has it. dtypes: names of those that its tensors can have. scope: what scripts import."""
+    """A library with its adapter, as a worker has it."""
 
     def __init__(self, library: str) -> None:
         self.library = library
@@ -39,13 +39,15 @@ class World:
         self.builder = Builder(self.adapter, self.adapter.enter("cpu"))
         self.describer = Describer(self.adapter, self.listed)
         self.examples = self.adapter.examples()
+        # Names that scripts import.
         self.scope: dict[str, Any] = {}
         for statement in ("import numpy as np", *self.dialect.imports):
             exec(statement, self.scope)
+        # Dtypes that the library's tensors can have.
         self.dtypes = [name for name in DTYPES if self.builds(Tensor(name, (1,)))]
 
     def builds(self, value: Tensor | Ref) -> bool:
-        """Whether there is such a thing."""
+        """Returns whether the library can build this value."""
         try:
             self.builder.build(value)
         except BuildError:
@@ -53,16 +55,16 @@ class World:
         return True
 
     def vector(self, *numbers: Any, dtype: str = "float32") -> Any:
-        """A live tensor of one dimension."""
+        """Returns a live tensor of one dimension."""
         data = pack(np.array(numbers, DTYPES[dtype].storage))
         return self.builder.build(Tensor(dtype, (len(numbers),), Fill("values", data=data)))
 
     def written(self, source: str) -> Any:
-        """What an expression of a script's makes."""
+        """Returns the value of an expression in a script."""
         return eval(source, dict(self.scope))
 
     def described(self, live: Any) -> Tensor:
-        """The description of a live tensor, whose elements may only have been promised."""
+        """Returns the description of a live tensor, after its elements are computed."""
         self.adapter.finish(live)
         found = self.describer.describe(live)
         assert isinstance(found, Tensor), found
