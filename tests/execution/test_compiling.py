@@ -1,4 +1,4 @@
-"""What compiling takes of a process's time, seen from outside."""
+"""Tests of how compile time is measured from outside the process that compiles."""
 
 from __future__ import annotations
 

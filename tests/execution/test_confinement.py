@@ -1,4 +1,4 @@
-"""What foreign code can change, in a zygote, in a script and in the first import: its own folders, and no more."""
+"""Tests that foreign code in a zygote, a script or a first import can change its own folders alone."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_neither_does_the_script_of_a_bug(outside: Path, means: list[str]) -> No
     assert (done.code, done.stdout) == (0, "over\n")
 
 
-# What a seed may try with another process of the same user: the runner of the job, say. `{pid}` is that process.
+# Attacks of a seed on another process of the same user, such as the runner of the job. `{pid}` is that process.
 ATTEMPTS = {
     "undo the mounts": "import ctypes\n"
     "if ctypes.CDLL(None).mount(b'none', b'/', None, ctypes.c_ulong(32), None): raise OSError",
@@ -89,7 +89,7 @@ def test_other_processes_are_out_of_reach(attempt: str, means: list[str], tracer
         other.kill()
 
 
-# What later jobs on the same machine take from it: the runner's own files for the next steps of the job, too.
+# Files that later jobs on the same machine use, and the runner's own files for the next steps of the job.
 POISONED = {
     "packages of the target": "site-packages/evil.pth",
     "kept wheels": "cache/nightfuzz/wheels/key/torch.whl",

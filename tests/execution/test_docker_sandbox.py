@@ -81,7 +81,7 @@ class Place:
             return self.engine.run(made, command, lambda line, error: said.append(line)), said
 
     def told(self, code: str, *arguments: object, **settings: Any) -> Any:
-        """What the code prints as JSON at its end; it must end well."""
+        """Returns the JSON that the code prints last; the code must exit with 0."""
         ended, said = self.run(code, *arguments, **settings)
         assert ended == 0, said
         return json.loads(said[-1])
@@ -131,7 +131,7 @@ def escaped(place: Place, attempts: str, *arguments: object) -> dict[str, str]:
 
 
 def test_attempts_that_succeed_are_seen(place: Place) -> None:
-    """The other tests say that nothing succeeds: one that can must be told of."""
+    """Shows that a successful attempt is reported: all further tests expect attempts to fail."""
     assert escaped(place, "attempt('sum', lambda: 1 + 1)\nattempt('pid', lambda: succeeds(libc.getpid()) > 0)") == {
         "sum": "2",
         "pid": "True",
@@ -261,7 +261,7 @@ def test_the_kernel_says_that_nothing_can_be_gained(place: Place) -> None:
 
 
 def test_programs_that_run_as_root_do_not(place: Place) -> None:
-    """Those that the image has, set-user-id."""
+    """The programs are the image's own set-user-id programs."""
     code = """
 import json, os, subprocess
 programs = [os.path.join(f, n) for f in ("/bin", "/usr/bin", "/sbin", "/usr/sbin") for n in os.listdir(f)]
@@ -435,7 +435,7 @@ def test_an_interpreter_that_cannot_start_is_told(place: Place) -> None:
 
 
 def test_the_images_python_stands_in_for_one_of_a_newer_system(place: Place) -> None:
-    """Such a one lacks something inside: here, the program that it hands over to."""
+    """An interpreter of a newer system lacks a file inside the image: here, the program that it hands over to."""
     base, env = place.folder / "base" / "bin", place.folder / "newer"
     base.mkdir(parents=True)
     (base / "python3").write_text(f'#!/bin/sh\nexec "{Path(place.record.python).resolve()}" "$@"\n')
@@ -470,7 +470,7 @@ def command(place: Place, *words: str) -> subprocess.CompletedProcess[str]:
 def bugs(state: Path) -> list[tuple[Any, ...]]:
     with open_store(state / "state.db", read_only=True) as store:
         found = store.bugs()
-    # All but the time that it took.
+    # The time that a bug took is left out.
     return [(bug.signature_text, bug.script, bug.test, bug.hits, bug.runs, bug.outcome.text) for bug in found]
 
 
@@ -498,7 +498,7 @@ def test_bugs_are_run_again_inside(place: Place) -> None:
 
 
 def test_builds_are_compared_inside_as_outside(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Beside the adapter lies a fakelib, which would come before those of the builds.
+    # A fakelib lies beside the adapter. It would be imported before the fakelibs of the builds.
     adapter = place.folder / "adapter"
     shutil.copytree(Path(os.environ["NIGHTFUZZ_PATH"]) / "nightfuzz_fakelib", adapter / "nightfuzz_fakelib")
     monkeypatch.setenv("NIGHTFUZZ_PATH", str(adapter))

@@ -1,4 +1,4 @@
-"""Text of the caller's that is compiled, told from names that are looked up."""
+"""Tests that separate text which the library compiles from names which the library looks up."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from fuzz_core.worker.journal import Entry, Journal, make
 
 
 class Other:
-    """A link, and the descriptors at the other end of its pipes: `asked` is read from, `answers` written to."""
+    """A link, and the descriptors at the far end of its pipes: `asked` is read from, `answers` written to."""
 
     def __init__(self, folder: Path) -> None:
         self.asked, to_child = os.pipe()

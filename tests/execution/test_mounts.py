@@ -1,4 +1,4 @@
-"""What of the machine a container is shown; nothing here needs an engine."""
+"""Tests of the files of the machine that a container sees; no container engine is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers import this project, and nothing else of the controller's."""
+"""Tests that workers import this project, and no other package of the controller's environment."""
 
 from __future__ import annotations
 

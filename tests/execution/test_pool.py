@@ -162,12 +162,12 @@ def test_the_run_survives_the_death_of_the_zygote(generation: str, plan: Path) -
 
         def shoot() -> None:
             if victims:
-                # With the zygote dies the process that stands ready to take a dead one's place.
+                # The process that stands ready to replace a dead zygote dies together with that zygote.
                 zygote.deliver()
                 os.kill(victims.pop(), signal.SIGKILL)
 
         listening = Listening(("fakelib.vanish", 0, 3), ("fakelib.row_sum", 0, 3), on_message=shoot)
-        # Nothing hangs here: a busy machine may take longer over a death than a test that hangs is given.
+        # No test hangs here. On a busy machine a death may take longer than the time limit of a test.
         Pool(zygote, 2, replace(LIMITS, timeout=30.0)).run(listening, lambda: False, lambda: None)
     # The zygote takes its workers with it: what they were at is run once more.
     assert set(listening.deaths) == {("fakelib.vanish", 1), ("fakelib.row_sum", 1)}
