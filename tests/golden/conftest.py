@@ -16,7 +16,7 @@ from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.statefile import open_store
 
-# One of each kind of fault; hangs, slow calls and leaks are told by the clock, which no two runs share.
+# The apis have one fault of each kind. Hangs, slow calls and leaks are missing: they depend on the clock.
 FAKELIB = [f"fakelib.{name}" for name in ("add", "concat", "outer", "resize", "row_sum", "scale", "nn.Window")]
 QUALITYLIB = [
     f"qualitylib.{name}"

@@ -1,4 +1,4 @@
-"""What a campaign has left in a store, as JSON data without what differs from run to run."""
+"""The contents of a store after a campaign, as JSON data without the parts that differ between runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def recorded(session: Session) -> dict[str, Any]:
 
 
 def traced(session: Session) -> list[list[Any]]:
-    """Each api with its calls: how many, and a digest of them."""
+    """Returns for each api its name, the number of its calls and a digest of the calls."""
     apis: dict[str, list[str]] = {}
     for row in session.store.invocations(session.target.key):
         apis.setdefault(row.api, []).append(f"{row.digest} {row.expected} {row.valid} {codec.dumps(row.invocation)}")
@@ -54,7 +54,7 @@ def findings(store: Store, key: str) -> list[dict[str, Any]]:
             "test": case(each.test),
             "verdict": [steady(part) for part in each.verdict],
             "outcome": outcome(each.outcome),
-            # The reason of a confirmed one says which of its runs were forks: that follows from the rest.
+            # The reason of a confirmed finding says which of its runs were forks; that follows from the further fields.
             "status": [each.status, "" if each.status == "confirmed" else steady(each.reason)],
             "origin": each.origin,
         }
@@ -80,7 +80,12 @@ def bugs(store: Store, key: str) -> list[dict[str, Any]]:
 
 
 def streams(session: Session, file: Path) -> dict[str, Any]:
-    """Of every traced api: the first mutants as they are, the next ones as a digest. file: where the plan goes."""
+    """Returns the first mutants of each traced api as they are, and the next mutants as a digest.
+
+    Args:
+        session: the session whose target has the traced apis.
+        file: path to which the plan is written.
+    """
     make_plan(session, file, session.store.bodies(session.target.key), seed=11, oracles=[*ORACLES])
     plan = Plan(file)
     told: dict[str, Any] = {}
@@ -96,7 +101,7 @@ def case(test: TestCase) -> list[Any]:
 
 
 def outcome(told: Outcome) -> list[Any]:
-    """All but the seconds, and the frames of nightfuzz's own code: they name lines that move with any edit."""
+    """Returns an outcome without seconds and without frames of nightfuzz's own code, whose lines move with any edit."""
     frames = [steady(frame) for frame in told.frames if "/fuzz_core/" not in frame]
     return [told.kind, steady(told.name), steady(told.text), frames]
 

@@ -1,6 +1,7 @@
-"""What a seed makes stays the same bit for bit: digests of every rule's values and of whole mutations.
+"""Golden tests of mutation: a seed's mutants stay the same bit for bit.
 
-`python tests/golden/test_mutations.py` writes the digests anew, after a change that is meant.
+The stored data are digests of every rule's values and of whole mutations. `python tests/golden/test_mutations.py`
+writes the digests anew, after an intended change.
 """
 
 from __future__ import annotations
