@@ -31,7 +31,7 @@ class Inner(NamedTuple):
 
 
 class Outer(NamedTuple):
-    """One field of each kind."""
+    """A tuple with one field of each kind."""
 
     inner: Inner | None
     pair: tuple[int, float]
