@@ -61,7 +61,7 @@ class TwoDevices(Adapter):
 
 
 def compared(adapter: TwoDevices, call: Invocation, seed: int = LAYOUT) -> Outcome:
-    """What the second device comes to beside the first."""
+    """Returns the outcome of the second device, compared with the first device."""
     execution = Execution(adapter, Dialect(), [])
     test = TestCase(call, seed)
     return execution._outcome(test, "cuda", {"cpu": execution.run(test, "cpu")})
@@ -194,7 +194,7 @@ def test_a_call_in_place_that_resizes_its_argument_is_the_wrong_one() -> None:
 
 def test_a_difference_that_only_huge_numbers_show_is_no_fault() -> None:
     def centred(adapter: TwoDevices, x: Any) -> Any:
-        # One device leaves a rounding of the largest number, times a factor of its own.
+        # The second device keeps a rounding error of the largest number, times a factor of its own.
         return x - x + (np.abs(x) * 1e-15 * (adapter.device == "cuda") if (np.abs(x) > 1).any() else 0)
 
     huge = Invocation("lib.f", (tensor(1e30, 2e30, dtype="float64"),))

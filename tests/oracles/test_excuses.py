@@ -26,7 +26,7 @@ PACKAGES = ("worker", "oracles", "campaign", "execution", "triage", "adapters")
 
 
 class Seen:
-    """Evidence of which nothing but its relation is known."""
+    """Evidence that knows its relation alone."""
 
     case = TestCase(Invocation("a.b", (prim(1),)), 1)
     is_random = False

@@ -55,7 +55,7 @@ print(json.dumps(found))
 
 
 def interpreter(request: pytest.FixtureRequest) -> str:
-    """This interpreter where it has a torch that sees the device, else the target's."""
+    """Returns this interpreter if its torch sees the device, else the target's interpreter."""
     probe = "import torch, sys; sys.exit(not torch.cuda.is_available())"
     if subprocess.run([sys.executable, "-c", probe], capture_output=True).returncode == 0:
         return sys.executable

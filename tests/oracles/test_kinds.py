@@ -1,4 +1,4 @@
-"""The kinds of verdicts stand in one table, and nobody keeps another one."""
+"""Tests that one table holds the kinds of verdicts, and that no module keeps a second table."""
 
 from __future__ import annotations
 

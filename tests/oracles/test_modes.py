@@ -21,7 +21,9 @@ MODES = ("cpu", "cuda", "cuda-nocudnn")
 
 
 class Planted(Adapter):
-    """One api, `lib.f(x)` = x; `results` and `costs` say what a mode adds to it and how long a dtype takes."""
+    """An adapter of one api, `lib.f(x)` = x; `results` and `costs` say what a mode adds to it and how long a dtype
+    takes.
+    """
 
     def __init__(self, results: dict[str, Any] | None = None, costs: dict[str, float] | None = None) -> None:
         self.results = results or {}
