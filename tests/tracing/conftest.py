@@ -89,7 +89,7 @@ class TinyAdapter(Adapter):
 
 @dataclass
 class Traced:
-    """What a seed brought."""
+    """The calls and the final message of a traced seed."""
 
     calls: list[tuple[Invocation, bool]] = field(default_factory=list)
     end: dict[str, Any] = field(default_factory=dict)

@@ -152,7 +152,7 @@ def test_dense_tensors_are_built_again_bit_for_bit(torch_python: Path, seed: str
 
 @pytest.fixture(scope="module")
 def traced(torch_python: Path) -> dict[str, tuple[list[Invocation], dict[str, object]]]:
-    """What each snippet brought, and its counts."""
+    """Returns the traced calls and the counts of each snippet."""
     found = {}
     with Zygote(str(torch_python), "torch", "trace") as zygote:
         jobs = [Job("seed", {"seed": {"kind": "snippet", "code": f"import torch\n{code}", "path": ""}}, 60.0, api)

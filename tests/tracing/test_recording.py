@@ -1,4 +1,4 @@
-"""What a seed calls is recorded, and the seed does not notice."""
+"""Tests that the calls of a seed are recorded, and that the seed does not notice the recorder."""
 
 from __future__ import annotations
 
