@@ -9,7 +9,8 @@ OPERATORS, SUCCESSORS, BUGGY, LENGTH = 150, 25, 4, 7
 
 
 class World:
-    """Each operator has `SUCCESSORS` that may follow it. A graph with one of the `BUGGY` operators has a bug."""
+    """A made-up grammar: each operator has `SUCCESSORS` that may follow it. A graph with a `BUGGY` operator has a bug.
+    """
 
     def __init__(self, seed: int) -> None:
         rng = Rng(derive("world", seed))

@@ -138,12 +138,12 @@ BLOCKS = (*CALLS, call("torch.nn.Linear", "64", "10"), SLOPED)
 
 
 def known(each: Call) -> Facts:
-    """What is known of the api of a call."""
+    """Returns the facts about the api of a call."""
     return KNOWLEDGE.apis[each.api]
 
 
 def program(calls: tuple[Call, ...] = CALLS, steps: tuple[int, ...] | None = None) -> Program:
-    """These calls one after the other, between a head that stays."""
+    """Returns a program that makes the calls in their order, and whose head stays."""
     steps = steps or tuple(range(len(calls)))
     head = Block(len(calls), call("torch.nn.Linear", "16 * 4", "10"), 3 + len(calls), step=99)
     blocks = [Block(n, each, 3 + n, step=step) for n, (each, step) in enumerate(zip(calls, steps, strict=True))]

@@ -93,7 +93,9 @@ def test_every_domain_has_all_symbols() -> None:
 
 
 def test_what_is_no_float_may_end_a_graph() -> None:
-    """Else a path that has come to integers might have no end."""
+    """Operators that give integers or booleans may end a graph. If they could not, a path that reaches integers might
+    never end.
+    """
     given = {each.name for each in load().values() if each.gives.startswith(("int", "bool"))}
     assert {name for name in given if "output" not in load()[name].symbols} == set()
 

@@ -1,4 +1,6 @@
-"""Layers that take something else than arrives get into programs too, and each tree looks for apis it has not had."""
+"""Tests that programs also contain layers which take other values than arrays, and that trees seek apis not used so
+far.
+"""
 
 from __future__ import annotations
 

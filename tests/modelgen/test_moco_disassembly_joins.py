@@ -1,4 +1,4 @@
-"""Where branches are joined: while the layers of all but one of them are absent, that one is left alone."""
+"""Tests of joins of branches: while all branches but one have no layers, the result is that one branch."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_join_of_what_is_the_same_without_layers_is_absent_with_them(init: str
 @pytest.mark.parametrize(
     "forward",
     [
-        # Twice the same, whatever layers are there.
+        # The branches are the same, with and without layers.
         "x = torch.cat([x, x], 1)",
         "x = x + x * 2",
         # Not the same when layers are absent.
@@ -80,7 +80,7 @@ def test_a_join_of_what_is_the_same_without_layers_is_absent_with_them(init: str
         "x = torch.matmul(self.a(x), x.t())",
         # A layer that cannot be taken out is on the way.
         "x = x + self.keeps(x)",
-        # Of two arguments nobody knows what they are.
+        # The values of the two arguments are unknown.
         "x = self.a(x) + self.b(y)",
         "for b in (x, x):\n    x = self.a(x) + b",
         # No activations are joined.
@@ -134,7 +134,7 @@ model = keras.Model(inputs, layers.Dense(1)(layers.Flatten()(x)))
     root = rooted(program)
     assert "x = ([branch(x, 1), branch(x, 3)])[0]" in root
     assert "x = ([x, y])[0]" in root and "x = ([x, (x)])[0]" in root and "add = layers.Multiply()" in root
-    # Both branches are of the same layers: with them, they are joined.
+    # Both branches have the same layers: if the layers are there, the branches are joined.
     assert "layers.Concatenate(axis=-1)([branch(x, 1), branch(x, 3)])" in with_blocks(program, "ReLU")
 
 

@@ -29,7 +29,7 @@ class Tensor(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A branch: the tags of layers and joins that are computed one after the other, beginning with what arrives."""
+    """A branch: the tags of layers and joins in the order of computation, beginning at the value that arrives."""
 
     parts: tuple[Any, ...]  # tags, and joins: a sign with its branches
 
@@ -83,7 +83,7 @@ class Writer:
                 sign = self.one_of("cat", "cat", "+", "*", "layer")
                 count = 2 if sign in "+*" else self.draw(st.integers(2, 4))
                 branches = tuple(self.tree(depth - 1) for _ in range(count))
-                # What is joined with itself whatever is inserted makes something else of it.
+                # A join whose branches have no layer changes the result of every program, so the join is dropped.
                 parts += [(sign, branches)] if any(map(tags_of, branches)) else []
             else:
                 self.tags += 1
@@ -154,7 +154,14 @@ def tags_of(tree: Tree) -> list[int]:
 
 
 def expected(tree: Tree, arrives: Tensor, there: set[int], numbers: Mapping[int, int]) -> Tensor:
-    """What a tree computes with these layers: branches without any are joined with nothing. numbers: of blocks."""
+    """Returns the result of a tree with some of its layers; a branch without inserted layers is not joined.
+
+    Args:
+        tree: the tree to compute.
+        arrives: the value that the tree begins with.
+        there: tags of the layers that are inserted.
+        numbers: the block number of each tag.
+    """
     found = arrives
     for part in tree.parts:
         if isinstance(part, int):
@@ -163,7 +170,8 @@ def expected(tree: Tree, arrives: Tensor, there: set[int], numbers: Mapping[int,
         sign, branches = part
         own = [set(tags_of(branch)) for branch in branches]
         values = [expected(branch, found, there, numbers) for branch in branches]
-        # A branch without layers is what is left where the others have none, or else the one that is computed first.
+        # The base is the result if no further branch has an inserted layer. It is a branch without layers, or else the
+        # branch that is computed first.
         base = min(range(len(own)), key=lambda place: min((numbers[tag] for tag in own[place]), default=-1))
         if not any(tags & there for place, tags in enumerate(own) if place != base):
             found = values[base]
@@ -175,7 +183,7 @@ def expected(tree: Tree, arrives: Tensor, there: set[int], numbers: Mapping[int,
 
 
 def result(text: str) -> Tensor:
-    """What a program computes."""
+    """Returns the value that a program computes."""
     sys.modules["toy"] = toy()
     try:
         space: dict[str, Any] = {
@@ -194,7 +202,7 @@ def result(text: str) -> Tensor:
 def programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[Tree, str]:
     writer = Writer(draw, draw(st.booleans()))
     tree = writer.tree(draw(st.integers(1, 3)))
-    # One layer, so that there is always something to take out.
+    # The layer 999 guarantees that each program has a layer to take out.
     tree = Tree((*tree.parts, 999))
     return tree, writer.program(tree)
 

@@ -246,7 +246,7 @@ def tag_of(program: Program, number: int) -> int:
 
 
 def checked(source: str, data: st.DataObject) -> None:
-    """Whatever is left out, the other layers compute as before, and in the same order."""
+    """Checks that a program without some of its layers runs the further layers as before and in the same order."""
     try:
         program = disassemble("made.py", source, "toy")
     except UserError:
@@ -291,6 +291,6 @@ def test_serial_calls(source: str, data: st.DataObject) -> None:
 
 
 def test_a_program_is_as_it_was_made() -> None:
-    # The writer's own programs run, so that what the properties say is of something.
+    # Shows that the writer's own programs run; if they did not, the properties would hold for no program.
     assert log_of(f"{HEAD}x = L(3)(toy.fun(toy.Input(), 2))\n")[0] == [2, 3]
     assert OrderedDict is not None

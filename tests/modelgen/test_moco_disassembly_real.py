@@ -23,7 +23,7 @@ from fuzz_core.programs.texts import grown_programs
 pytestmark = pytest.mark.real
 WHOLE = bool(os.environ.get("NIGHTFUZZ_EVERY_PROGRAM"))
 
-# Runs one program after the other, each a line of JSON, and says what each printed, or that it failed.
+# A program that runs programs, one line of JSON each, and prints the output of each or its error.
 RUN = """
 import contextlib, importlib, io, json, sys, warnings
 
@@ -86,7 +86,7 @@ def interpreter(python: Path, library: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def said(process: subprocess.Popen[str], source: str) -> str:
-    """What a program prints."""
+    """Returns the output of a program."""
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(json.dumps(source) + "\n")
     process.stdin.flush()
@@ -127,7 +127,7 @@ def test_steps_of_a_residual_network_are_those_that_torch_takes(torch_python: Pa
         for block in found.blocks:
             if block.number not in found.template.head:
                 groups.setdefault(block.step, []).append(names[block.number])
-        # Without adapted sizes, what widens goes with what narrows again.
+        # If sizes are not adapted, a layer that widens is grouped with the layer that narrows again.
         assert list(groups.values()) == [["wide", "narrow"], ["act"], ["skip"], ["drop"]]
         assert [names[number] for number in found.template.head] == ["enter", "leave"]
         inserted = set(found.template.head)

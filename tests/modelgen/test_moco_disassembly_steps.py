@@ -20,7 +20,13 @@ COUNT = 9
 
 
 def program(count: int = COUNT, once: bool = False, joins: tuple[int, ...] = ()) -> Program:
-    """A program whose first and last block stay. joins: blocks with whose first one something is joined."""
+    """Returns a program whose first and last block stay.
+
+    Args:
+        count: number of blocks.
+        once: whether each block is used once.
+        joins: numbers of the blocks whose branches are joined, at the first of them.
+    """
     call = Call("lib.Layer", "lib.Layer")
     blocks = tuple(Block(n, call, n + 1, step=n, once=once) for n in range(count))
     join = (Slot(joins[0], "", "", called=False, joins=joins),) if joins else ()
@@ -28,13 +34,19 @@ def program(count: int = COUNT, once: bool = False, joins: tuple[int, ...] = ())
 
 
 def needing(rule: Callable[[set[int]], bool]) -> Runs:
-    """A run that depends on the numbers of the blocks that are there, and tells nothing of them."""
+    """Returns a run that succeeds if the rule holds for the numbers of the inserted blocks, and observes no shapes."""
     return lambda calls: RunObservations() if rule(set(calls)) else None
 
 
 class Chain:
-    """Runs of blocks one after the other, of which some change the shape. joins: with the first of these another shape
-    arrives behind them; together: each set of these runs as a whole alone. asked: what was run."""
+    """Runs of a chain of blocks; some blocks change the shape.
+
+    Args:
+        changing: numbers of the blocks that change the shape.
+        joins: if one of these blocks is inserted, another shape arrives behind the last of them.
+        together: sets of blocks; a run fails if it has a part of such a set.
+        count: number of blocks.
+    """
 
     def __init__(
         self, changing: set[int], joins: tuple[int, ...] = (), together: tuple[set[int], ...] = (), count: int = COUNT
@@ -54,7 +66,7 @@ class Chain:
         return shapes
 
     def sizes(self, there: set[int]) -> list[int | None]:
-        """What arrives at each block, of one sample."""
+        """Returns the shape of one sample that arrives at each block."""
         return [shape[1] for shape, _ in self.arrived(there).values()]
 
     def rule(self, there: set[int]) -> bool:
@@ -116,7 +128,7 @@ def test_each_step_runs_after_those_before_it(needed: set[int], together: list[s
     try:
         found = steps(program(), runs)
     except UserError:
-        # Only what cannot be left out at all is refused.
+        # A program is refused if no block at all can be left out.
         assert all(not rule(set(range(COUNT)) - {n}) for n in range(1, COUNT - 1))
         return
     inserted = set(found.template.head)
@@ -157,7 +169,7 @@ def test_a_block_that_has_branches_joined_is_run() -> None:
 def test_what_is_not_run_has_nowhere_another_shape_than_what_is(
     changing: set[int], together: list[set[int]], joins: set[int], once: bool
 ) -> None:
-    # What changes no shape fails with nothing else.
+    # Blocks that run in no other way than together do change the shape.
     changing |= {number for group in together for number in group}
     chain = Chain(changing, tuple(sorted(joins)), tuple(together))
     found = steps(program(once=once, joins=chain.joins), chain)
@@ -196,7 +208,7 @@ LIST = "toy.List([toy.Layer(2), toy.Layer(3)])"
     ("some", "computed", "head"),
     [
         (LIST, "x = x + self.some[1].size\n        for each in self.some: x = each(x)", {2, 3}),
-        # Nothing is read while the list is empty: its layers are inserted together.
+        # An empty list reads no element: its layers are inserted together.
         (LIST, "for each in self.some: x = each(x) + self.some[1].size", set()),
         ("toy.Sequential(toy.Layer(2), toy.Layer(3))", "x = self.some(x) + self.some.layers[0].size", {3}),
         ("toy.Sequential(toy.Layer(2), toy.Layer(3))", "x = self.some(x) + self.some.layers[1].size", {2, 3}),

@@ -1,4 +1,4 @@
-"""What experiments find out, on layers written here and executed in this process."""
+"""Tests of the facts that experiments find, on layers written here and executed in this process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def norm(x: Shape, channels: int, parts: int = 2) -> Shape:
 
 
 def grouped(x: Shape, size: int = 1, groups: int = 1) -> Shape:
-    """Nothing is the size of an axis, though one has to be divisible."""
+    """A layer for which no parameter is the size of an axis, though the last axis has to be divisible by `groups`."""
     if groups < 1 or x[-1] % groups:
         raise RefusalError("no")
     return x

@@ -1,4 +1,4 @@
-"""Whether somebody meant to raise an error is told by where it arose."""
+"""Tests that the place where an error arose shows whether the error was raised on purpose."""
 
 from __future__ import annotations
 
