@@ -9,8 +9,7 @@ OPERATORS, SUCCESSORS, BUGGY, LENGTH = 150, 25, 4, 7
 
 
 class World:
-    """A made-up grammar: each operator has `SUCCESSORS` that may follow it. A graph with a `BUGGY` operator has a bug.
-    """
+    """A grammar: each operator has `SUCCESSORS` that may follow it. A graph with a `BUGGY` operator has a bug."""
 
     def __init__(self, seed: int) -> None:
         rng = Rng(derive("world", seed))

@@ -1,5 +1,4 @@
-"""Tests of constraints between parameters: read from sentences, computed without code execution, checked against calls.
-"""
+"""Tests of constraints between parameters: read from sentences, computed without execution, checked against calls."""
 
 from __future__ import annotations
 
