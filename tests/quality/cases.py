@@ -13,7 +13,7 @@ from fuzz_core.ir.values import Fill, Invocation, Ref, Seq, Tensor, Then, Value,
 
 
 class Case(NamedTuple):
-    """A call, and why nothing of it may be reported."""
+    """A call, and the reason why it may not be reported."""
 
     reason: str
     call: Invocation
@@ -52,7 +52,7 @@ def dtype(name: str) -> Ref:
 
 
 def named(kind: str, name: str) -> Ref:
-    """A device, or anything else that the library knows by name."""
+    """A device, or another object that the library knows by name."""
     return Ref(kind, name)
 
 

@@ -45,7 +45,7 @@ def judge_all(library: str) -> None:
     documentation = Documentation([*adapter.definitions(listed), *told], params)
     execution = Watched(adapter, dialect_of(library), list(ORACLES), documentation=documentation)
     for oracle in execution.oracles:
-        # What is asked for suspects alone is asked for below.
+        # Oracles that judge suspects alone are asked below.
         oracle.share = float(oracle.share > 0)
         if isinstance(oracle, Differential):
             oracle.share_of = lambda mode, dialect: float(dialect.modes.get(mode, DEVICE).share > 0)

@@ -1,4 +1,4 @@
-"""What is wrong with qualitylib: one line per fault."""
+"""The table of qualitylib's faults: one line per fault."""
 
 from __future__ import annotations
 
