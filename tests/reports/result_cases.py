@@ -59,7 +59,9 @@ def bug(number: int = 1, **fields: Any) -> BugEntry:
 
 
 def change(kind: str = "regression", number: int = 1, **fields: Any) -> ChangeEntry:
-    """A call that returned and raises now; a fixed one the other way round."""
+    """Returns the change of a call that returned before and raises now; for kind `fixed`, raised before and returns
+    now.
+    """
     before, after = (ERROR, OK) if kind == "fixed" else (OK, ERROR)
     given: dict[str, Any] = {
         "fingerprint": f"c{number:031x}",
@@ -78,13 +80,13 @@ def change(kind: str = "regression", number: int = 1, **fields: Any) -> ChangeEn
 
 
 def result(**fields: Any) -> RunResult:
-    """A bump without anything to tell."""
+    """Returns a bump without bugs and changes."""
     given: dict[str, Any] = {"mode": "bump", "target": NEW, "baseline": OLD, "figures": FIGURES}
     return RunResult(**(given | fields))
 
 
 def eventful() -> RunResult:
-    """A bump with something of everything."""
+    """Returns a bump with bugs and changes of every kind."""
     return result(
         bugs=(
             bug(1, regression=True, sites=(SITE,)),
@@ -149,7 +151,7 @@ def hostile(text: str, many: int = 1) -> RunResult:
 
 
 def mixed(found: list[str]) -> RunResult:
-    """A document whose texts are these in turn, whatever they are: empty ones too."""
+    """Returns a document that uses the given texts in turn, empty texts too."""
     turn = itertools.cycle(found)
 
     def replaced(value: Any) -> Any:

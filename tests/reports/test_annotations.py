@@ -1,4 +1,4 @@
-"""Marks at lines of tests: the worst ones, and no other command, whatever the texts are."""
+"""Tests of annotations at lines of tests: the worst findings, and no other command, for any texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OURS = re.compile(r"::(?:error|warning|notice) (?:title|file|line)=[^:,]*(?:,(?:
 
 
 def decoded(text: str) -> str:
-    """What a runner makes of an escaped text."""
+    """Returns the text that a runner reads from an escaped text."""
     for sign in "\r\n:,":
         text = text.replace(f"%{ord(sign):02X}", sign)
     return text.replace("%25", "%")

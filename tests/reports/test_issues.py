@@ -1,4 +1,4 @@
-"""Texts for issue trackers: as they read, what they carry, and that nothing a worker says changes their structure."""
+"""Tests of texts for issue trackers: their wording, their parts, and a structure that no text of a worker changes."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_a_bug_of_a_program_says_where_it_was_made() -> None:
 
 
 def headings(issue: Issue) -> list[str]:
-    """What gives the text its structure outside of code."""
+    """Returns the lines outside of code that give the text its structure."""
     lines = outside_fences(issue.body)
     return [re.sub(r"\d+ characters", "", line) for line in lines if re.match(r"#|<|\s*\|[-| ]+\|$|    ", line)]
 
