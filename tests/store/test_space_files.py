@@ -1,4 +1,4 @@
-"""Space files: what they hold, that they hold nothing else, and what becomes of damaged ones."""
+"""Tests of space files: their contents, that they have no further contents, and how damaged files are handled."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def changed(path: Path, *statements: str) -> Path:
 
 
 def merged(base: Path, shard: Path, known: Path | None) -> dict[str, list[tuple[object, ...]]]:
-    """What a state says after a shard was taken in and merged into it."""
+    """Returns the contents of a state after a shard was taken in and merged into it."""
     clean, whole = (base.with_name(f"{name}.db") for name in ("clean", "merged"))
     assert take_in(shard, clean, known).dropped == {}
     with open_store(copied(base, whole)) as store:
@@ -69,13 +69,13 @@ class DescribeTakeIn:
     def test_merged_into_what_is_known_it_is_as_if_nothing_were_known(
         self, tmp_path: Path, full: Path, before: list, since: list, later: bool
     ) -> None:
-        """Also where the shard began with an older state."""
+        """Holds for a shard that began with an older state, too."""
         known = lived(copied(full, tmp_path / "known.db"), before, 2)
         shard = lived(copied(known if later else full, tmp_path / "shard.db"), since, 3)
         assert merged(known, shard, known) == merged(known, shard, None)
 
     def test_a_number_that_stands_for_something_else_is_not_mistaken(self, full: Path, tmp_path: Path) -> None:
-        """Both have a new call by the same number from the same seed, so their rows of provenance are alike."""
+        """The two states have a new call by the same number from the same seed, so their rows of provenance are alike."""
         known, shard = (copied(full, tmp_path / f"{name}.db") for name in ("known", "shard"))
         for path, number in ((known, 50), (shard, 51)):
             with open_store(path) as store:
@@ -313,7 +313,7 @@ class DescribeRows:
         whole = take_in(path, tmp_path / "whole.db")
         taken = take_in(changed(path, sql), tmp_path / "clean.db")
         knowing = take_in(path, tmp_path / "again.db", full)
-        # What the known state has itself is none of the shard's business, so it may also leave it out.
+        # Rows that the known state has already are not the shard's own, so the shard may also lack them.
         assert sql.startswith("DELETE") or [why for why in knowing.dropped if why.startswith(reason)]
         assert knowing.dropped.items() <= taken.dropped.items()
         table = reason.partition(":")[0]

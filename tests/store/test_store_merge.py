@@ -1,4 +1,4 @@
-"""State files put together: whatever their order, however often."""
+"""Tests that state files merge to the same state in any order and any number of times."""
 
 from __future__ import annotations
 

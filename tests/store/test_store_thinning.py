@@ -1,4 +1,4 @@
-"""What is forgotten of old builds, and what never is."""
+"""Tests of the rows of old builds that the store drops, and of the rows that it keeps for good."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz_core.store.parts import thin
 
 
 class Days:
-    """A clock that stands until it is told the next day."""
+    """A clock that stands still until a test moves it to the next day."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
