@@ -33,7 +33,7 @@ def make_wheel(tmp_path: Path, own_index: None) -> MakeWheel:
 
 @pytest.fixture
 def own_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing but the folder is asked for packages, and nothing but a temporary folder holds targets."""
+    """Makes the folder the single index for packages, and a temporary folder the single place for targets."""
     monkeypatch.setitem(KNOWN_LIBRARIES, "fakelib", Library("fakelib", distributions=("fakelib",)))
     for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": str(tmp_path / "index")}.items():
         monkeypatch.setenv(f"PIP_{name}", value)

@@ -156,7 +156,7 @@ def test_any_answer_of_the_server_is_read_or_refused(entries: list[Any], other: 
             return nullcontext(self)
 
         def raise_for_status(self) -> None:
-            """All is well."""
+            """Reports no error."""
 
     assert len(commits.nightly_releases(DAY, Session([*entries, release()]))) == 1  # type: ignore[arg-type]
     if not isinstance(other, list):

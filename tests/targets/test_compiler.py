@@ -1,4 +1,4 @@
-"""What a library compiles takes a bounded place, of which the oldest goes first."""
+"""Tests that the files a library compiles take a bounded place, and that the oldest files are removed first."""
 
 from __future__ import annotations
 

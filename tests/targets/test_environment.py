@@ -40,7 +40,7 @@ def made() -> Target:
 
 
 def leftovers() -> list[Path]:
-    """What lies where targets are kept, the locks aside."""
+    """Returns the entries of the folder of targets, without the locks."""
     root = targets_root()
     return [each for each in root.iterdir() if each.name != ".locks"] if root.exists() else []
 

@@ -1,4 +1,4 @@
-"""Locks: what a spec meant when a run was planned is what its targets are made of, whatever the index lists by then."""
+"""Tests of locks: a target is made of the build that a spec meant when the run was planned, for any later index."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Build = Callable[..., Path]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What an index lists. pip is set up with no other, and this machine has no GPU."""
+    """Returns the folder that an index serves. pip has no other index, and the machine has no GPU."""
     monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(resolve, "has_gpu", lambda: False)
     (tmp_path / "served").mkdir()

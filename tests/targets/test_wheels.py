@@ -140,7 +140,7 @@ def test_a_part_that_is_whole_or_longer_ends_well(
     served: tuple[str, Faults], tmp_path: Path, extra: bytes, silent: bool
 ) -> None:
     address, faults = served
-    # Then nothing tells that there is too much: the part is of no use.
+    # If the index gives no hash and no size, a surplus in the part is not seen, and the part is not used.
     faults.html = faults.unhashed = silent
     artifact = cut_off(address, faults)
     content = served_file(tmp_path, artifact).read_bytes()
@@ -166,7 +166,7 @@ def test_a_truncated_wheel_is_an_error_and_leaves_nothing(served: tuple[str, Fau
     with pytest.raises(UserError, match="the index says 5"):
         get(artifact)
     assert left() == []
-    # Nothing gives it away here but its form: the index tells hash and size of the truncated file.
+    # The wheel's form alone shows the damage here: the index lists hash and size of the truncated file.
     with pytest.raises(UserError, match="broken in its index"):
         get(listed(address))
     assert left() == []
