@@ -1,4 +1,4 @@
-"""Clusters: one per cause, whatever the api is called and however the process died; never two faults in one."""
+"""Tests of clusters: one cluster per cause, for any name of the api and any kind of death; never two faults in one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MACHINERY = (
 
 
 class Row(NamedTuple):
-    """What triage asks of a bug."""
+    """The fields of a bug that triage reads."""
 
     id: int
     api: str
@@ -270,7 +270,8 @@ class DescribeDisagreements:
         blame = "wrong: cpu, by the call under torch.vmap"
         one = reshaped(1, "torch.addmv", "[1]", "[]", "meta", blame)
         assert grouped(one, reshaped(2, "torch.Tensor.addmv", "[1]", "[]", "vmap", blame)) == ONE
-        # Without blame, or for another reason, it is one fault of the same function or two faults.
+        # The cases without blame, or with another reason, are one fault if the function is the same, and two faults if
+        # not.
         resized = f"wrong: cpu, by {RESIZED}"
         assert grouped(one, reshaped(2, "torch.Tensor.addbmm_", "[1, 0]", "[]", "vmap", resized)) == TWO
         unknown = reshaped(2, "torch.Tensor.addmv", "[0]", "[]", "meta")
@@ -327,7 +328,7 @@ def test_the_simplest_comes_first_and_apis_are_listed_once() -> None:
 
 
 def test_likeness_does_not_chain() -> None:
-    """Each looks like its neighbours; the ends have nothing in common."""
+    """Neighbouring rows look alike; the first and the last row have no frame in common."""
     parts = [f"at::native::step{chr(97 + n) * 4}" for n in range(12)]
     rows = [died(n, f"torch.{'abcdefghijk'[n] * 5}", *parts[n : n + 3]) for n in range(10)]
     assert max(map(len, grouped(*rows))) <= 3

@@ -79,7 +79,9 @@ print(json.dumps(results))
 
 
 def ran(python: Path, scripts: dict[str, str]) -> dict[str, str]:
-    """What each script raised, in one process: importing the library takes seconds."""
+    """Returns the error that each script raised. All scripts run in one process, because importing the library takes
+    seconds.
+    """
     done = subprocess.run([python, "-c", SCRIPTS], input=json.dumps(scripts), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""Scripts in fresh processes: every way to end is classified, nothing leaks in, nothing is left behind."""
+"""Tests of scripts in fresh processes: every end is classified, no setting gets in, and no file or process is left."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ ASKED = "takes as long as its numbers ask for"
 
 
 def told(test: TestCase, seconds: Seconds, limit: float = LIMIT, needs: float = 1e9) -> str:
-    """What is said of a call that needs so many seconds."""
+    """Returns the excuse for a call that needs the given seconds."""
     return excuse(test, seconds, lambda allowed: needs > allowed, limit)
 
 
@@ -61,7 +61,7 @@ def test_a_time_that_grows_with_a_negative_number_was_asked_for() -> None:
         return steps(STEP)(case(max(-number(test), 0)))
 
     assert told(case(-HUGE), seconds) == ASKED
-    # It begins with one number in place of a smaller one.
+    # The fast range begins at one number, and smaller numbers take long.
     assert told(case(-HUGE), lambda test: 0.0 if number(test) > -(2**20) else None) == ""
 
 
@@ -76,7 +76,7 @@ def test_a_time_that_grows_with_the_lowest_bits_was_asked_for() -> None:
 
 
 def volume(test: TestCase) -> float | None:
-    """What a kernel of so many elements to each side takes, for so many channels."""
+    """Returns the seconds of a kernel with the given elements to each side, for the given channels."""
     (items,) = test.invocation.args
     assert isinstance(items, Seq)
     channels, side = (int(item.value) for item in items.items)  # type: ignore[union-attr]

@@ -109,7 +109,7 @@ IN_A_THREAD = (
     f"import threading\nthread = threading.Thread(target=lambda: exec({CRASH!r}))\nthread.start()\nthread.join()\n"
 )
 EXHAUSTED = "import sys\nsys.setrecursionlimit(1 << 30)\nclass R:\n    __repr__ = lambda self: repr(self)\nrepr(R())\n"
-# What follows the last block is the heap's end; with a second thread the allocator dies of it while it holds its lock.
+# The heap's end follows the last block. If there is a second thread, the allocator dies of it and holds its lock.
 CORRUPTED = """
 import ctypes, threading
 ended = threading.Event()

@@ -1,4 +1,4 @@
-"""What runs of a bug's script say, together and over builds."""
+"""Tests of the verdict on runs of a bug's script, together and over builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts are short, run, and contain nothing that an untrusted name could smuggle in."""
+"""Tests that scripts are short, run, and contain no code that an untrusted name could smuggle in."""
 
 from __future__ import annotations
 

@@ -124,7 +124,9 @@ def test_what_looks_like_a_private_cause_is_withheld_too() -> None:
 
 
 def test_one_private_death_in_a_kernel_makes_the_others_of_that_kernel_and_api_private() -> None:
-    """Whatever else the clusters say: four real memory errors were public beside a private one of the same kernel."""
+    """A kernel or api in common makes a death private, in any cluster. Four memory errors were public beside a private
+    one.
+    """
     far = died("SIGSEGV", "at::native::scatter_kernel", "at::native::a", WILD)._replace(id=1)
     same_kernel = bug("crash", null("at::native::scatter_kernel", "at::native::b", "at::native::c"), 2, "tf.other")
     same_api = bug("crash", null("at::native::unlike"), 3, "tf.f")
@@ -159,7 +161,7 @@ def test_filling_leaves_a_call_without_empty_tensors_as_it_is() -> None:
     ("api", "rules", "private"),
     [
         ("torch.f", ("a rule",), False),
-        # A traced call is no bad input: nothing says that its memory errors are ordinary bugs.
+        # A traced call is no bad input, so its memory errors may be security bugs.
         ("torch.f", (), True),
         ("tf.f", ("a rule",), True),
         ("tf.keras.f", ("a rule",), True),
