@@ -150,7 +150,7 @@ def test_nothing_of_torch_is_left_in_a_translated_program(name: str, source: str
 
 
 def losses(interpreter: Path, library: str, folder: Path, models: Collection[str]) -> dict[str, list[float]]:
-    """What the seeds of these models print; the small ones are run a second time."""
+    """Returns the losses that the seeds of these models print; the small models are run a second time."""
     paths = []
     for name, source in grown_programs(library):
         path, model = folder / f"{name}.py", name.partition("_")[0]
