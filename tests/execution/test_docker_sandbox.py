@@ -1,4 +1,4 @@
-"""Code that tries to get out of a real container, made as nightfuzz makes it; and the same bugs inside as outside."""
+"""Tests of code that tries to leave a container of nightfuzz, and that bugs inside are the same as outside."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ TOLD = "\nprint(json.dumps({name: said for name, said in done.items() if said}))
 
 
 def escaped(place: Place, attempts: str, *arguments: object) -> dict[str, str]:
-    """Which of the attempts did what they tried."""
+    """Returns the attempts that succeeded, with their results."""
     told: dict[str, str] = place.told(ATTEMPTS + attempts + TOLD, *arguments)
     return told
 
@@ -158,7 +158,7 @@ attempt("raw socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
 attempt("packet socket", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
 attempt("other interface", lambda: [name for _, name in socket.if_nameindex() if name not in LONELY][0])
 """
-        # A kernel may give every namespace its dead ends: tunnels that lead nowhere until they are set up.
+        # A kernel may give every namespace tunnels, which have no other end until they are set up.
         lonely = "LONELY = 'lo tunl0 sit0 ip6tnl0 gre0 gretap0 erspan0 ip_vti0 ip6_vti0 ip6gre0'.split()\n"
         assert escaped(place, lonely + attempts, port, TOKEN, *addresses) == {}
 
@@ -185,7 +185,7 @@ attempt("link", lambda: os.link(project + "/tests/test_it.py", project + "/.nigh
 
 
 def test_a_token_is_nowhere(place: Place) -> None:
-    """Not in any file that can be read, nor in any process's environment or arguments."""
+    """The token is in no readable file, and in no process's environment or arguments."""
     beside = subprocess.Popen([sys.executable, "-c", "input()", TOKEN], stdin=subprocess.PIPE)
     searching = """
 import json, os, pathlib, sys
@@ -351,7 +351,7 @@ print(json.dumps(size))
 
 
 def test_what_is_left_in_the_state_is_harmless(place: Place) -> None:
-    """Links would be followed by whoever opens them outside; programs would run as their owner."""
+    """Without the cleanup, a program outside would follow links, and set-user-id programs would run as their owner."""
     outside = place.folder / "outside"
     outside.write_text("mine")
     code = """
@@ -567,7 +567,7 @@ def test_a_cancelled_run_leaves_its_findings(place: Place) -> None:
 
 
 def test_only_this_code_is_run(place: Place, tmp_path: Path) -> None:
-    """Auto says what is on instead, and goes on."""
+    """With `auto`, the command prints the protection that it uses instead of a container, and goes on."""
     assert command(place, "trace", "--source", "docs").returncode == 0
     (tmp_path / "image").mkdir()
     other = f"{place.image}-changed"

@@ -51,7 +51,7 @@ class Hearing(Listening):
         self.times: Counter[tuple[str, int]] = Counter()
 
     def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        """Counts."""
+        """Counts a test's outcome."""
         if "ran" in message:
             self.times[lease.api, message["ran"]] += 1
         super().message(lease, message)

@@ -19,7 +19,7 @@ from fuzz_core.worker.observers import LEAST_BYTES, ROUND, MemoryGrowth, left_be
 
 
 class Heap:
-    """Memory of which calls keep some."""
+    """Memory that grows with each call, by the given bytes for each round of calls."""
 
     def __init__(self, *kept: int) -> None:
         self.kept = list(kept)

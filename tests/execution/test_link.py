@@ -1,4 +1,4 @@
-"""The controller's end of a worker: what comes over its pipe, and how it ended."""
+"""Tests of the controller's end of a worker: the messages of its pipe, and the way it ended."""
 
 from __future__ import annotations
 
