@@ -1,4 +1,4 @@
-"""Verdicts and outcomes of every kind, in a fixed order: what findings of two years look like."""
+"""Verdicts and outcomes of every kind, in a fixed order, as findings of two years have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored answers of today's code, compared with what the code answers now."""
+"""Golden files: stored answers of the code, compared with its answers now."""
 
 from __future__ import annotations
 

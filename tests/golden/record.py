@@ -27,7 +27,7 @@ _VOLATILE = (
 
 
 def recorded(session: Session) -> dict[str, Any]:
-    """Traced calls, findings and bugs of a session's target; of runs what a count bounds."""
+    """Returns traced calls, findings and bugs of a session's target, and the figures of its runs."""
     store, key = session.store, session.target.key
     return {
         "traced": traced(session),
@@ -47,7 +47,7 @@ def traced(session: Session) -> list[list[Any]]:
 
 
 def findings(store: Store, key: str) -> list[dict[str, Any]]:
-    """In the order in which they were found."""
+    """Returns the findings of a target, in the order of discovery."""
     return [
         {
             "api": each.api,
@@ -63,7 +63,7 @@ def findings(store: Store, key: str) -> list[dict[str, Any]]:
 
 
 def bugs(store: Store, key: str) -> list[dict[str, Any]]:
-    """In the order of their signatures."""
+    """Returns the bugs of a target, in the order of their signatures."""
     return [
         {
             "signature": [each.signature_text, each.signature],
@@ -96,7 +96,7 @@ def streams(session: Session, file: Path) -> dict[str, Any]:
 
 
 def case(test: TestCase) -> list[Any]:
-    """Seed, rules and a digest of the whole call; the call itself stands in scripts."""
+    """Returns seed, rules and a digest of a test case; the call itself stands in scripts."""
     return [test.seed, list(test.rules), digest(codec.dumps(test.invocation) + test.program)]
 
 

@@ -1,4 +1,4 @@
-"""Campaigns with a fixed seed on libraries whose bugs are known: findings, bugs and reports stay what they were."""
+"""Golden tests of campaigns with a fixed seed on libraries with known bugs: findings, bugs and reports stay."""
 
 from __future__ import annotations
 
