@@ -1,4 +1,4 @@
-"""A small program and what is known of its apis, for tests of operators and trees."""
+"""A small program and the facts about its apis, for tests of operators and trees."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, load
 
 pytestmark = pytest.mark.real
-# In float64 libraries agree on what an operator means, or they do not; in float32 they round on different ways.
+# In float64 a difference shows another meaning of an operator; in float32 the libraries round in different ways.
 TOLERANCES = {"float64": (1e-9, 1e-11), "float32": (1e-4, 1e-5)}
 WHOLE = bool(os.environ.get("NIGHTFUZZ_EVERY_OPERATOR"))
 # Jittor gets one program for each operator, in float64, the precision that shows most errors.
@@ -36,7 +36,7 @@ SEEDS: dict[Library, range] = {
 }
 # The relative tolerance for extreme data. Operators do not define more digits than that.
 EXTREME = 1e-6
-# Every how many operators Jittor runs one.
+# Jittor runs one of so many operators.
 JITTOR_PERIOD = 1 if WHOLE else 24
 
 
@@ -54,7 +54,7 @@ class Case(NamedTuple):
     data: Kind = "drawn"
 
     def graph(self) -> Graph:
-        """Raises Refused where the operator takes no such data."""
+        """Returns the graph of the case. Raises ShapeError if the operator takes no such data."""
         return extreme(load()[self.name].limited(LIBRARIES), self.data, self.seed, self.constant)
 
 
@@ -153,7 +153,10 @@ def _only(found: Any) -> Any:
 
 
 def _is(dtype: np.dtype[Any], named: str, case: Case, library: Library) -> bool:
-    """Integers are as long as the library's data, which they meet, but by a relation; floats as long as asked for."""
+    """Returns whether a result has the inferred dtype.
+
+    Integers have the length of the library's data, unless the case has a relation. Floats have the case's precision.
+    """
     if named == "int" and case.relation:
         return dtype.kind == "i"
     if named == "float" and case.data == "small" and library == "jittor":

@@ -1,4 +1,4 @@
-"""Programs: each is Python that stands alone, and says the same to every library."""
+"""Tests of programs: each program is Python that stands alone, and computes the same in every library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers and functions that are made to fit, in programs of the real libraries: gradients pass, shapes stay."""
+"""Tests of layers and functions made to fit, in programs of the real libraries: gradients pass, shapes stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways in which programs write their models: what becomes a block, what stays, and what an absent block leaves."""
+"""Tests of idioms in which programs write models: the blocks, the fixed text, and the text of an absent block."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ TWO = "self.a, self.b = nn.ReLU(), nn.Tanh()"
 
 
 def with_blocks(program: Program, *apis: str) -> str:
-    """The program with its head and the blocks of these apis."""
+    """Returns the program with its head and the blocks of these apis."""
     there = {n for n, call in calls(program).items() if call.api.rpartition(".")[2] in apis}
     return assemble(program.template, {n: calls(program)[n] for n in {*program.template.head, *there}})
 
@@ -73,7 +73,7 @@ def test_a_join_of_what_is_the_same_without_layers_is_absent_with_them(init: str
         # The branches are the same, with and without layers.
         "x = torch.cat([x, x], 1)",
         "x = x + x * 2",
-        # Not the same when layers are absent.
+        # The branches differ if layers are absent.
         "a, b = torch.chunk(x, 2, 1)\nx = torch.cat([self.a(a), b], 1)",
         "x = torch.cat([self.a(x[:, :2]), self.b(x[:, 2:])], 1)",
         "x = self.a(x) + x.mean()",
@@ -169,5 +169,5 @@ net = Net()
 def test_what_a_loop_joins_is_as_much_in_a_watched_program() -> None:
     init = "self.a = nn.ModuleList([nn.ReLU(), nn.Sequential(nn.Tanh())])"
     program = taken(module(init, "x = torch.cat([a(x) for a in self.a], 1)"))
-    # A layer that passes things on in the place of an absent one would be one more to join.
+    # In the place of an absent layer, a layer that passes values on would add one more value to the join.
     assert "nn.ModuleList([nn.Sequential(__seen__(2))])" in rooted(program, watched=True)

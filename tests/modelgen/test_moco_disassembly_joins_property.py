@@ -1,4 +1,4 @@
-"""Made-up programs with branches, run with a toy library that knows how wide what is put side by side becomes."""
+"""Property tests of joins: made-up programs with branches, run with a toy library that computes widths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz_core.modelgen.moco.program import MADE, SEEN, Program, assemble
 
 
 class Tensor(NamedTuple):
-    """An activation of so many channels, and the layers that it has passed through."""
+    """An activation: its number of channels, and the layers that it has passed through."""
 
     width: int
     passed: frozenset[int]
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
 
 
 def toy() -> types.ModuleType:
-    """The library."""
+    """Returns the toy library."""
     made = types.ModuleType("toy")
 
     def layer(tag: int) -> Callable[[Tensor], Tensor]:
@@ -65,7 +65,7 @@ def toy() -> types.ModuleType:
 
 
 class Writer:
-    """Writes a tree as a program. inside: as a class, with layers that are made first."""
+    """A writer of trees as programs: as a class whose layers are made first if `inside` is true, else as a script."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any], inside: bool) -> None:
         self.draw, self.inside = draw, inside
@@ -96,7 +96,7 @@ class Writer:
         return name
 
     def named(self, expression: str) -> str:
-        """The expression, or a variable that holds it."""
+        """Returns the expression, or a variable that holds it."""
         if self.draw(st.booleans()):
             return expression
         self.names += 1
@@ -145,7 +145,7 @@ class Writer:
 
 
 def tags_of(tree: Tree) -> list[int]:
-    """The layers of a tree, in the order of the tree."""
+    """Returns the tags of the layers of a tree, in the order of the tree."""
     return [
         tag
         for part in tree.parts
@@ -208,7 +208,7 @@ def programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[Tree, str]:
 
 
 def blocks_by_tag(program: Program) -> dict[int, int]:
-    """The numbers of blocks by the tags of their layers."""
+    """Returns the number of each block by the tag of its layer."""
     texts = {block.number: [each.source for each in block.call.arguments] for block in program.blocks}
     return {int(next(text for text in sources if text.isdigit())): number for number, sources in texts.items()}
 

@@ -1,6 +1,6 @@
-"""On the real libraries: a program that is watched, and in parts, computes what it computed.
+"""Tests on the real libraries: a disassembled and watched program computes the same as before.
 
-One model of each library, or all nine where NIGHTFUZZ_EVERY_PROGRAM is set.
+One model of each library is run, or all nine if NIGHTFUZZ_EVERY_PROGRAM is set.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ print("loss", Net()(torch.rand(3, 6)).square().mean().item())
 
 @contextmanager
 def interpreter(python: Path, library: str) -> Iterator[subprocess.Popen[str]]:
-    """A process of the target that runs programs."""
+    """Yields a process of the target that runs programs."""
     settings = {**os.environ, **surroundings(dialect_of(library), python), "OMP_NUM_THREADS": "1"}
     command = [str(python), "-c", RUN, library]
     pipe = subprocess.PIPE

@@ -1,4 +1,4 @@
-"""Blocks that a program does not run without, or not without each other, are found by running it."""
+"""Tests that executions find the blocks that a program needs, and the blocks that need each other."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Chain:
         self.asked: list[frozenset[int]] = []
 
     def arrived(self, there: set[int]) -> dict[int, tuple[tuple[int | None, ...], str]]:
-        """The shape that arrives at each block: absent ones do not know of how many samples."""
+        """Returns the shape that arrives at each block; for an absent block the number of samples is unknown."""
         shapes: dict[int, tuple[tuple[int | None, ...], str]] = {}
         shape = 0
         for number in range(self.count):
@@ -70,7 +70,7 @@ class Chain:
         return [shape[1] for shape, _ in self.arrived(there).values()]
 
     def rule(self, there: set[int]) -> bool:
-        """Whether it runs with these blocks."""
+        """Returns whether the program runs with these blocks."""
         return all(not group & there or group <= there for group in self.together)
 
     def __call__(self, calls: Mapping[int, Call]) -> RunObservations | None:
@@ -81,7 +81,7 @@ class Chain:
 
 
 def grouped(found: Program) -> list[set[int]]:
-    """The blocks of each step, in order."""
+    """Returns the blocks of each step, in order."""
     numbers = dict.fromkeys(block.step for block in found.blocks if block.number not in found.template.head)
     return [{block.number for block in found.blocks if block.step == number} for number in numbers]
 
@@ -143,7 +143,7 @@ def test_each_step_runs_after_those_before_it(needed: set[int], together: list[s
 def test_blocks_that_change_no_shape_are_inserted_at_once() -> None:
     chain = Chain({3, 6})
     assert grouped(steps(program(), chain)) == [{n} for n in range(1, 8)]
-    # The whole, the root, 1 and 2 at once, 3, 4 and 5 at once, 6; with 7 it is whole.
+    # The runs: the whole program, the root, then plus 1 and 2, plus 3, plus 4 and 5, plus 6; plus 7 it is whole again.
     assert [len(there) for there in chain.asked] == [9, 2, 4, 5, 7, 8]
 
 
@@ -237,7 +237,7 @@ def test_a_layer_that_is_read_for_more_than_its_result_stays(
 
 
 def toy() -> ModuleType:
-    """A library whose layers know their size, and give what they get."""
+    """Returns a library whose layers have a size and return their argument."""
 
     class Layer:
         def __init__(self, size: int) -> None:

@@ -1,4 +1,4 @@
-"""Sentence embeddings in numpy: against formulas on a small model, and by meaning with the real weights."""
+"""Tests of sentence embeddings in numpy: against formulas on a small model, and by meaning with the real weights."""
 
 from __future__ import annotations
 

@@ -20,11 +20,11 @@ Shape = tuple[int, ...]
 
 
 class RefusalError(Exception):
-    """The library's own."""
+    """The library's own error."""
 
 
 def dense(x: Shape, features: int, units: int = 3, rate: float = 0.5, mode: str = "a") -> Shape:
-    """The last axis is features; of any rank from 2."""
+    """A layer whose last axis has the size `features`, for any rank from 2."""
     if not 0 <= rate < 1:
         raise RefusalError(f"probability has to be between 0 and 1, but got {rate}")
     if units < 1:
@@ -37,7 +37,7 @@ def dense(x: Shape, features: int, units: int = 3, rate: float = 0.5, mode: str 
 
 
 def norm(x: Shape, channels: int, parts: int = 2) -> Shape:
-    """The second axis is channels, in equal parts; ranks 2 and 3."""
+    """A layer whose second axis has the size `channels`, in equal parts, for ranks 2 and 3."""
     if parts < 1 or channels % parts:
         raise RefusalError("channels must be divisible by parts")
     if len(x) not in (2, 3) or x[1] != channels:
@@ -53,7 +53,7 @@ def grouped(x: Shape, size: int = 1, groups: int = 1) -> Shape:
 
 
 def both(x: Shape, y: Shape, power: int = 2, note: str | None = None) -> Shape:
-    """Two tensors of one shape."""
+    """A layer of two tensors of one shape."""
     if x != y:
         raise RefusalError("shapes differ")
     return x

@@ -1,4 +1,4 @@
-"""Model programs of the real libraries in the persistent worker."""
+"""Tests of model programs of the real libraries in the persistent worker."""
 
 from __future__ import annotations
 
