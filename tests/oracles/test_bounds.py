@@ -1,4 +1,4 @@
-"""Constraints, what they say of calls, and the documentation as a mode that refuses."""
+"""Tests of constraints, of their verdicts on calls, and of the documentation as a mode that refuses calls."""
 
 from __future__ import annotations
 

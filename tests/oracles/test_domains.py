@@ -1,6 +1,4 @@
-"""Tests of domains: a loss may require labels that sum to one, and an image an interval; other differences stay
-findings.
-"""
+"""Tests of domains: a loss may require labels that sum to one, and an image an interval."""
 
 from __future__ import annotations
 

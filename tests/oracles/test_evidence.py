@@ -1,4 +1,4 @@
-"""Evidence of a difference: random draws, rounding, invalid arguments, and which side is wrong. No real library."""
+"""Tests of the evidence on a difference: random draws, rounding, invalid arguments, blame. No real library is used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fuzz_core.oracles.kinds import RESIZED
 from fuzz_core.worker.execution import Execution
 
 Function = Callable[..., Any]
-# The lowest bits of a seed, by which real modes choose layouts.
+# The lowest bits of a seed; real modes choose layouts by these bits.
 LAYOUT = 7
 
 
@@ -28,7 +28,7 @@ def tensor(*values: float, dtype: str = "float32") -> Tensor:
 
 
 class TwoDevices(Adapter):
-    """The functions of `lib` by name: each knows the device that it runs on, and the seed of the test."""
+    """An adapter of functions of `lib`: each function gets the device that it runs on, and the seed of the test."""
 
     def __init__(self, **functions: Function) -> None:
         self.functions = functions
@@ -90,7 +90,7 @@ def test_a_difference_within_what_rounding_of_the_input_moves_is_no_fault() -> N
 
     outcome = compared(TwoDevices(f=cancels), Invocation("lib.f", (tensor(16777001.0, 16777002.0),)))
     assert outcome.name == "rounding"
-    # The same difference where rounding moves little.
+    # The same difference, for an input that rounding moves little.
     small = compared(
         TwoDevices(f=lambda adapter, x: x + (adapter.device == "cuda")), Invocation("lib.f", (tensor(1.0),))
     )
@@ -150,7 +150,7 @@ def test_nobody_is_blamed_without_evidence() -> None:
 
 
 class ThreeModes(TwoDevices):
-    """A third mode finds shapes by code of its own, and asks the function as it does on a third device."""
+    """An adapter with a third mode, which runs the function as if on a third device and has code of its own."""
 
     @property
     def ways(self) -> dict[str, ModeSpec]:

@@ -1,4 +1,4 @@
-"""The three modes of FreeFuzz on a real CUDA device: whoever installs the target, with a build for it."""
+"""Tests of the three modes of FreeFuzz on a real CUDA device, with any installed target that has a build for it."""
 
 from __future__ import annotations
 

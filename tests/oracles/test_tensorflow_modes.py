@@ -201,7 +201,7 @@ def test_the_library_is_left_as_it_was(seen: dict[str, Any]) -> None:
 
 @pytest.mark.real
 def test_graphs_are_forgotten(seen: dict[str, Any]) -> None:
-    """Mebibytes of the process after forty graphs, eighty and so on."""
+    """`held` has the mebibytes of the process after forty graphs, eighty and so on."""
     assert seen["held"][-1] - seen["held"][0] < 8
 
 
@@ -229,7 +229,7 @@ CALLS = {
     "strings": Invocation("tf.strings.as_string", (WHOLE,)),
     "whole": Invocation("tf.gather", (MATRIX, WHOLE)),
 }
-# Ways that not every call has.
+# Modes that a call does not have.
 LACKING = {"strings xla", *(f"{name} grad-numerical" for name in ("dense", "boolean", "strings", "sparse"))}
 
 

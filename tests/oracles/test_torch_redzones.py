@@ -1,4 +1,4 @@
-"""A call of PyTorch that reads memory which is not its own: a finding about memory, and no wrong result."""
+"""Tests of calls of PyTorch that read foreign memory: a finding about memory, and no wrong result."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def seen(torch_python: Path) -> dict[str, Any]:
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["ctc_loss", "CTCLoss"])
 def test_what_modes_differ_in_is_foreign_memory_and_no_wrong_result(seen: dict[str, Any], name: str) -> None:
-    # Labels beyond the classes.
+    # The labels are beyond the classes.
     assert seen["drawn"][name] == [READ]
 
 
