@@ -1,4 +1,4 @@
-"""Results for the tests of everything that is rendered from one: a small one of each mode, and hostile ones."""
+"""Results for the tests of rendered documents: a small result of each mode, and hostile results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OK, ERROR = (
 
 
 def bug(number: int = 1, **fields: Any) -> BugEntry:
-    """An open bug that was on record before."""
+    """Returns an open bug that was on record before."""
     mark = f"{number:032x}"
     given: dict[str, Any] = {
         "fingerprint": mark,
@@ -59,9 +59,7 @@ def bug(number: int = 1, **fields: Any) -> BugEntry:
 
 
 def change(kind: str = "regression", number: int = 1, **fields: Any) -> ChangeEntry:
-    """Returns the change of a call that returned before and raises now; for kind `fixed`, raised before and returns
-    now.
-    """
+    """Returns the change of a call that returned and raises now. A call of kind `fixed` raised and returns now."""
     before, after = (ERROR, OK) if kind == "fixed" else (OK, ERROR)
     given: dict[str, Any] = {
         "fingerprint": f"c{number:031x}",
@@ -115,9 +113,9 @@ def eventful() -> RunResult:
 
 
 def hostile(text: str, many: int = 1) -> RunResult:
-    """Every text of the document is this one, as long as the schema takes it, `many` times.
+    """Returns a document whose every text is `text`, cut to the limits of the schema; lists have `many` entries.
 
-    Paths are short in a single one, so that each is a link.
+    If `many` is 1, paths are short, so that each path is a link.
     """
     name, line, long = text[:500], text[:2_000], text[:100_000]
     build = BuildEntry(key=name, library=name, version=name, day=name, commit=name, devices=(name,) * min(many, 1_000))

@@ -32,7 +32,7 @@ def decoded(text: str) -> str:
 
 
 def lines_of_a_log(text: str) -> list[str]:
-    """The lines that a runner reads."""
+    """Returns the lines that a runner reads."""
     return re.split(r"\r\n|\r|\n", text)
 
 

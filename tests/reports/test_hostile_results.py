@@ -29,12 +29,12 @@ INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200c-\u200f\u2028-\u2
 
 
 def commonmark(text: str) -> str:
-    """CommonMark with tables and strikethrough, raw HTML as it stands."""
+    """Renders CommonMark with tables and strikethrough; raw HTML stays as it is."""
     return str(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text))
 
 
 def github(text: str) -> str:
-    """GitHub's own renderer with its extensions, before its filters for HTML."""
+    """Renders text as GitHub does, with its extensions, before its filters for HTML."""
     import cmarkgfm
     from cmarkgfm.cmark import Options
 
@@ -48,7 +48,7 @@ RENDERERS = [commonmark, pytest.param(github, marks=there)]
 
 
 def skeleton(html: str) -> list[str]:
-    """The elements in their order, links with where they lead, comments; and no text."""
+    """Returns the elements in their order, with attributes and targets of links, and the comments, without text."""
     parts = []
     for each in BeautifulSoup(html, "html.parser").descendants:
         if isinstance(each, Tag):
@@ -65,7 +65,7 @@ def leads(tag: Tag) -> str:
 
 
 def prose(html: str) -> str:
-    """The text outside of code, as GitHub's filters see it."""
+    """Returns the text outside of code, as GitHub's filters see it."""
     soup = BeautifulSoup(html, "html.parser")
     for code in soup.find_all(["code", "pre"]):
         code.replace_with(" ")

@@ -31,7 +31,7 @@ HOSTILE = [
 
 
 def outside_fences(text: str) -> list[str]:
-    """The lines that stand in no code block, as CommonMark reads them: split at newlines alone."""
+    """Returns the lines outside of code blocks as CommonMark reads them: split at newlines alone."""
     lines, fence = [], ""
     for line in re.split(r"\r\n|\r|\n", text):
         mark = re.match(r" {0,3}(`{3,}|~{3,})(.*)$", line)

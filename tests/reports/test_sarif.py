@@ -34,7 +34,7 @@ def validator() -> Draft7Validator:
 
 
 def run_of(of: RunResult, **given: Any) -> dict[str, Any]:
-    """The one run of a file, which the schema accepts."""
+    """Returns the one run of a file, after a check that the schema accepts the file."""
     document = json.loads(sarif(of, **given))
     validator().validate(document)
     (run,) = document["runs"]
