@@ -1,4 +1,4 @@
-"""State files from untrusted jobs: what is none of ours is refused, rows that no store would write are dropped."""
+"""Tests of state files from untrusted jobs: foreign files are refused, rows that no store would write are dropped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Damage = Callable[[sqlite3.Connection], object]
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A state that has a row in every table."""
+    """Returns a state that has a row in every table."""
     path = fresh(tmp_path_factory.mktemp("full") / "state.db")
     history = [(what, OLD, one, 1) for one in (0, 1) for what in ("trace", "find", "news", "run", "learn", "change")]
     history += [(what, OLD, 0, 1) for what in ("settle", "check", "known", "probe", "settle")]
@@ -75,7 +75,7 @@ class DescribeTakeIn:
         assert merged(known, shard, known) == merged(known, shard, None)
 
     def test_a_number_that_stands_for_something_else_is_not_mistaken(self, full: Path, tmp_path: Path) -> None:
-        """The two states have a new call by the same number from the same seed, so their rows of provenance are alike."""
+        """The two states have a new call by the same number from the same seed: their rows of provenance are alike."""
         known, shard = (copied(full, tmp_path / f"{name}.db") for name in ("known", "shard"))
         for path, number in ((known, 50), (shard, 51)):
             with open_store(path) as store:
@@ -256,7 +256,7 @@ class DescribeRows:
             ("UPDATE bugs SET first_found = 'yesterday'", "bugs: first_found: no time"),
             ("UPDATE bugs SET first_found = '2026-13-01T00:00:00+00:00'", "bugs: first_found: no time"),
             ("UPDATE bugs SET hits = -5", "bugs: hits: no count"),
-            # Python's hash takes this number for the one that is there.
+            # This number and the number in the row have the same hash in Python.
             ("UPDATE bugs SET hits = hits + 2305843009213693951", "bugs: hits: no count"),
             ("UPDATE bugs SET hits = 9e30", "bugs: hits: no count"),
             ("UPDATE findings SET key = id", "findings: key: not that of the test"),

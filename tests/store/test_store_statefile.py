@@ -261,7 +261,7 @@ def as_nobody(code: str, path: Path) -> str:
 
 @pytest.fixture
 def public():
-    """A directory that another user may enter, unlike pytest's own."""
+    """Yields a directory that another user may enter, unlike pytest's own."""
     folder = Path(tempfile.mkdtemp(prefix="nightfuzz-store-"))
     folder.chmod(0o755)
     yield folder

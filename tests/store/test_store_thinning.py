@@ -35,7 +35,7 @@ def days() -> Days:
 
 @pytest.fixture
 def nights(path: Path, days: Days) -> Iterator[Store]:
-    """Five builds of torch, one a night, and one of TensorFlow before them."""
+    """Yields a store with five builds of torch, one a night, and an earlier build of TensorFlow."""
     with open_store(path, clock=days) as store:
         for key, library in (("tf", "tensorflow"), *((f"torch-{n}", "torch") for n in range(5))):
             store.save_target(TARGET._replace(key=key, library=library))

@@ -26,7 +26,7 @@ def rows(store: Store, key: str) -> list[tuple[str, str, bool | None, str]]:
 
 @pytest.fixture
 def both(store: Store) -> Store:
-    """Two seeds with one invocation in common on the old target, and a new target."""
+    """Returns a store with a new target, and an old target whose two seeds have one invocation in common."""
     store.save_target(LATER)
     counts = {("torch.add", "file"): 2}, {("torch.sub", "too large"): 1}
     store.save_trace(KEY, SEED, [(add(1), "ok"), (add(2), "ok"), (add(3, api="torch.sub"), "exception")], *counts)
