@@ -1,4 +1,4 @@
-"""A made-up library in hand-zipped wheels, and a package index that is a folder of them."""
+"""Fixtures: a made-up library in hand-zipped wheels, and a package index that is a folder of these wheels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MakeWheel = Callable[..., Path]
 
 @pytest.fixture
 def make_wheel(tmp_path: Path, own_index: None) -> MakeWheel:
-    """Zips a wheel of `fakelib` into the folder that stands for the package index."""
+    """Returns a function that zips a wheel of `fakelib` into the folder that stands for the package index."""
 
     def make(version: str, says: str | None = None, tag: str = "py3-none-any", body: str = "", needs: str = "") -> Path:
         info = f"fakelib-{version}.dist-info"

@@ -1,4 +1,4 @@
-"""Which exact build a pin means, by flavour and by what the indexes have."""
+"""Tests of the exact build that a pin means, for each flavour and for the contents of the indexes."""
 
 from __future__ import annotations
 
