@@ -18,7 +18,7 @@ Truth = Callable[[int], Status]
 def settle(
     search: BuildSearch, truth: Truth, known: dict[int, Status] | None = None
 ) -> tuple[dict[int, Status], list[int]]:
-    """Follows the search to its end; what is known then, and what was tried in this order."""
+    """Follows the search to its end. Returns the status of each tried build, and the tried builds in their order."""
     known = dict(known or {})
     tried: list[int] = []
     while (build := search.next(known)) is not None:

@@ -1,4 +1,4 @@
-"""Who asks for billions of steps may wait for them; who asks for one and never gets it has found a bug."""
+"""Tests of slow calls: billions of requested steps may take long; a single step that never ends is a bug."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def test_negative_numbers_and_several_are_replaced_together() -> None:
 
 
 def test_a_time_that_grows_with_a_negative_number_was_asked_for() -> None:
-    """A loop from a negative number up to zero; a positive one is refused at once."""
+    """The call loops from a negative number up to zero, and refuses a positive number at once."""
 
     def seconds(test: TestCase) -> float | None:
         return steps(STEP)(case(max(-number(test), 0)))
 
     assert told(case(-HUGE), seconds) == ASKED
-    # The fast range begins at one number, and smaller numbers take long.
+    # The call hangs below a threshold, so its time does not grow with the number.
     assert told(case(-HUGE), lambda test: 0.0 if number(test) > -(2**20) else None) == ""
 
 
 def test_a_time_that_grows_with_the_lowest_bits_was_asked_for() -> None:
-    """A check reads all bits of a negative number, the loop 32 of them."""
+    """A check of the call reads all bits of a negative number, and its loop reads 32 bits."""
 
     def seconds(test: TestCase) -> float | None:
         return 0.0 if number(test) > -HUGE else steps(STEP)(case(number(test) % 2**32))
