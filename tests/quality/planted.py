@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A function's one fault, the oracle that must find it, its kind of verdict, the mode, and what brings it about."""
+    """A function's one fault: the oracle that must find it, the kind of verdict, the mode, and the trigger."""
 
     api: str
     oracle: str

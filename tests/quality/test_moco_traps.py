@@ -51,7 +51,7 @@ TRAP = re.compile(rf"^ *# (not yet )?({'|'.join(STATES)})(?: ([\w-]+))?: (.+)$")
 TIMEOUT = 3.0
 # Checks that cost further executions are made at the trap's node alone, not at the further nodes of its branch.
 ALWAYS, NEVER = 1, 1 << 64
-# The parameter that comes first, and the axis it is bound to: all that is known of these apis.
+# The facts about these apis: the first parameter, and the axis that it is bound to.
 BOUND = {
     "torch.nn.Linear": ("in_features", -1),
     "torch.nn.Conv2d": ("in_channels", -3),
@@ -91,7 +91,7 @@ def traps_of(library: str) -> Iterator[Trap]:
 
 
 def called(program: Program, block: Block, text: str) -> Call:
-    """A call as the program writes it, in the place of a block."""
+    """Returns a call as the program writes it, for the place of a block."""
     made = parsed(text, "", block.call.applied)
     return made._replace(api=ModuleNames.of(program).public(made.spelled) or made.spelled)
 
@@ -102,7 +102,7 @@ def known(calls: Sequence[Call], library: str) -> Knowledge:
 
 
 def facts(call: Call) -> Facts:
-    """Whether an api is made or applied, and its bound parameter."""
+    """Returns facts of an api: whether it is made or applied, and its bound parameter."""
     name, axis = BOUND.get(call.api, ("", None))
     parameters = (Parameter(name=name, dtype="int", required=True, binds=axis),) if name else ()
     return Facts(api=call.api, kind="function" if call.applied else "class", parameters=parameters)
@@ -130,7 +130,7 @@ def come_to(trap: Trap, workshop: BlockWorkshop, patch: pytest.MonkeyPatch) -> l
 
 
 def branch(trap: Trap) -> Iterator[TreeNode]:
-    """The root and one node of each level."""
+    """Yields the root and one node of each level."""
     numbers = count()
     yield TreeNode(next(numbers), None, 0, None, "", "", ROOT)
     for (block,) in steps_of(trap.program):
@@ -145,7 +145,7 @@ def branch(trap: Trap) -> Iterator[TreeNode]:
 
 @contextmanager
 def opened(library: str, python: str | Path, folder: Path) -> Iterator[BlockWorkshop]:
-    """The processes of a target, with all oracles."""
+    """Yields the processes of a target, with all oracles."""
     target = TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), {})
     with open_store(folder / "state.db") as store:
         store.save_target(target)

@@ -27,7 +27,7 @@ LINES = 14
 
 
 def needed(oracle: str, mode: str) -> int:
-    """How many tests a function needs, by the share of them that the oracle and the mode take."""
+    """Returns the number of tests that a function needs, by the share that the oracle and the mode take."""
     if oracle == "crash":
         return JUDGED
     share = (MODES | DEVICES)[mode].share if oracle == "differential" else oracle_of(oracle).share
@@ -74,7 +74,7 @@ def test_planted_faults_are_found_confirmed_and_minimised_and_nothing_else(
 
 
 def code_lines(bug: BugRow) -> int:
-    """Lines of a script that are code."""
+    """Returns the number of a script's lines that are code."""
     return sum(bool(line) and not line.startswith("#") for line in bug.script.splitlines())
 
 
