@@ -75,7 +75,7 @@ def zygote(place: Path) -> Iterator[Zygote]:
 
 
 def living_in(place: Path) -> set[int]:
-    """Processes (zombies too) that were started with their home below a folder."""
+    """Returns the processes (zombies too) that were started with their home below a folder."""
     found = set()
     for environment in Path("/proc").glob("[0-9]*/environ"):
         try:

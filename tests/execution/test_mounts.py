@@ -15,7 +15,7 @@ from fuzz_core.ir.errors import UserError
 
 
 def made(folder: Path, *names: str) -> Path:
-    """A folder with files (and folders, by a slash at the end) in it."""
+    """Makes files in a folder, and subfolders for names that end with a slash. Returns the folder."""
     for name in names:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

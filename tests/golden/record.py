@@ -107,12 +107,12 @@ def outcome(told: Outcome) -> list[Any]:
 
 
 def steady(text: str) -> str:
-    """Text without times, addresses and folders."""
+    """Returns the text without times, addresses and folders."""
     for pattern, instead in _VOLATILE:
         text = pattern.sub(instead, text)
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def digest(text: str) -> str:
-    """A short digest of a text."""
+    """Returns a short digest of a text."""
     return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()

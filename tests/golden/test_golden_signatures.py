@@ -75,7 +75,7 @@ def _printable(text: str) -> str:
 
 
 def _bugs() -> list[BugRow]:
-    """A bug for each signature and kind, some traced as they are, some changed, of test cases of several sizes."""
+    """Returns a bug for each signature and kind: some traced, some mutated, of test cases of several sizes."""
     rows: dict[tuple[str, str], BugRow] = {}
     for number, (api, verdict, outcome) in enumerate(corpus()):
         name = signature(api, verdict, outcome)

@@ -30,7 +30,7 @@ WHOLE = Invocation(
 
 
 def mutations(data: Any) -> Iterator[Any]:
-    """The same JSON with one list longer, shorter or turned into an object, or one tag or name unknown."""
+    """Yields the same JSON with one list longer, shorter or turned into an object, or one tag or name unknown."""
     if not isinstance(data, list):
         return
     yield {}

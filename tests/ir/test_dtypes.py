@@ -46,7 +46,7 @@ LAYOUTS = {
 
 
 def tables(source: str) -> Iterator[int]:
-    """Lines of literals that hold three dtypes or more."""
+    """Yields the lines of literals that hold three dtypes or more."""
     for node in ast.walk(ast.parse(source)):
         held = [*node.keys, *node.values] if isinstance(node, ast.Dict) else getattr(node, "elts", [])
         flat = [part for each in held for part in getattr(each, "elts", [each])]

@@ -119,7 +119,7 @@ KNOWLEDGE = Knowledge(library="torch", build="torch-2.13.0", apis={facts.api: fa
 
 
 def call(api: str, *args: str, applied: bool = False, spelled: str = "", **kwargs: str) -> Call:
-    """A call as a program of this folder writes it."""
+    """Returns a call as a program of this folder writes it."""
     path = spelled or api.replace("torch.nn.functional", "F").replace("torch.nn", "nn")
     arguments = (*(CallArgument("", arg) for arg in args), *(CallArgument(*pair) for pair in kwargs.items()))
     return Call(api, path, arguments, applied)

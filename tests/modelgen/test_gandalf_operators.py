@@ -70,7 +70,7 @@ def plain(library: Library) -> Iterator[Case]:
 
 
 def extremes(operator: Operator, library: Library) -> Iterator[Case]:
-    """The operator on the extreme data that it takes."""
+    """Yields cases of the operator on each kind of extreme data that it takes."""
     precision: Precision = "float32" if library in operator.coarse else "float64"
     for data in [each for each in KINDS if each != "drawn"]:
         case = Case(operator.name, 0, precision, data=data)
@@ -90,7 +90,7 @@ def related(library: Library) -> Iterator[Case]:
 
 
 def reference(case: Case, number: int) -> Case:
-    """The plain case that a case with this relation must agree with."""
+    """Returns the plain case that a case with this relation must agree with."""
     return case._replace(relation=0, precision=RELATIONS[number].reference or case.precision)
 
 

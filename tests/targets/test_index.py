@@ -149,7 +149,7 @@ def test_an_index_out_of_reach_counts_only_if_no_other_has_the_package(
 
 @pytest.mark.parametrize("place", ["_bundled", "debian", ""])
 def test_pip_need_not_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """A job that holds a token has no pip installed. Python brings a wheel of pip, in ensurepip or in a Debian folder."""
+    """A job that holds a token has no pip installed. Python brings its wheel, in ensurepip or in a Debian folder."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(ensurepip, "__file__", str(tmp_path / "__init__.py"))
     monkeypatch.setattr(sysconfig, "get_config_var", {"WHEEL_PKG_DIR": str(tmp_path / "debian")}.get)
