@@ -351,7 +351,7 @@ print(json.dumps(size))
 
 
 def test_what_is_left_in_the_state_is_harmless(place: Place) -> None:
-    """Without the cleanup, a program outside would follow links, and set-user-id programs would run as their owner."""
+    """A link in the state would lead a reader outside, and a set-user-id program would run as its owner."""
     outside = place.folder / "outside"
     outside.write_text("mine")
     code = """
@@ -567,7 +567,7 @@ def test_a_cancelled_run_leaves_its_findings(place: Place) -> None:
 
 
 def test_only_this_code_is_run(place: Place, tmp_path: Path) -> None:
-    """With `auto`, the command prints the protection that it uses instead of a container, and goes on."""
+    """The setting `auto` prints the protection that replaces the container, and the command goes on."""
     assert command(place, "trace", "--source", "docs").returncode == 0
     (tmp_path / "image").mkdir()
     other = f"{place.image}-changed"

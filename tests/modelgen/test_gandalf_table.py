@@ -93,7 +93,7 @@ def test_every_domain_has_all_symbols() -> None:
 
 
 def test_what_is_no_float_may_end_a_graph() -> None:
-    """Without this rule a path that reaches integers or booleans might never end."""
+    """If such an operator could not end a graph, a path that reaches integers or booleans might never end."""
     given = {each.name for each in load().values() if each.gives.startswith(("int", "bool"))}
     assert {name for name in given if "output" not in load()[name].symbols} == set()
 

@@ -143,7 +143,7 @@ def test_each_step_runs_after_those_before_it(needed: set[int], together: list[s
 def test_blocks_that_change_no_shape_are_inserted_at_once() -> None:
     chain = Chain({3, 6})
     assert grouped(steps(program(), chain)) == [{n} for n in range(1, 8)]
-    # The runs: the whole program, the root, then plus 1 and 2, plus 3, plus 4 and 5, plus 6; plus 7 it is whole again.
+    # The runs: the whole program, the root, then plus 1 and 2, plus 3, plus 4 and 5, plus 6. Block 7 makes it whole.
     assert [len(there) for there in chain.asked] == [9, 2, 4, 5, 7, 8]
 
 

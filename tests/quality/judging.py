@@ -35,7 +35,7 @@ class Watched(Execution):
 
 
 def judge_all(library: str) -> None:
-    """Judges each test case of standard input. All shares are 1, so checks that a campaign samples run for every case."""
+    """Judges each test case of standard input. All shares are 1: sampled checks run for every case."""
     adapter = adapter_of(library)
     adapter.load()
     adapter.prepare()

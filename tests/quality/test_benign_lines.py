@@ -1,4 +1,4 @@
-"""Tests that a bug judged false is written as a line of the labelled set, and that the line is read as the same call."""
+"""Tests that a bug judged false is written as a line of the labelled set that is read as the same call."""
 
 from __future__ import annotations
 
