@@ -1,4 +1,4 @@
-"""What compiling takes of a process's time, seen from outside."""
+"""Tests of how compile time is measured from outside the process that compiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOCKED = (
 
 @contextmanager
 def process(code: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A Python process that has come to its first line of output."""
+    """Yields a Python process that has printed its first line."""
     command = [sys.executable, "-c", code, *arguments]
     started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -69,7 +69,7 @@ def test_what_nobody_has_looked_at_is_excused() -> None:
         looks(compiling, ticks, 1.0, idle.pid)
         ticks.now += 5.0
         compiling.look([idle.pid])
-        # A test that began meanwhile is first seen now.
+        # The clock first sees a test that began since its last look.
         assert Stopwatch(compiling, idle.pid, 6.0).seconds(6.0) == GLANCE_SECONDS - 5.0
 
 

@@ -1,4 +1,4 @@
-"""What foreign code can change, in a zygote, in a script and in the first import: its own folders, and no more."""
+"""Tests that foreign code in a zygote, a script or a first import can change its own folders alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOBODY = 65534
 
 @pytest.fixture(scope="module")
 def means() -> list[str]:
-    """The means that this kernel has. They are found out in another process."""
+    """Returns the means of confinement that this kernel has, found out in another process."""
     command = [sys.executable, "-c", f"import os; print(os.environ[{VARIABLE!r}])"]
     said = subprocess.run(confined(command, [Path.cwd() / "docs"]), capture_output=True, text=True, check=True)
     return said.stdout.strip().split(",")
@@ -36,7 +36,7 @@ def tracer() -> Iterator[Zygote]:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[Path]:
-    """A folder of the machine, and files in the folders that seeds like to write to."""
+    """Yields a folder of the machine; at the end no file of a seed may lie in folders that seeds like to write to."""
     places = [Path(place) / f"seed-{os.getpid()}" for place in ("/tmp", "/var/tmp", Path.home(), "/dev/shm")]
     yield tmp_path
     left = [path for path in (*places, *tmp_path.iterdir(), Path.cwd() / "seed") if path.exists()]
@@ -46,7 +46,7 @@ def outside(tmp_path: Path) -> Iterator[Path]:
 
 
 def attack(outside: Path) -> str:
-    """A seed, a line for each place. Each line is tried by itself."""
+    """Returns a seed with one line for each place; each line is executed by itself."""
     name = f"seed-{os.getpid()}"
     places = [f"/tmp/{name}", f"/var/tmp/{name}", str(Path.home() / name), f"{outside}/seed", f"{Path.cwd()}/seed"]
     return "".join(f"open({place!r}, 'w').write('x')\n" for place in places)
@@ -57,7 +57,7 @@ def test_a_seed_changes_nothing_outside(outside: Path, means: list[str]) -> None
         pytest.skip("this kernel has neither namespaces for this user nor Landlock")
     with Zygote(sys.executable, "fakelib", "trace") as zygote:
         end = snippet(zygote, f"{attack(outside)}open('mine', 'w')\nimport os\nopen(os.environ['HOME'] + '/x', 'w')")
-        # The private /tmp takes what examples of a library write there.
+        # The private /tmp takes the files that examples of a library write there.
         assert end.messages[-1]["failed"] == (3 if NAMESPACE in means else 5)
 
 
@@ -67,7 +67,7 @@ def test_neither_does_the_script_of_a_bug(outside: Path, means: list[str]) -> No
     assert (done.code, done.stdout) == (0, "over\n")
 
 
-# What a seed may try with another process of the same user: the runner of the job, say. `{pid}` is that process.
+# Attacks of a seed on another process of the same user, such as the runner of the job. `{pid}` is that process.
 ATTEMPTS = {
     "undo the mounts": "import ctypes\n"
     "if ctypes.CDLL(None).mount(b'none', b'/', None, ctypes.c_ulong(32), None): raise OSError",
@@ -89,7 +89,7 @@ def test_other_processes_are_out_of_reach(attempt: str, means: list[str], tracer
         other.kill()
 
 
-# What later jobs on the same machine take from it: the runner's own files for the next steps of the job, too.
+# Files that later jobs on the same machine use, and the runner's own files for the next steps of the job.
 POISONED = {
     "packages of the target": "site-packages/evil.pth",
     "kept wheels": "cache/nightfuzz/wheels/key/torch.whl",
@@ -119,7 +119,7 @@ def test_what_others_take_from_the_machine_is_not_poisoned(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_a_user_without_rights_is_confined_as_well(means: list[str]) -> None:
-    """In a namespace of the user's own where the kernel allows one, by Landlock everywhere else."""
+    """The means is a namespace of the user's own if the kernel allows one, and Landlock if not."""
     folder = Path("/tmp") / f"nobody-{os.getpid()}"
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)

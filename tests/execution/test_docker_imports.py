@@ -1,4 +1,4 @@
-"""A wheel that attacks whoever imports it first: with a sandbox, that is a container."""
+"""Tests of a wheel that attacks the process of its first import: with a sandbox, a container makes that import."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(300), pytest.mark.usefixtu
 
 
 def pulled(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`nightfuzz pull` of a wheel of fakelib, whose code says whether it finds a file of this machine."""
+    """Runs `nightfuzz pull` for a wheel of fakelib whose code fails if it finds a file of this machine."""
     secret = tmp_path / "home" / "secret"
     secret.parent.mkdir()
     secret.write_text("s3cr3t")

@@ -1,4 +1,4 @@
-"""Code that tries to get out of a real container, made as nightfuzz makes it; and the same bugs inside as outside."""
+"""Tests of code that tries to leave a container of nightfuzz, and that bugs inside are the same as outside."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Place:
             return self.engine.run(made, command, lambda line, error: said.append(line)), said
 
     def told(self, code: str, *arguments: object, **settings: Any) -> Any:
-        """What the code prints as JSON at its end; it must end well."""
+        """Returns the JSON that the code prints last; the code must exit with 0."""
         ended, said = self.run(code, *arguments, **settings)
         assert ended == 0, said
         return json.loads(said[-1])
@@ -125,13 +125,13 @@ TOLD = "\nprint(json.dumps({name: said for name, said in done.items() if said}))
 
 
 def escaped(place: Place, attempts: str, *arguments: object) -> dict[str, str]:
-    """Which of the attempts did what they tried."""
+    """Returns the attempts that succeeded, with their results."""
     told: dict[str, str] = place.told(ATTEMPTS + attempts + TOLD, *arguments)
     return told
 
 
 def test_attempts_that_succeed_are_seen(place: Place) -> None:
-    """The other tests say that nothing succeeds: one that can must be told of."""
+    """Shows that a successful attempt is reported: all further tests expect attempts to fail."""
     assert escaped(place, "attempt('sum', lambda: 1 + 1)\nattempt('pid', lambda: succeeds(libc.getpid()) > 0)") == {
         "sum": "2",
         "pid": "True",
@@ -158,7 +158,7 @@ attempt("raw socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
 attempt("packet socket", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
 attempt("other interface", lambda: [name for _, name in socket.if_nameindex() if name not in LONELY][0])
 """
-        # A kernel may give every namespace its dead ends: tunnels that lead nowhere until they are set up.
+        # A kernel may give every namespace tunnels, which have no other end until they are set up.
         lonely = "LONELY = 'lo tunl0 sit0 ip6tnl0 gre0 gretap0 erspan0 ip_vti0 ip6_vti0 ip6gre0'.split()\n"
         assert escaped(place, lonely + attempts, port, TOKEN, *addresses) == {}
 
@@ -185,7 +185,7 @@ attempt("link", lambda: os.link(project + "/tests/test_it.py", project + "/.nigh
 
 
 def test_a_token_is_nowhere(place: Place) -> None:
-    """Not in any file that can be read, nor in any process's environment or arguments."""
+    """The token is in no readable file, and in no process's environment or arguments."""
     beside = subprocess.Popen([sys.executable, "-c", "input()", TOKEN], stdin=subprocess.PIPE)
     searching = """
 import json, os, pathlib, sys
@@ -261,7 +261,7 @@ def test_the_kernel_says_that_nothing_can_be_gained(place: Place) -> None:
 
 
 def test_programs_that_run_as_root_do_not(place: Place) -> None:
-    """Those that the image has, set-user-id."""
+    """The programs are the image's own set-user-id programs."""
     code = """
 import json, os, subprocess
 programs = [os.path.join(f, n) for f in ("/bin", "/usr/bin", "/sbin", "/usr/sbin") for n in os.listdir(f)]
@@ -351,7 +351,7 @@ print(json.dumps(size))
 
 
 def test_what_is_left_in_the_state_is_harmless(place: Place) -> None:
-    """Links would be followed by whoever opens them outside; programs would run as their owner."""
+    """A link in the state would lead a reader outside, and a set-user-id program would run as its owner."""
     outside = place.folder / "outside"
     outside.write_text("mine")
     code = """
@@ -435,7 +435,7 @@ def test_an_interpreter_that_cannot_start_is_told(place: Place) -> None:
 
 
 def test_the_images_python_stands_in_for_one_of_a_newer_system(place: Place) -> None:
-    """Such a one lacks something inside: here, the program that it hands over to."""
+    """An interpreter of a newer system lacks a file inside the image: here, the program that it hands over to."""
     base, env = place.folder / "base" / "bin", place.folder / "newer"
     base.mkdir(parents=True)
     (base / "python3").write_text(f'#!/bin/sh\nexec "{Path(place.record.python).resolve()}" "$@"\n')
@@ -470,7 +470,7 @@ def command(place: Place, *words: str) -> subprocess.CompletedProcess[str]:
 def bugs(state: Path) -> list[tuple[Any, ...]]:
     with open_store(state / "state.db", read_only=True) as store:
         found = store.bugs()
-    # All but the time that it took.
+    # The time that a bug took is left out.
     return [(bug.signature_text, bug.script, bug.test, bug.hits, bug.runs, bug.outcome.text) for bug in found]
 
 
@@ -498,7 +498,7 @@ def test_bugs_are_run_again_inside(place: Place) -> None:
 
 
 def test_builds_are_compared_inside_as_outside(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Beside the adapter lies a fakelib, which would come before those of the builds.
+    # A fakelib lies beside the adapter. It would be imported before the fakelibs of the builds.
     adapter = place.folder / "adapter"
     shutil.copytree(Path(os.environ["NIGHTFUZZ_PATH"]) / "nightfuzz_fakelib", adapter / "nightfuzz_fakelib")
     monkeypatch.setenv("NIGHTFUZZ_PATH", str(adapter))
@@ -567,7 +567,7 @@ def test_a_cancelled_run_leaves_its_findings(place: Place) -> None:
 
 
 def test_only_this_code_is_run(place: Place, tmp_path: Path) -> None:
-    """Auto says what is on instead, and goes on."""
+    """The setting `auto` prints the protection that replaces the container, and the command goes on."""
     assert command(place, "trace", "--source", "docs").returncode == 0
     (tmp_path / "image").mkdir()
     other = f"{place.image}-changed"

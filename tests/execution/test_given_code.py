@@ -1,4 +1,4 @@
-"""Text of the caller's that is compiled, told from names that are looked up."""
+"""Tests that separate text which the library compiles from names which the library looks up."""
 
 from __future__ import annotations
 
@@ -73,5 +73,5 @@ def test_without_any_text_nothing_is_executed() -> None:
     ],
 )
 def test_what_is_repeated_of_the_callers_text_is_not_the_librarys(texts: tuple[str, ...], said: str, left: str) -> None:
-    """A word of less than four letters is in many messages."""
+    """Words of less than four letters stay: they are in many messages."""
     assert without_given(call(*texts), Outcome("exception", "ValueError", said)).text == left

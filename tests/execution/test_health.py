@@ -1,4 +1,4 @@
-"""A process that a test has changed is told from one that the library itself changes."""
+"""Tests that separate a process that a test has changed from a process that the library itself changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a test does to its process, the next one runs in a sound one, and nothing is left of it."""
+"""Tests that a hostile test leaves no process or file behind, and that the next test runs in a sound process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fuzz_core.worker.zygote import FUZZ_FILE_BYTES
 
 ROW, EMPTY = np.ones((2, 3)), np.ones((2, 0))
 LIMITS = Limits(timeout=20.0, disk=32 << 20)
-# What becomes of the test itself: none is the library's crash, and none hangs.
+# Outcomes that the hostile test itself may have: none is the library's crash, and none hangs.
 WAYS = {
     "flood": {("ok", "")},
     "copy": {("ok", "")},
@@ -38,19 +38,20 @@ WAYS = {
     "share": {("ok", "")},
     "lie": {("ok", "")},
 }
-# What they do is over with the test, or (closed descriptors) is noticed only beside a spare worker that has settled.
+# The effect of these tests ends with the test. Closed descriptors are seen only by comparison with a settled spare
+# worker.
 HARMLESS = ("flood", "share", "lie", "shut")
 
 
 class Hearing(Listening):
-    """Counts how often the outcome of each test was told."""
+    """A listener that counts how often each test reports its outcome."""
 
     def __init__(self, *leases: tuple[str, int, int]) -> None:
         super().__init__(*leases)
         self.times: Counter[tuple[str, int]] = Counter()
 
     def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        """Counts."""
+        """Counts a test's outcome."""
         if "ran" in message:
             self.times[lease.api, message["ran"]] += 1
         super().message(lease, message)
@@ -74,7 +75,7 @@ def zygote(place: Path) -> Iterator[Zygote]:
 
 
 def living_in(place: Path) -> set[int]:
-    """Processes (zombies too) that were started with their home below a folder."""
+    """Returns the processes (zombies too) that were started with their home below a folder."""
     found = set()
     for environment in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -94,11 +95,11 @@ def test_the_next_test_runs_in_a_sound_process_and_nothing_is_left(way: str, zyg
     seen = {index: (o.kind, o.name) for (name, index), o in (told.ran | told.deaths).items() if name == api}
     assert seen[0] == seen[2] == ("ok", "")
     assert seen[1] in WAYS[way]
-    # A crash is seen as what it is, whatever was done to signals before.
+    # A crash is reported as a crash, even if the test before it changed the signal handlers.
     assert {o.kind for (name, _), o in told.ran.items() if name == "fakelib.row_sum"} == {"ok"}
     assert told.deaths["fakelib.row_sum", 1].name == "SIGSEGV"
     assert not told.findings or way == "lie"
-    # Of two copies of a worker only one is heard. (What a killed one was at is run again.)
+    # If a worker was copied, the pool listens to one copy alone. A killed worker's lease is run again.
     assert set(told.times.values()) == {1} or way == "parricide"
     assert pool.restarts > 1 or way in HARMLESS or seen[1][0] == "exception"
     assert zygote.process is not None

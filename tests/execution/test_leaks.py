@@ -1,4 +1,4 @@
-"""Leaks: suspected where memory grew, found by repeating, told from caches."""
+"""Tests of leaks: memory growth raises a suspicion, repeated calls confirm it, and caches are no leaks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fuzz_core.worker.observers import LEAST_BYTES, ROUND, MemoryGrowth, left_be
 
 
 class Heap:
-    """Memory of which calls keep some."""
+    """Memory that grows with each call, by the given bytes for each round of calls."""
 
     def __init__(self, *kept: int) -> None:
         self.kept = list(kept)
@@ -62,7 +62,7 @@ def test_growth_names_the_block_with_most_of_it(first: int, count: int, data: st
 
 
 class Told:
-    """One lease with a clock time, and the findings it brings."""
+    """A source of one lease with a deadline; it keeps the findings and deaths of that lease."""
 
     def __init__(self, lease: Lease) -> None:
         self.waiting = [lease]

@@ -1,4 +1,4 @@
-"""The controller's end of a worker: what comes over its pipe, and how it ended."""
+"""Tests of the controller's end of a worker: the messages of its pipe, and the way it ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz_core.worker.journal import Entry, Journal, make
 
 
 class Other:
-    """A link, and the descriptors at the other end of its pipes: `asked` is read from, `answers` written to."""
+    """A link, and the descriptors at the far end of its pipes: `asked` is read from, `answers` written to."""
 
     def __init__(self, folder: Path) -> None:
         self.asked, to_child = os.pipe()

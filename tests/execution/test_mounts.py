@@ -1,4 +1,4 @@
-"""What of the machine a container is shown; nothing here needs an engine."""
+"""Tests of the files of the machine that a container sees; no container engine is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzz_core.ir.errors import UserError
 
 
 def made(folder: Path, *names: str) -> Path:
-    """A folder with files (and folders, by a slash at the end) in it."""
+    """Makes files in a folder, and subfolders for names that end with a slash. Returns the folder."""
     for name in names:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

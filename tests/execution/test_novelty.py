@@ -1,4 +1,4 @@
-"""Outcome classes: coarse, bounded, and new only once."""
+"""Tests of outcome classes: coarse, bounded, and new once."""
 
 from __future__ import annotations
 

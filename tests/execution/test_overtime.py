@@ -1,4 +1,4 @@
-"""When a test has taken too long."""
+"""Tests of the time limit of a test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMIT = 3.0
 
 @pytest.fixture
 def slot() -> Any:
-    """A place whose worker has begun a test of its lease."""
+    """Returns a slot whose worker has begun a test of its lease."""
     journal = Journal(make())
     lease = SimpleNamespace(pid=0, number=1, timeout=0.5)
     made = WorkerSlot(child=cast(Any, SimpleNamespace(pid=0, journal=journal)), lease=cast(Lease, lease))

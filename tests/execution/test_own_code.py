@@ -1,4 +1,4 @@
-"""Workers import this project, and nothing else of the controller's."""
+"""Tests that workers import this project, and no other package of the controller's environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzz_core.execution.zygote import environment
 def test_what_lies_beside_an_installed_project_is_no_workers(
     tmp_path: Path, fakelib_python: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Installed as a wheel, the project lies beside its dependencies: numpy of another version, say."""
+    """A project installed as a wheel lies beside its dependencies, such as numpy of another version."""
     real = Path(fuzz_core.__file__).parent
     (tmp_path / "site" / "numpy").mkdir(parents=True)
     (tmp_path / "site" / "fuzz_core").symlink_to(real)

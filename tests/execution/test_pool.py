@@ -1,4 +1,4 @@
-"""Every way to die is an outcome with the right test's name on it, and the run goes on."""
+"""Tests that every kind of death is an outcome of the right test, and that the run goes on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fuzz_core.worker.plan import Plan
 LIMITS = Limits(timeout=1.0, memory=1 << 30)
 ROW, EMPTY = np.ones((2, 3)), np.ones((2, 0))
 
-# A call that is well, the call that is not, and what becomes of it.
+# A call that returns, a call that dies, and the outcome of its death.
 DEATHS = {
     "segfault": (call("row_sum", ROW), call("row_sum", EMPTY), ("signal", "SIGSEGV")),
     "abort": (call("resize", ROW, 3), call("resize", ROW, 2**31 + 1), ("signal", "SIGABRT")),
@@ -162,14 +162,14 @@ def test_the_run_survives_the_death_of_the_zygote(generation: str, plan: Path) -
 
         def shoot() -> None:
             if victims:
-                # With the zygote dies the process that stands ready to take a dead one's place.
+                # The process that stands ready to replace a dead zygote dies together with that zygote.
                 zygote.deliver()
                 os.kill(victims.pop(), signal.SIGKILL)
 
         listening = Listening(("fakelib.vanish", 0, 3), ("fakelib.row_sum", 0, 3), on_message=shoot)
-        # Nothing hangs here: a busy machine may take longer over a death than a test that hangs is given.
+        # No test hangs here. On a busy machine a death may take longer than the time limit of a test.
         Pool(zygote, 2, replace(LIMITS, timeout=30.0)).run(listening, lambda: False, lambda: None)
-    # The zygote takes its workers with it: what they were at is run once more.
+    # The zygote takes its workers with it, so the tests that they were running are run once more.
     assert set(listening.deaths) == {("fakelib.vanish", 1), ("fakelib.row_sum", 1)}
     assert {outcome.name for outcome in listening.deaths.values()} == {"3", "SIGSEGV"}
     assert set(listening.ran) == {(api, n) for api in ("fakelib.vanish", "fakelib.row_sum") for n in (0, 2)}

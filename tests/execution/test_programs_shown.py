@@ -1,4 +1,4 @@
-"""What programs show in their modes, and what oracles say of that."""
+"""Tests of the outcomes that a program has in each mode, and of the verdicts on them."""
 
 from __future__ import annotations
 

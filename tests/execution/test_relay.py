@@ -1,4 +1,4 @@
-"""What a container prints arrives line by line, whole and bounded, whatever comes."""
+"""Tests that the output of a container arrives line by line, complete, and bounded for any input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One given test case at a time, in a process that is kept until one kills it."""
+"""Tests of the replayer: it runs one given test case at a time, in a process that is kept until a test kills it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scratch folders: removed by their owner, and by the next run where the owner was killed."""
+"""Tests of scratch folders: removed by their owner, and by the next run if the owner was killed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def abandoned(folder: Path, seconds: float = 0.0) -> Path:
-    """A folder as a killed process leaves it, so long ago."""
+    """Returns a folder that a killed process left the given seconds ago."""
     code = "import os, signal; from fuzz_core.execution.scratch import Scratch; Scratch(); os.kill(os.getpid(), 9)"
     before = set(folder.iterdir())
     subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(folder)}, check=False)

@@ -1,4 +1,4 @@
-"""Tests of a library that compiles while it runs: what is compiled already comes first."""
+"""Tests of a library that compiles while it runs: tests of compiled code come first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def case(dtype: str = "float32", shape: tuple[int, ...] = (2,), seed: int = 0) -
 
 
 def compile_something() -> None:
-    """A child that takes processor time, as a compiler does."""
+    """Starts a child that takes processor time, as a compiler does."""
     subprocess.run([sys.executable, "-c", "sum(range(10**5))"], check=True)
 
 

@@ -1,4 +1,4 @@
-"""A busy machine makes no time-outs: seconds in which a process has no processor are not its own."""
+"""Tests that a busy machine causes no timeouts: seconds without a processor do not count for a process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPIN = "while True: pass"
 
 @pytest.fixture
 def crowd() -> Iterator[list[int]]:
-    """Three processes that share one processor, the last one below a process that waits."""
+    """Yields three processes that share one processor; the last process has a waiting parent."""
     last = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SPIN!r}])"
     before, pids = os.sched_getaffinity(0), []
     with ExitStack() as opened:
@@ -48,7 +48,7 @@ def test_a_watch_does_not_count_seconds_without_a_processor(monkeypatch: pytest.
     assert watch.seconds(10.1) == pytest.approx(0.1)
     assert watch.seconds(13.0) == 1.0
     assert watch.seconds(20.0) == 8.0
-    # A process may have several threads that wait: some of the time counts all the same.
+    # If a process has several waiting threads, some of the time still counts.
     assert watch.seconds(20.0) == pytest.approx(10.0 * (1 - MOST_WAITED))
     assert watch.seconds(20.0) == 10.0
 

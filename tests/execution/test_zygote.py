@@ -1,4 +1,4 @@
-"""Zygotes that start, zygotes that cannot, and what a process forked from one may use."""
+"""Tests of zygotes that start, of zygotes that cannot, and of the limits of a forked process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Campaigns on the libraries whose bugs are known, made once."""
+"""Fixtures: campaigns on the libraries with known bugs, made once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.statefile import open_store
 
-# One of each kind of fault; hangs, slow calls and leaks are told by the clock, which no two runs share.
+# The apis have one fault of each kind. Hangs, slow calls and leaks are missing: they depend on the clock.
 FAKELIB = [f"fakelib.{name}" for name in ("add", "concat", "outer", "resize", "row_sum", "scale", "nn.Window")]
 QUALITYLIB = [
     f"qualitylib.{name}"
@@ -28,14 +28,14 @@ TRIAGE = TriageOptions(bug_seconds=600.0, runs=2, timeout=20.0)
 
 @pytest.fixture(scope="session")
 def fakelib_campaign(tmp_path_factory: pytest.TempPathFactory, fakelib_python: str) -> Iterator[Session]:
-    """fakelib: traced, fuzzed and examined."""
+    """Yields a campaign on fakelib: traced, fuzzed and examined."""
     with _campaign(tmp_path_factory.mktemp("golden"), "fakelib", fakelib_python, FAKELIB, 500, ("crash",)) as session:
         yield session
 
 
 @pytest.fixture(scope="session")
 def qualitylib_campaign(tmp_path_factory: pytest.TempPathFactory, fakelib_python: str) -> Iterator[Session]:
-    """qualitylib, with every oracle that no clock drives."""
+    """Yields a campaign on qualitylib with every oracle that does not depend on the clock."""
     with _campaign(
         tmp_path_factory.mktemp("golden"), "qualitylib", fakelib_python, QUALITYLIB, 1500, ORACLES
     ) as session:

@@ -1,4 +1,4 @@
-"""Verdicts and outcomes of every kind, in a fixed order: what findings of two years look like."""
+"""Verdicts and outcomes of every kind, in a fixed order, as findings of two years have them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fuzz_core.oracles.crash import cause
 
 NULL, STACK, WILD = "(fault in the null page)", "(fault at the end of the stack)", "(fault at a wild address)"
 
-# What varies in a message; every message is asked with each of these sets.
+# Values for the variable parts of a message; each message is used with each set of values.
 PATHS = ("/b/aten/src/ATen/native/A.cpp:27", "C:/w/core/b_op.cc:1031")
 FILLINGS = (
     {"n": "5", "m": "-3", "f": "1.5e-3", "a": "0x7f3a10", "s": "[2, 3]", "p": PATHS[0], "v": "'x'"},
@@ -142,7 +142,7 @@ VERSIONS = (
 
 
 class Case(NamedTuple):
-    """What a worker has told of one test case."""
+    """A worker's report on one test case."""
 
     api: str
     verdict: Verdict
@@ -150,7 +150,7 @@ class Case(NamedTuple):
 
 
 def corpus() -> list[Case]:
-    """All cases; new ones belong to the end of their part, so that the stored answers of the others stay."""
+    """Returns all cases. Add a new case at the end of its part, so that the stored answers of older cases stay."""
     return [*_exceptions(), *_deaths(), *_ends(), *_disagreements(), *_changes()]
 
 

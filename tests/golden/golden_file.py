@@ -1,4 +1,4 @@
-"""Stored answers of today's code, compared with what the code answers now."""
+"""Golden files: stored answers of the code, compared with its answers now."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_golden(name: str, answers: Any) -> None:
 
 
 def _rendered(value: Any, indent: str = "") -> str:
-    """JSON with a line for whatever fits on one, so that a difference shows where it is."""
+    """Returns JSON with one line for each value that fits on a line, so that a difference shows its place."""
     line = json.dumps(value, ensure_ascii=False, sort_keys=True)
     if len(line) + len(indent) <= WIDTH or not isinstance(value, list | dict):
         return line

@@ -1,4 +1,4 @@
-"""What a campaign has left in a store, as JSON data without what differs from run to run."""
+"""The contents of a store after a campaign, as JSON data without the parts that differ between runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VOLATILE = (
 
 
 def recorded(session: Session) -> dict[str, Any]:
-    """Traced calls, findings and bugs of a session's target; of runs what a count bounds."""
+    """Returns traced calls, findings and bugs of a session's target, and the figures of its runs."""
     store, key = session.store, session.target.key
     return {
         "traced": traced(session),
@@ -39,7 +39,7 @@ def recorded(session: Session) -> dict[str, Any]:
 
 
 def traced(session: Session) -> list[list[Any]]:
-    """Each api with its calls: how many, and a digest of them."""
+    """Returns for each api its name, the number of its calls and a digest of the calls."""
     apis: dict[str, list[str]] = {}
     for row in session.store.invocations(session.target.key):
         apis.setdefault(row.api, []).append(f"{row.digest} {row.expected} {row.valid} {codec.dumps(row.invocation)}")
@@ -47,14 +47,14 @@ def traced(session: Session) -> list[list[Any]]:
 
 
 def findings(store: Store, key: str) -> list[dict[str, Any]]:
-    """In the order in which they were found."""
+    """Returns the findings of a target, in the order of discovery."""
     return [
         {
             "api": each.api,
             "test": case(each.test),
             "verdict": [steady(part) for part in each.verdict],
             "outcome": outcome(each.outcome),
-            # The reason of a confirmed one says which of its runs were forks: that follows from the rest.
+            # The reason of a confirmed finding says which of its runs were forks; that follows from the further fields.
             "status": [each.status, "" if each.status == "confirmed" else steady(each.reason)],
             "origin": each.origin,
         }
@@ -63,7 +63,7 @@ def findings(store: Store, key: str) -> list[dict[str, Any]]:
 
 
 def bugs(store: Store, key: str) -> list[dict[str, Any]]:
-    """In the order of their signatures."""
+    """Returns the bugs of a target, in the order of their signatures."""
     return [
         {
             "signature": [each.signature_text, each.signature],
@@ -80,7 +80,12 @@ def bugs(store: Store, key: str) -> list[dict[str, Any]]:
 
 
 def streams(session: Session, file: Path) -> dict[str, Any]:
-    """Of every traced api: the first mutants as they are, the next ones as a digest. file: where the plan goes."""
+    """Returns the first mutants of each traced api as they are, and the next mutants as a digest.
+
+    Args:
+        session: the session whose target has the traced apis.
+        file: path to which the plan is written.
+    """
     make_plan(session, file, session.store.bodies(session.target.key), seed=11, oracles=[*ORACLES])
     plan = Plan(file)
     told: dict[str, Any] = {}
@@ -91,23 +96,23 @@ def streams(session: Session, file: Path) -> dict[str, Any]:
 
 
 def case(test: TestCase) -> list[Any]:
-    """Seed, rules and a digest of the whole call; the call itself stands in scripts."""
+    """Returns seed, rules and a digest of a test case; the call itself stands in scripts."""
     return [test.seed, list(test.rules), digest(codec.dumps(test.invocation) + test.program)]
 
 
 def outcome(told: Outcome) -> list[Any]:
-    """All but the seconds, and the frames of nightfuzz's own code: they name lines that move with any edit."""
+    """Returns an outcome without seconds and without frames of nightfuzz's own code, whose lines move with any edit."""
     frames = [steady(frame) for frame in told.frames if "/fuzz_core/" not in frame]
     return [told.kind, steady(told.name), steady(told.text), frames]
 
 
 def steady(text: str) -> str:
-    """Text without times, addresses and folders."""
+    """Returns the text without times, addresses and folders."""
     for pattern, instead in _VOLATILE:
         text = pattern.sub(instead, text)
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def digest(text: str) -> str:
-    """A short digest of a text."""
+    """Returns a short digest of a text."""
     return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()

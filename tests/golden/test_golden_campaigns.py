@@ -1,4 +1,4 @@
-"""Campaigns with a fixed seed on libraries whose bugs are known: findings, bugs and reports stay what they were."""
+"""Golden tests of campaigns with a fixed seed on libraries with known bugs: findings, bugs and reports stay."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_same_random_streams(campaign: Session, tmp_path: Path) -> None:
 
 
 def test_the_same_reports(campaign: Session) -> None:
-    """Each form in which a run is told, from the document that crosses between jobs."""
+    """Covers each form of a run's report, made from the document that crosses between jobs."""
     key = campaign.target.key
     made = result_of(campaign.store, RunFacts("nightly", key)).to_json()
     result = RunResult.model_validate_json(_undated(made))
@@ -62,7 +62,7 @@ def _undated(text: str) -> str:
 
 
 def _shortened(form: list[str] | str) -> Any:
-    """Long documents show their beginning; a digest stands for the rest."""
+    """Returns the beginning of a long document, and a digest of the lines that follow."""
     if isinstance(form, str) or len(form) <= 120:
         return form
     return [*form[:120], digest("\n".join(form[120:]))]

@@ -1,4 +1,4 @@
-"""What `--help` says, of every command and every command of a command."""
+"""Golden tests of the `--help` text of every command and subcommand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_help_text_is_as_it_was() -> None:
 
 
 def _paths() -> Iterator[list[str]]:
-    """All paths of commands, outer ones first."""
+    """Yields the paths of all commands, outer commands first."""
     yield []
     waiting = [([], typer.main.get_command(app))]
     while waiting:

@@ -1,4 +1,4 @@
-"""A state and documents of November 2026 are read by today's code. Those files are never written anew."""
+"""Tests that today's code reads a state and documents of November 2026. The files are never written anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices of PyTorch and TensorFlow with a fixed seed: traced calls and random streams stay what they were."""
+"""Golden tests of slices of PyTorch and TensorFlow with a fixed seed: traced calls and random streams stay the same."""
 
 from __future__ import annotations
 

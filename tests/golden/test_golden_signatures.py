@@ -1,4 +1,4 @@
-"""What a finding is called, how bad it is and what it is grouped with: a changed name files every issue again.
+"""Golden tests of a finding's signature, severity and cluster: a changed signature files every issue again.
 
 Numbers are places in the corpus; `signatures.json` shows each case whole.
 """
@@ -44,7 +44,7 @@ def test_bugs_are_grouped_as_they_were() -> None:
 
 
 def test_every_outcome_is_judged_as_it_was() -> None:
-    """By the oracle for crashes, which knows the words of each library."""
+    """The judge is the oracle for crashes, which knows the messages of each library."""
     crash = oracle_of("crash")
     answers: dict[str, list[int]] = defaultdict(list)
     for number, (_, _, outcome) in enumerate(corpus()):
@@ -75,7 +75,7 @@ def _printable(text: str) -> str:
 
 
 def _bugs() -> list[BugRow]:
-    """A bug for each signature and kind, some traced as they are, some changed, of test cases of several sizes."""
+    """Returns a bug for each signature and kind: some traced, some mutated, of test cases of several sizes."""
     rows: dict[tuple[str, str], BugRow] = {}
     for number, (api, verdict, outcome) in enumerate(corpus()):
         name = signature(api, verdict, outcome)

@@ -1,6 +1,7 @@
-"""What a seed makes stays the same bit for bit: digests of every rule's values and of whole mutations.
+"""Golden tests of mutation: a seed's mutants stay the same bit for bit.
 
-`python tests/golden/test_mutations.py` writes the digests anew, after a change that is meant.
+The stored data are digests of every rule's values and of whole mutations. `python tests/golden/test_mutations.py`
+writes the digests anew, after an intended change.
 """
 
 from __future__ import annotations
@@ -99,12 +100,12 @@ SPACE = {
 
 
 def digest(made: Iterator[object]) -> str:
-    """A digest of the texts of all that was made, in order."""
+    """Returns a digest of the texts of all values, in order."""
     return blake2b("\n".join(map(repr, made)).encode(), digest_size=8).hexdigest()
 
 
 def made_by(rule: Mutator) -> Iterator[object]:
-    """The rule's examples, and what it makes of them and of all fixed values that it applies to, stream by stream."""
+    """Yields the rule's examples, and its mutants of the examples and of all fixed values, stream by stream."""
     examples = rule.domain.examples
     yield rule.name, rule.kind, examples
     space, book = ArgumentSpace.from_json(SPACE), RuleBook(PARAMS)
@@ -120,7 +121,7 @@ def made_by(rule: Mutator) -> Iterator[object]:
 
 
 def cases(*off: str) -> Iterator[object]:
-    """Whole mutations of all invocations, as a young and as an old member of the corpus."""
+    """Yields whole mutations of all invocations, as young and as old members of the corpus."""
     algorithm = Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), off)
     for number, invocation in enumerate(INVOCATIONS):
         for index in range(CASES):
@@ -128,7 +129,7 @@ def cases(*off: str) -> Iterator[object]:
 
 
 def digests() -> dict[str, dict[str, str]]:
-    """Everything that is stored: the rules in their order, then cases by what is off."""
+    """Returns all stored digests: the rules in their order, then the cases without each kind of rule."""
     rules = [*load_mutators(MUTATORS), *load_mutators(CALL_MUTATORS)]
     made = {"even": digest(cases())}
     made |= {f"without {kind}": digest(cases(kind)) for kind in (*KINDS, "Redrawn Contents")}

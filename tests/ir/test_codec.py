@@ -1,4 +1,4 @@
-"""What is encoded is read back; what is not an encoding is refused, and only by CodecError."""
+"""Tests that encoded data is read back, and that any other input is refused with CodecError alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHOLE = Invocation(
 
 
 def mutations(data: Any) -> Iterator[Any]:
-    """The same JSON with one list longer, shorter or turned into an object, or one tag or name unknown."""
+    """Yields the same JSON with one list longer, shorter or turned into an object, or one tag or name unknown."""
     if not isinstance(data, list):
         return
     yield {}
@@ -153,7 +153,7 @@ def test_outcomes_are_read_back_and_others_refused(kind: str) -> None:
 
 
 def without_elements(value: Any) -> Any:
-    """Every tensor's fill taken out, whatever holds it."""
+    """Returns the value with the fill of every tensor reset, at any depth."""
     if isinstance(value, Tensor):
         return value._replace(fill=Fill())
     if isinstance(value, tuple):

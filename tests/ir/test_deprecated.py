@@ -1,4 +1,4 @@
-"""What docstrings of both libraries say to be deprecated."""
+"""Tests of deprecated apis and arguments that the docstrings of both libraries announce."""
 
 from __future__ import annotations
 

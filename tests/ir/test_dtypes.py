@@ -1,4 +1,4 @@
-"""What the table says of rounded numbers is true of them, and stands nowhere else."""
+"""Tests that the table of dtypes is right about rounding, and that the project has no second table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fuzz_core.triage.difference import difference
 from fuzz_core.worker.nearby import scales
 
 ROOT = Path(fuzz_core.__file__).parent
-# What a library or another program says of dtypes, and which of them one decision prefers.
+# Tables of dtypes that belong to a library or another program, or that state the preference of one decision.
 OTHERS = {
     "adapters/jittor/dialect.py": "dtypes that Jittor infers, and those that it lacks",
     "adapters/pytorch/dialect.py": "dtypes that PyTorch infers",
@@ -46,7 +46,7 @@ LAYOUTS = {
 
 
 def tables(source: str) -> Iterator[int]:
-    """Lines of literals that hold three dtypes or more."""
+    """Yields the lines of literals that hold three dtypes or more."""
     for node in ast.walk(ast.parse(source)):
         held = [*node.keys, *node.values] if isinstance(node, ast.Dict) else getattr(node, "elts", [])
         flat = [part for each in held for part in getattr(each, "elts", [each])]
@@ -87,7 +87,7 @@ def test_limits_follow_from_the_layout(dtype: DType) -> None:
     bias = 2 ** (exponent - 1) - 1
     assert dtype.normal == 2.0 ** (1 - bias)
     assert dtype.epsilon == 2.0**-mantissa
-    # Where there is no infinity, only the last pattern of the highest exponent is no number.
+    # If a dtype has no infinity, only its highest bit pattern is NaN.
     finite = dtype.name.endswith("fn")
     assert dtype.largest == 2.0 ** (bias + finite) * (2 - (1 + finite) * dtype.epsilon)
     assert round(dtype.denormal / 2.0 ** (1 - bias - mantissa)) == 1

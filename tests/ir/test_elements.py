@@ -1,4 +1,4 @@
-"""The elements of described tensors: the same everywhere, in their range, of their type."""
+"""Tests of the elements of described tensors: the same on every machine, in their range, of their type."""
 
 from __future__ import annotations
 

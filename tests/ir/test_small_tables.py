@@ -1,4 +1,4 @@
-"""Element types, random streams and FuzzTypes."""
+"""Tests of element types, random streams and FuzzTypes."""
 
 from __future__ import annotations
 

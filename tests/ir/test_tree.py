@@ -1,4 +1,4 @@
-"""Walks of the value tree: one order, the same paths, and nothing lost on the way back."""
+"""Tests of walks of the value tree: one order, the same paths, and a complete tree after rebuilding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages between processes are read by annotations, within bounds, or refused."""
+"""Tests that messages between processes are read by their annotations and within bounds, or refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Inner(NamedTuple):
 
 
 class Outer(NamedTuple):
-    """One field of each kind."""
+    """A tuple with one field of each kind."""
 
     inner: Inner | None
     pair: tuple[int, float]

@@ -21,12 +21,12 @@ SPELLED = "    spelled: {torch: 'F.relu(x)', tensorflow: 'tf.nn.relu(x)', jittor
 
 
 def operator(fields: str, spelled: str = SPELLED) -> Operator:
-    """One operator named `tried`: fields is indented by four."""
+    """Returns one operator named `tried`. The lines of `fields` are indented by four."""
     return read(f"{HEAD}  tried:\n{fields}{spelled}", "tried.yaml")[0]
 
 
 def results_of(python: Path, library: str, programs: Mapping[str, str], folder: Path) -> dict[str, Any]:
-    """What each program gives in one process of a library: node -> array, or the text of its error."""
+    """Returns the results of each program, run in one process of a library: node -> array, or the text of its error."""
     given, made = folder / "programs.json", folder / "results.json"
     given.write_text(json.dumps(programs))
     around = {**os.environ, **all_surroundings(python), "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)}

@@ -1,6 +1,6 @@
 """Runs programs in one process of a library: `python gandalf_runner.py LIBRARY PROGRAMS RESULTS`.
 
-PROGRAMS is JSON, name -> source. RESULTS is what came of each, name -> node -> {dtype, shape, values} or its error.
+PROGRAMS is JSON, name -> source. RESULTS is JSON, name -> node -> {dtype, shape, values}, or name -> error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def told(value: Any) -> dict[str, Any]:
 
 
 def hasten_jittor() -> None:
-    """Has it compile as it does under test: its operators take seconds otherwise."""
+    """Makes Jittor compile as it does under test; without this, each operator takes seconds."""
     import jittor
 
     from fuzz_core.adapters.jittor.compiler import hasten, settle

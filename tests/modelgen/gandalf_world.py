@@ -1,4 +1,4 @@
-"""A made world for guidances: operators with fixed successors, some of which have a bug."""
+"""A made-up world for guidances: operators with fixed successors; some operators have a bug."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OPERATORS, SUCCESSORS, BUGGY, LENGTH = 150, 25, 4, 7
 
 
 class World:
-    """Each operator has `SUCCESSORS` that may follow it. A graph with one of the `BUGGY` operators has a bug."""
+    """A grammar: each operator has `SUCCESSORS` that may follow it. A graph with a `BUGGY` operator has a bug."""
 
     def __init__(self, seed: int) -> None:
         rng = Rng(derive("world", seed))
@@ -18,7 +18,7 @@ class World:
         self.buggy = set(_drawn(self.names, BUGGY, rng))
 
     def graphs(self, guidance: Guidance, number: int) -> list[bool]:
-        """Let a guidance make graphs, each a chain of `LENGTH` operators. Return whether each has a bug."""
+        """Lets a guidance make graphs of `LENGTH` operators each. Returns for each graph whether it has a bug."""
         return [self._graph(guidance) for _ in range(number)]
 
     def _graph(self, guidance: Guidance) -> bool:

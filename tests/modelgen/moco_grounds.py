@@ -1,4 +1,4 @@
-"""A small program and what is known of its apis, for tests of operators and trees."""
+"""A small program and the facts about its apis, for tests of operators and trees."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ KNOWLEDGE = Knowledge(library="torch", build="torch-2.13.0", apis={facts.api: fa
 
 
 def call(api: str, *args: str, applied: bool = False, spelled: str = "", **kwargs: str) -> Call:
-    """A call as a program of this folder writes it."""
+    """Returns a call as a program of this folder writes it."""
     path = spelled or api.replace("torch.nn.functional", "F").replace("torch.nn", "nn")
     arguments = (*(CallArgument("", arg) for arg in args), *(CallArgument(*pair) for pair in kwargs.items()))
     return Call(api, path, arguments, applied)
@@ -138,12 +138,12 @@ BLOCKS = (*CALLS, call("torch.nn.Linear", "64", "10"), SLOPED)
 
 
 def known(each: Call) -> Facts:
-    """What is known of the api of a call."""
+    """Returns the facts about the api of a call."""
     return KNOWLEDGE.apis[each.api]
 
 
 def program(calls: tuple[Call, ...] = CALLS, steps: tuple[int, ...] | None = None) -> Program:
-    """These calls one after the other, between a head that stays."""
+    """Returns a program that makes the calls in their order, and whose head stays."""
     steps = steps or tuple(range(len(calls)))
     head = Block(len(calls), call("torch.nn.Linear", "16 * 4", "10"), 3 + len(calls), step=99)
     blocks = [Block(n, each, 3 + n, step=step) for n, (each, step) in enumerate(zip(calls, steps, strict=True))]

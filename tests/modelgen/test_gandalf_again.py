@@ -1,4 +1,4 @@
-"""A model as a function: what it computes depends on what it is given, and on nothing that was computed before."""
+"""Tests of a model as a function: its results depend on its arguments, and on no earlier result."""
 
 from __future__ import annotations
 

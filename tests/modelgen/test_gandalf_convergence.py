@@ -8,12 +8,12 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import DoubleDqn, Dqn
 from fuzz_core.modelgen.gandalf.guidance import Alike
 
-# A reward of 1 for each choice of a graph, discounted; the network may be off by half of that where it has to guess.
+# Each choice of a graph has a discounted reward of 1. If the network has to guess, it may be off by half of the sum.
 MARGIN = 1.5
 
 
 def learnt(kind: type[Dqn], seed: int, graphs: int = 400) -> tuple[Dqn, int, int]:
-    """The guidance after graphs of a world, and how many of the second half have a bug: its own, those by chance."""
+    """Returns the trained guidance, and how many graphs of the second half have a bug: its own, and those by chance."""
     world = World(seed)
     guidance = kind(Rng(seed), world.names)
     found, by_chance = world.graphs(guidance, graphs), world.graphs(Alike(Rng(seed)), graphs)
@@ -21,7 +21,7 @@ def learnt(kind: type[Dqn], seed: int, graphs: int = 400) -> tuple[Dqn, int, int
 
 
 def check_values(guidance: Dqn) -> None:
-    """Every output of the network for what may follow is near the range of returns."""
+    """Checks that every output of the network for a possible successor is near the range of returns."""
     most = sum(guidance.discount**step for step in range(LENGTH))
     outputs = guidance.online.values(range(len(guidance.places)))[guidance.follows]
     assert -MARGIN * most / 2 < outputs.min() and outputs.max() < MARGIN * most

@@ -1,4 +1,4 @@
-"""Pictures of graphs, from the programs that compute them."""
+"""Tests of pictures of graphs, made from the programs that compute them."""
 
 from __future__ import annotations
 

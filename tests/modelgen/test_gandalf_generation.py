@@ -1,4 +1,4 @@
-"""Generation: every derivation of the grammar is a valid graph."""
+"""Tests of generation: every derivation of the grammar is a valid graph."""
 
 from __future__ import annotations
 

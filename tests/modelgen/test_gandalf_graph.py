@@ -1,4 +1,4 @@
-"""Graphs: what is stored is what is read, and what differs in names alone is one graph."""
+"""Tests of graphs: a stored graph is read back equal, and graphs that differ in names alone are one graph."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_grammar_has_what_all_libraries_spell() -> None:
 
 
 def _shuffled(graph: Graph, rng: Rng) -> Graph:
-    """The same nodes in another order of computation, and the inputs in reverse."""
+    """Returns the same nodes in another order of computation, and the inputs in reverse."""
     names = {f"x{place}": f"x{len(graph.inputs) - 1 - place}" for place in range(len(graph.inputs))}
     nodes: list[GraphNode] = []
     rest = dict(enumerate(graph.nodes))

@@ -15,7 +15,7 @@ seeds = st.integers(0, 1000)
 
 
 def grown(guidance: Guidance, length: int = 4) -> list[tuple[str, str]]:
-    """The choices for a chain of operators, each of which may follow any other."""
+    """Returns the choices for a chain of operators; any operator may follow any operator."""
     guide, before = Noting(guidance), ""
     for _ in range(length):
         before = guide(before, NAMES)

@@ -1,7 +1,7 @@
-"""Every entry of the table, run: its shapes are inferred right, and the libraries agree on it.
+"""Tests that run every entry of the table: its shapes are inferred right, and the libraries agree on it.
 
-Jittor compiles for seconds what it has not met: a part of its entries is run, or all, on three kinds of data in each
-library, where NIGHTFUZZ_EVERY_OPERATOR is set.
+Jittor compiles each new operator for seconds, so a part of its entries is run. If NIGHTFUZZ_EVERY_OPERATOR is set, all
+entries are run, on three kinds of data in each library.
 """
 
 from __future__ import annotations
@@ -25,23 +25,26 @@ from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, load
 
 pytestmark = pytest.mark.real
-# In float64 libraries agree on what an operator means, or they do not; in float32 they round on different ways.
+# In float64 a difference shows another meaning of an operator; in float32 the libraries round in different ways.
 TOLERANCES = {"float64": (1e-9, 1e-11), "float32": (1e-4, 1e-5)}
 WHOLE = bool(os.environ.get("NIGHTFUZZ_EVERY_OPERATOR"))
-# One program for each operator has to do for Jittor, in float64, which tells most.
+# Jittor gets one program for each operator, in float64, the precision that shows most errors.
 SEEDS: dict[Library, range] = {
     "torch": range(3 if WHOLE else 1),
     "tensorflow": range(3 if WHOLE else 1),
     "jittor": range(1),
 }
-# Of extreme data what a finding is judged by; more digits than that are no operator's meaning.
+# The relative tolerance for extreme data. Operators do not define more digits than that.
 EXTREME = 1e-6
-# Of Jittor's operators, one in so many.
+# Jittor runs one of so many operators.
 JITTOR_PERIOD = 1 if WHOLE else 24
 
 
 class Case(NamedTuple):
-    """One program: an operator on its data, plainly (relation 0) or through a relation. constant: all its weights."""
+    """A program: an operator on its data, plain (relation 0) or through a relation.
+
+    If `constant` is true, all weights are constant.
+    """
 
     name: str
     seed: int
@@ -51,7 +54,7 @@ class Case(NamedTuple):
     data: Kind = "drawn"
 
     def graph(self) -> Graph:
-        """Raises Refused where the operator takes no such data."""
+        """Returns the graph of the case. Raises ShapeError if the operator takes no such data."""
         return extreme(load()[self.name].limited(LIBRARIES), self.data, self.seed, self.constant)
 
 
@@ -67,7 +70,7 @@ def plain(library: Library) -> Iterator[Case]:
 
 
 def extremes(operator: Operator, library: Library) -> Iterator[Case]:
-    """The operator on the extreme data that it takes."""
+    """Yields cases of the operator on each kind of extreme data that it takes."""
     precision: Precision = "float32" if library in operator.coarse else "float64"
     for data in [each for each in KINDS if each != "drawn"]:
         case = Case(operator.name, 0, precision, data=data)
@@ -77,7 +80,7 @@ def extremes(operator: Operator, library: Library) -> Iterator[Case]:
 
 
 def related(library: Library) -> Iterator[Case]:
-    """What goes through relations, and what it is compared with."""
+    """Yields the cases that go through a relation, each behind the plain case that it is compared with."""
     for number, relation in RELATIONS.items():
         applying = [each for each in load().values() if relation.applies_to(each, library)]
         for operator in [each for each in applying if library not in each.wrong]:
@@ -87,13 +90,13 @@ def related(library: Library) -> Iterator[Case]:
 
 
 def reference(case: Case, number: int) -> Case:
-    """The plain case that a case with this relation must agree with."""
+    """Returns the plain case that a case with this relation must agree with."""
     return case._replace(relation=0, precision=RELATIONS[number].reference or case.precision)
 
 
 @pytest.fixture(scope="module")
 def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Library, dict[Case, Any]]:
-    """What every case gives in each library: an array, or the text of its error."""
+    """Returns the result of every case in each library: an array, or the text of its error."""
     return {library: _run(request, library, tmp_path_factory.mktemp(library)) for library in LIBRARIES}
 
 
@@ -150,7 +153,10 @@ def _only(found: Any) -> Any:
 
 
 def _is(dtype: np.dtype[Any], named: str, case: Case, library: Library) -> bool:
-    """Integers are as long as the library's data, which they meet, but by a relation; floats as long as asked for."""
+    """Returns whether a result has the inferred dtype.
+
+    Integers have the length of the library's data, unless the case has a relation. Floats have the case's precision.
+    """
     if named == "int" and case.relation:
         return dtype.kind == "i"
     if named == "float" and case.data == "small" and library == "jittor":

@@ -1,4 +1,4 @@
-"""The order of operators: read from programs, completed by review, and kept by what is generated."""
+"""Tests of the order of operators: read from programs, completed by review, and kept by generated graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The relations of table 4: each applies somewhere, and says what it does to a spelling."""
+"""Tests of the relations of table 4: each applies to some operators, and says how it changes a spelling."""
 
 from __future__ import annotations
 

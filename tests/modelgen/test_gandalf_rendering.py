@@ -1,4 +1,4 @@
-"""Programs: each is Python that stands alone, and says the same to every library."""
+"""Tests of programs: each program is Python that stands alone, and computes the same in every library."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_an_invalid_graph_is_not_written() -> None:
 
 
 def _check(text: str, library: Library) -> None:
-    """It imports numpy and its library alone, and needs no name that it does not make."""
+    """Checks that a program imports numpy and its library alone, and uses no name that it does not define."""
     tree = ast.parse(text)
     roots = {"torch": "torch", "tensorflow": "tensorflow", "jittor": "jittor"}
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

@@ -1,4 +1,4 @@
-"""Shape inference: from concrete shapes and parameters to the result's, or a refusal."""
+"""Tests of shape inference: from concrete shapes and parameters to the result's shape, or a refusal."""
 
 from __future__ import annotations
 

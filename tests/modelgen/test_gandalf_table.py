@@ -1,4 +1,4 @@
-"""The table of operators: what is wrong in it is said with file, operator and field."""
+"""Tests of the table of operators: an error in the table is reported with file, operator and field."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_operator_computes_element_by_element_if_no_axis_has_a_name() -> None
 
 
 def test_there_are_as_many_operators_as_in_the_paper_and_more() -> None:
-    """309 operators (section 5.2), in at least two libraries each."""
+    """The paper has 309 operators (section 5.2), in at least two libraries each."""
     table = load()
     spelled = Counter(len(each.spelled) for each in table.values())
     assert spelled[1] == 0
@@ -93,7 +93,7 @@ def test_every_domain_has_all_symbols() -> None:
 
 
 def test_what_is_no_float_may_end_a_graph() -> None:
-    """Else a path that has come to integers might have no end."""
+    """If such an operator could not end a graph, a path that reaches integers or booleans might never end."""
     given = {each.name for each in load().values() if each.gives.startswith(("int", "bool"))}
     assert {name for name in given if "output" not in load()[name].symbols} == set()
 

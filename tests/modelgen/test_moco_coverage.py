@@ -1,4 +1,4 @@
-"""Layers that take something else than arrives get into programs too, and each tree looks for apis it has not had."""
+"""Tests that layers which take other values than arrays get into programs, and that trees seek unused apis."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ JOIN = Facts(
     parameters=(Parameter(name="tensors", required=True), Parameter(name="axis", dtype="int", required=True)),
     ranks=(2,),
 )
-# A loss of two tensors of one shape, and weights of another.
+# A loss of two tensors of one shape, and of weights with another shape.
 DISTANCE = Facts(
     api="torch.nn.functional.distance",
     kind="function",
@@ -98,7 +98,7 @@ def _shapes(text: str) -> list[tuple[int, ...]]:
 
 
 def made(api: str, seeds: int = 60, taste: Taste = EAGER) -> set[Call]:
-    """The calls of an api that AR makes of a convolution."""
+    """Returns the calls of an api that the operator AR makes of a convolution."""
     found = (
         replaced(CALLS[0], WIDER, IMAGE, Rng(seed), ModuleNames.of(program()).spelled, taste) for seed in range(seeds)
     )
@@ -305,7 +305,7 @@ class DescribeWheel:
 
 
 def grown(options: TreeOptions, seed: int, count: int) -> list[str]:
-    """The apis of the first nodes of a tree in which all blocks fit, in the order in which they run."""
+    """Returns the apis of the first nodes of a tree in which all blocks fit, in the order of execution."""
     tree = Tree(program(), WIDER, seed, options)
     found: list[str] = []
     while len(found) < count and (node := tree.take()) is not None:

@@ -1,4 +1,4 @@
-"""Layers and functions that are made to fit, in programs of the real libraries: gradients pass, shapes stay."""
+"""Tests of layers and functions made to fit, in programs of the real libraries: gradients pass, shapes stay."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def test_they_run_keep_the_shape_and_let_gradients_through(
         replayer.close()
     assert ran.outcome.kind == "ok", ran.outcome.text
     assert 4 in ran.saw
-    # Each layer is seen with what it was made to get, not with the activation.
+    # The recorded argument of a layer is the tensor that was made to fit, not the activation.
     assert (first := ran.saw[0].took) is not None and first == TensorKind((8, 2), "float32")
     assert (second := ran.saw[1].took) is not None and second.dtype != "float32"

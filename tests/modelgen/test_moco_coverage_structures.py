@@ -1,4 +1,4 @@
-"""What recorded calls say of the structure of tensors that a layer takes."""
+"""Tests of the structures of tensors that a layer takes, as read from recorded calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs are taken apart into a template and blocks, and put together again byte for byte."""
+"""Tests that programs are taken apart into a template and blocks, and put together again byte for byte."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ loss = nn.CrossEntropyLoss()(net(torch.rand(2, 1, 28, 28)), torch.tensor([1, 2])
 
 
 def calls(program: Program) -> dict[int, Call]:
-    """The original call of each block."""
+    """Returns the original call of each block."""
     return {block.number: block.call for block in program.blocks}
 
 
 def rooted(program: Program, watched: bool = False) -> str:
-    """The program with its head alone."""
+    """Returns the text of the program with its head alone."""
     return assemble(program.template, {n: calls(program)[n] for n in program.template.head}, watched)
 
 
@@ -87,7 +87,7 @@ def test_the_original_blocks_give_the_original_program(
     try:
         program = disassemble(name, source, library)
     except UserError as refusal:
-        # Programs that were written to be traced need no hidden layers; seed programs do.
+        # Seed programs need hidden layers; programs that were written to be traced do not.
         assert kind is traced_programs
         pytest.skip(str(refusal))
     assert assemble(program.template, calls(program)) == source

@@ -1,4 +1,4 @@
-"""The ways in which programs write their models: what becomes a block, what stays, and what an absent block leaves."""
+"""Tests of idioms in which programs write models: the blocks, the fixed text, and the text of an absent block."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ from fuzz_core.modelgen.moco.program import assemble
     ],
 )
 def test_what_a_torch_class_is_made_of(init: str, forward: str, blocks: list[str], left: str) -> None:
-    # One more layer that can always be taken out: a program without any is refused.
+    # The additional layer can always be taken out: a program without such a layer is refused.
     source = module("self.spare = nn.SELU()\n" + init, "x = self.spare(x)\n" + forward)
     program = taken(source)
     assert program.style == "class"

@@ -1,4 +1,4 @@
-"""Where branches are joined: while the layers of all but one of them are absent, that one is left alone."""
+"""Tests of joins of branches: while all branches but one have no layers, the result is that one branch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TWO = "self.a, self.b = nn.ReLU(), nn.Tanh()"
 
 
 def with_blocks(program: Program, *apis: str) -> str:
-    """The program with its head and the blocks of these apis."""
+    """Returns the program with its head and the blocks of these apis."""
     there = {n for n, call in calls(program).items() if call.api.rpartition(".")[2] in apis}
     return assemble(program.template, {n: calls(program)[n] for n in {*program.template.head, *there}})
 
@@ -70,17 +70,17 @@ def test_a_join_of_what_is_the_same_without_layers_is_absent_with_them(init: str
 @pytest.mark.parametrize(
     "forward",
     [
-        # Twice the same, whatever layers are there.
+        # The branches are the same, with and without layers.
         "x = torch.cat([x, x], 1)",
         "x = x + x * 2",
-        # Not the same when layers are absent.
+        # The branches differ if layers are absent.
         "a, b = torch.chunk(x, 2, 1)\nx = torch.cat([self.a(a), b], 1)",
         "x = torch.cat([self.a(x[:, :2]), self.b(x[:, 2:])], 1)",
         "x = self.a(x) + x.mean()",
         "x = torch.matmul(self.a(x), x.t())",
         # A layer that cannot be taken out is on the way.
         "x = x + self.keeps(x)",
-        # Of two arguments nobody knows what they are.
+        # The values of the two arguments are unknown.
         "x = self.a(x) + self.b(y)",
         "for b in (x, x):\n    x = self.a(x) + b",
         # No activations are joined.
@@ -134,7 +134,7 @@ model = keras.Model(inputs, layers.Dense(1)(layers.Flatten()(x)))
     root = rooted(program)
     assert "x = ([branch(x, 1), branch(x, 3)])[0]" in root
     assert "x = ([x, y])[0]" in root and "x = ([x, (x)])[0]" in root and "add = layers.Multiply()" in root
-    # Both branches are of the same layers: with them, they are joined.
+    # Both branches have the same layers: if the layers are there, the branches are joined.
     assert "layers.Concatenate(axis=-1)([branch(x, 1), branch(x, 3)])" in with_blocks(program, "ReLU")
 
 
@@ -169,5 +169,5 @@ net = Net()
 def test_what_a_loop_joins_is_as_much_in_a_watched_program() -> None:
     init = "self.a = nn.ModuleList([nn.ReLU(), nn.Sequential(nn.Tanh())])"
     program = taken(module(init, "x = torch.cat([a(x) for a in self.a], 1)"))
-    # A layer that passes things on in the place of an absent one would be one more to join.
+    # In the place of an absent layer, a layer that passes values on would add one more value to the join.
     assert "nn.ModuleList([nn.Sequential(__seen__(2))])" in rooted(program, watched=True)

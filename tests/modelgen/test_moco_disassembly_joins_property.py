@@ -1,4 +1,4 @@
-"""Made-up programs with branches, run with a toy library that knows how wide what is put side by side becomes."""
+"""Property tests of joins: made-up programs with branches, run with a toy library that computes widths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz_core.modelgen.moco.program import MADE, SEEN, Program, assemble
 
 
 class Tensor(NamedTuple):
-    """An activation of so many channels, and the layers that it has passed through."""
+    """An activation: its number of channels, and the layers that it has passed through."""
 
     width: int
     passed: frozenset[int]
@@ -29,13 +29,13 @@ class Tensor(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A branch: the tags of layers and joins that are computed one after the other, beginning with what arrives."""
+    """A branch: the tags of layers and joins in the order of computation, beginning at the value that arrives."""
 
     parts: tuple[Any, ...]  # tags, and joins: a sign with its branches
 
 
 def toy() -> types.ModuleType:
-    """The library."""
+    """Returns the toy library."""
     made = types.ModuleType("toy")
 
     def layer(tag: int) -> Callable[[Tensor], Tensor]:
@@ -65,7 +65,7 @@ def toy() -> types.ModuleType:
 
 
 class Writer:
-    """Writes a tree as a program. inside: as a class, with layers that are made first."""
+    """A writer of trees as programs: as a class whose layers are made first if `inside` is true, else as a script."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any], inside: bool) -> None:
         self.draw, self.inside = draw, inside
@@ -83,7 +83,7 @@ class Writer:
                 sign = self.one_of("cat", "cat", "+", "*", "layer")
                 count = 2 if sign in "+*" else self.draw(st.integers(2, 4))
                 branches = tuple(self.tree(depth - 1) for _ in range(count))
-                # What is joined with itself whatever is inserted makes something else of it.
+                # A join whose branches have no layer changes the result of every program, so the join is dropped.
                 parts += [(sign, branches)] if any(map(tags_of, branches)) else []
             else:
                 self.tags += 1
@@ -96,7 +96,7 @@ class Writer:
         return name
 
     def named(self, expression: str) -> str:
-        """The expression, or a variable that holds it."""
+        """Returns the expression, or a variable that holds it."""
         if self.draw(st.booleans()):
             return expression
         self.names += 1
@@ -145,7 +145,7 @@ class Writer:
 
 
 def tags_of(tree: Tree) -> list[int]:
-    """The layers of a tree, in the order of the tree."""
+    """Returns the tags of the layers of a tree, in the order of the tree."""
     return [
         tag
         for part in tree.parts
@@ -154,7 +154,14 @@ def tags_of(tree: Tree) -> list[int]:
 
 
 def expected(tree: Tree, arrives: Tensor, there: set[int], numbers: Mapping[int, int]) -> Tensor:
-    """What a tree computes with these layers: branches without any are joined with nothing. numbers: of blocks."""
+    """Returns the result of a tree with some of its layers; a branch without inserted layers is not joined.
+
+    Args:
+        tree: the tree to compute.
+        arrives: the value that the tree begins with.
+        there: tags of the layers that are inserted.
+        numbers: the block number of each tag.
+    """
     found = arrives
     for part in tree.parts:
         if isinstance(part, int):
@@ -163,7 +170,8 @@ def expected(tree: Tree, arrives: Tensor, there: set[int], numbers: Mapping[int,
         sign, branches = part
         own = [set(tags_of(branch)) for branch in branches]
         values = [expected(branch, found, there, numbers) for branch in branches]
-        # A branch without layers is what is left where the others have none, or else the one that is computed first.
+        # The base is the result if no further branch has an inserted layer. It is a branch without layers, or else the
+        # branch that is computed first.
         base = min(range(len(own)), key=lambda place: min((numbers[tag] for tag in own[place]), default=-1))
         if not any(tags & there for place, tags in enumerate(own) if place != base):
             found = values[base]
@@ -175,7 +183,7 @@ def expected(tree: Tree, arrives: Tensor, there: set[int], numbers: Mapping[int,
 
 
 def result(text: str) -> Tensor:
-    """What a program computes."""
+    """Returns the value that a program computes."""
     sys.modules["toy"] = toy()
     try:
         space: dict[str, Any] = {
@@ -194,13 +202,13 @@ def result(text: str) -> Tensor:
 def programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[Tree, str]:
     writer = Writer(draw, draw(st.booleans()))
     tree = writer.tree(draw(st.integers(1, 3)))
-    # One layer, so that there is always something to take out.
+    # The layer 999 guarantees that each program has a layer to take out.
     tree = Tree((*tree.parts, 999))
     return tree, writer.program(tree)
 
 
 def blocks_by_tag(program: Program) -> dict[int, int]:
-    """The numbers of blocks by the tags of their layers."""
+    """Returns the number of each block by the tag of its layer."""
     texts = {block.number: [each.source for each in block.call.arguments] for block in program.blocks}
     return {int(next(text for text in sources if text.isdigit())): number for number, sources in texts.items()}
 

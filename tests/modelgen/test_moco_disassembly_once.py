@@ -1,4 +1,4 @@
-"""Which layers a model uses in one place: of those, one execution tells what shapes they leave as they are."""
+"""Tests of layers that a model uses in one place: one execution shows which of them keep the shape."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STAGE += "    def forward(self, x):\n        return self.act(x)\n"
 
 
 def once(program: Program, api: str = "ReLU") -> list[bool]:
-    """Of the blocks of this api."""
+    """Returns for each block of this api whether it is used once."""
     return [block.once for block in program.blocks if block.call.api.endswith(f".{api}")]
 
 

@@ -1,4 +1,4 @@
-"""Made-up programs of both styles, run with a toy library that notes which layers compute, in which order."""
+"""Property tests of disassembly: made-up programs of both styles, run with a toy library that logs its layers."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _installed(toy: types.ModuleType) -> Iterator[None]:
 
 
 def log_of(text: str) -> tuple[list[int], dict[int, int]]:
-    """The tags of the layers that a program computes with, in order, and how often each absent block was seen."""
+    """Returns the tags of the layers that a program runs, in order, and how often each absent block was seen."""
     log: list[int] = []
     seen: dict[int, int] = {}
 
@@ -100,7 +100,7 @@ def log_of(text: str) -> tuple[list[int], dict[int, int]]:
 
 
 class Writer:
-    """Writes a program at random. Layers have tags of their own, by which the log knows them."""
+    """A writer of random programs. Each layer has a tag of its own, which the log records."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
         self.draw = draw
@@ -116,7 +116,7 @@ class Writer:
         return str(self.tags)
 
     def layer(self, api: str = "Layer") -> str:
-        """A call that makes a layer, spelled in some way."""
+        """Returns a call that makes a layer, in one of several spellings."""
         form = self.one_of(
             "{0}({1})", "{0}( {1} )", "{0}({1}, 'é', k=(1, 2),)", "{0}(\n{1},  # why, then\n)", "{0}({1}, *())"
         )
@@ -128,7 +128,7 @@ class Writer:
         return name
 
     def expression(self, depth: int, inside: bool) -> str:
-        """An expression for an activation. inside: of a class, where attributes hold layers."""
+        """Returns an expression for an activation. If `inside` is true, attributes of a class hold the layers."""
         if depth <= 0:
             return "x"
 
@@ -205,7 +205,7 @@ class Writer:
 
 
 def _one_line(expression: str) -> str:
-    """An expression that may stand in an indented line."""
+    """Returns an expression that may stand in an indented line."""
     return f"({expression})"
 
 
@@ -240,13 +240,13 @@ def serial_programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
 
 
 def tag_of(program: Program, number: int) -> int:
-    """The tag of a block's layer."""
+    """Returns the tag of a block's layer."""
     texts = [each.source.strip() for each in program.blocks[number].call.arguments]
     return int(next(text for text in texts if text.isdigit()))
 
 
 def checked(source: str, data: st.DataObject) -> None:
-    """Whatever is left out, the other layers compute as before, and in the same order."""
+    """Checks that a program without some of its layers runs the further layers as before and in the same order."""
     try:
         program = disassemble("made.py", source, "toy")
     except UserError:
@@ -291,6 +291,6 @@ def test_serial_calls(source: str, data: st.DataObject) -> None:
 
 
 def test_a_program_is_as_it_was_made() -> None:
-    # The writer's own programs run, so that what the properties say is of something.
+    # Shows that the writer's own programs run; if they did not, the properties would hold for no program.
     assert log_of(f"{HEAD}x = L(3)(toy.fun(toy.Input(), 2))\n")[0] == [2, 3]
     assert OrderedDict is not None

@@ -1,6 +1,6 @@
-"""On the real libraries: a program that is watched, and in parts, computes what it computed.
+"""Tests on the real libraries: a disassembled and watched program computes the same as before.
 
-One model of each library, or all nine where NIGHTFUZZ_EVERY_PROGRAM is set.
+One model of each library is run, or all nine if NIGHTFUZZ_EVERY_PROGRAM is set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fuzz_core.programs.texts import grown_programs
 pytestmark = pytest.mark.real
 WHOLE = bool(os.environ.get("NIGHTFUZZ_EVERY_PROGRAM"))
 
-# Runs one program after the other, each a line of JSON, and says what each printed, or that it failed.
+# A program that runs programs, one line of JSON each, and prints the output of each or its error.
 RUN = """
 import contextlib, importlib, io, json, sys, warnings
 
@@ -75,7 +75,7 @@ print("loss", Net()(torch.rand(3, 6)).square().mean().item())
 
 @contextmanager
 def interpreter(python: Path, library: str) -> Iterator[subprocess.Popen[str]]:
-    """A process of the target that runs programs."""
+    """Yields a process of the target that runs programs."""
     settings = {**os.environ, **surroundings(dialect_of(library), python), "OMP_NUM_THREADS": "1"}
     command = [str(python), "-c", RUN, library]
     pipe = subprocess.PIPE
@@ -86,7 +86,7 @@ def interpreter(python: Path, library: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def said(process: subprocess.Popen[str], source: str) -> str:
-    """What a program prints."""
+    """Returns the output of a program."""
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(json.dumps(source) + "\n")
     process.stdin.flush()
@@ -127,7 +127,7 @@ def test_steps_of_a_residual_network_are_those_that_torch_takes(torch_python: Pa
         for block in found.blocks:
             if block.number not in found.template.head:
                 groups.setdefault(block.step, []).append(names[block.number])
-        # Without adapted sizes, what widens goes with what narrows again.
+        # If sizes are not adapted, a layer that widens is grouped with the layer that narrows again.
         assert list(groups.values()) == [["wide", "narrow"], ["act"], ["skip"], ["drop"]]
         assert [names[number] for number in found.template.head] == ["enter", "leave"]
         inserted = set(found.template.head)

@@ -1,4 +1,4 @@
-"""Blocks that a program does not run without, or not without each other, are found by running it."""
+"""Tests that executions find the blocks that a program needs, and the blocks that need each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ COUNT = 9
 
 
 def program(count: int = COUNT, once: bool = False, joins: tuple[int, ...] = ()) -> Program:
-    """A program whose first and last block stay. joins: blocks with whose first one something is joined."""
+    """Returns a program whose first and last block stay.
+
+    Args:
+        count: number of blocks.
+        once: whether each block is used once.
+        joins: numbers of the blocks whose branches are joined, at the first of them.
+    """
     call = Call("lib.Layer", "lib.Layer")
     blocks = tuple(Block(n, call, n + 1, step=n, once=once) for n in range(count))
     join = (Slot(joins[0], "", "", called=False, joins=joins),) if joins else ()
@@ -28,13 +34,19 @@ def program(count: int = COUNT, once: bool = False, joins: tuple[int, ...] = ())
 
 
 def needing(rule: Callable[[set[int]], bool]) -> Runs:
-    """A run that depends on the numbers of the blocks that are there, and tells nothing of them."""
+    """Returns a run that succeeds if the rule holds for the numbers of the inserted blocks, and observes no shapes."""
     return lambda calls: RunObservations() if rule(set(calls)) else None
 
 
 class Chain:
-    """Runs of blocks one after the other, of which some change the shape. joins: with the first of these another shape
-    arrives behind them; together: each set of these runs as a whole alone. asked: what was run."""
+    """Runs of a chain of blocks; some blocks change the shape.
+
+    Args:
+        changing: numbers of the blocks that change the shape.
+        joins: if one of these blocks is inserted, another shape arrives behind the last of them.
+        together: sets of blocks; a run fails if it has a part of such a set.
+        count: number of blocks.
+    """
 
     def __init__(
         self, changing: set[int], joins: tuple[int, ...] = (), together: tuple[set[int], ...] = (), count: int = COUNT
@@ -43,7 +55,7 @@ class Chain:
         self.asked: list[frozenset[int]] = []
 
     def arrived(self, there: set[int]) -> dict[int, tuple[tuple[int | None, ...], str]]:
-        """The shape that arrives at each block: absent ones do not know of how many samples."""
+        """Returns the shape that arrives at each block; for an absent block the number of samples is unknown."""
         shapes: dict[int, tuple[tuple[int | None, ...], str]] = {}
         shape = 0
         for number in range(self.count):
@@ -54,11 +66,11 @@ class Chain:
         return shapes
 
     def sizes(self, there: set[int]) -> list[int | None]:
-        """What arrives at each block, of one sample."""
+        """Returns the shape of one sample that arrives at each block."""
         return [shape[1] for shape, _ in self.arrived(there).values()]
 
     def rule(self, there: set[int]) -> bool:
-        """Whether it runs with these blocks."""
+        """Returns whether the program runs with these blocks."""
         return all(not group & there or group <= there for group in self.together)
 
     def __call__(self, calls: Mapping[int, Call]) -> RunObservations | None:
@@ -69,7 +81,7 @@ class Chain:
 
 
 def grouped(found: Program) -> list[set[int]]:
-    """The blocks of each step, in order."""
+    """Returns the blocks of each step, in order."""
     numbers = dict.fromkeys(block.step for block in found.blocks if block.number not in found.template.head)
     return [{block.number for block in found.blocks if block.step == number} for number in numbers]
 
@@ -116,7 +128,7 @@ def test_each_step_runs_after_those_before_it(needed: set[int], together: list[s
     try:
         found = steps(program(), runs)
     except UserError:
-        # Only what cannot be left out at all is refused.
+        # A program is refused if no block at all can be left out.
         assert all(not rule(set(range(COUNT)) - {n}) for n in range(1, COUNT - 1))
         return
     inserted = set(found.template.head)
@@ -131,7 +143,7 @@ def test_each_step_runs_after_those_before_it(needed: set[int], together: list[s
 def test_blocks_that_change_no_shape_are_inserted_at_once() -> None:
     chain = Chain({3, 6})
     assert grouped(steps(program(), chain)) == [{n} for n in range(1, 8)]
-    # The whole, the root, 1 and 2 at once, 3, 4 and 5 at once, 6; with 7 it is whole.
+    # The runs: the whole program, the root, then plus 1 and 2, plus 3, plus 4 and 5, plus 6. Block 7 makes it whole.
     assert [len(there) for there in chain.asked] == [9, 2, 4, 5, 7, 8]
 
 
@@ -157,7 +169,7 @@ def test_a_block_that_has_branches_joined_is_run() -> None:
 def test_what_is_not_run_has_nowhere_another_shape_than_what_is(
     changing: set[int], together: list[set[int]], joins: set[int], once: bool
 ) -> None:
-    # What changes no shape fails with nothing else.
+    # Blocks that run in no other way than together do change the shape.
     changing |= {number for group in together for number in group}
     chain = Chain(changing, tuple(sorted(joins)), tuple(together))
     found = steps(program(once=once, joins=chain.joins), chain)
@@ -196,7 +208,7 @@ LIST = "toy.List([toy.Layer(2), toy.Layer(3)])"
     ("some", "computed", "head"),
     [
         (LIST, "x = x + self.some[1].size\n        for each in self.some: x = each(x)", {2, 3}),
-        # Nothing is read while the list is empty: its layers are inserted together.
+        # An empty list reads no element: its layers are inserted together.
         (LIST, "for each in self.some: x = each(x) + self.some[1].size", set()),
         ("toy.Sequential(toy.Layer(2), toy.Layer(3))", "x = self.some(x) + self.some.layers[0].size", {3}),
         ("toy.Sequential(toy.Layer(2), toy.Layer(3))", "x = self.some(x) + self.some.layers[1].size", {2, 3}),
@@ -225,7 +237,7 @@ def test_a_layer_that_is_read_for_more_than_its_result_stays(
 
 
 def toy() -> ModuleType:
-    """A library whose layers know their size, and give what they get."""
+    """Returns a library whose layers have a size and return their argument."""
 
     class Layer:
         def __init__(self, size: int) -> None:

@@ -32,7 +32,7 @@ def node(number: int, parent: int | None, **more: object) -> TreeNode:
 
 
 def drawn(picture: str) -> dict[int, str]:
-    """The class of each node by its number."""
+    """Returns the class of each node by its number."""
     assert all(LINE.fullmatch(line) for line in picture.splitlines()), picture
     return {int(number): state for number, state in re.findall(r'(?m)^  n(\d+)\[".*"\]:::(\w+)$', picture)}
 

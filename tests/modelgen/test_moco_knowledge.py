@@ -1,4 +1,4 @@
-"""Facts of apis out of signatures, docstrings and recorded calls."""
+"""Tests of facts about apis, read from signatures, docstrings and recorded calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentence embeddings in numpy: against formulas on a small model, and by meaning with the real weights."""
+"""Tests of sentence embeddings in numpy: against formulas on a small model, and by meaning with the real weights."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_what_means_alike_is_near() -> None:
     ]
     rows = encoder(Path(os.environ[REAL]))(texts)
     cosines = rows @ rows.T
-    # What PyTorch makes of the same weights.
+    # The value that PyTorch computes with the same weights.
     assert cosines[0, 1] == pytest.approx(0.7821, abs=1e-3)
     assert cosines[0, 1] > cosines[0, 2] + 0.4
 

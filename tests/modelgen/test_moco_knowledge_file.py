@@ -1,4 +1,4 @@
-"""Knowledge as YAML: what is written is read back, in the same bytes."""
+"""Tests of knowledge as YAML: a written file is read back equal, and written again in the same bytes."""
 
 from __future__ import annotations
 

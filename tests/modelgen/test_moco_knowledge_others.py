@@ -1,4 +1,4 @@
-"""Facts by others: a model of language behind the chat protocol, the files of the paper's authors, and merging."""
+"""Tests of foreign facts: a language model behind the chat protocol, the files of the paper's authors, and merging."""
 
 from __future__ import annotations
 
@@ -259,13 +259,13 @@ def test_what_is_not_of_that_form_is_told(text: str, words: str) -> None:
 
 
 class Fixed:
-    """An extractor that always says the same."""
+    """An extractor that always returns the same parameters."""
 
     def __init__(self, *parameters: Parameter) -> None:
         self.parameters = parameters
 
     def facts(self, api: Api, doc: str) -> Facts:
-        """That."""
+        """Returns the fixed parameters as facts of the api."""
         return Facts(api=api.name, parameters=self.parameters)
 
 

@@ -1,4 +1,4 @@
-"""What of facts from elsewhere goes into programs: constants, and names of the library's own."""
+"""Tests of the parts of foreign facts that go into programs: constants, and names of the library's own."""
 
 from __future__ import annotations
 

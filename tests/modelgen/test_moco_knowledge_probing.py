@@ -1,4 +1,4 @@
-"""What experiments find out, on layers written here and executed in this process."""
+"""Tests of the facts that experiments find, on layers written here and executed in this process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Shape = tuple[int, ...]
 
 
 class RefusalError(Exception):
-    """The library's own."""
+    """The library's own error."""
 
 
 def dense(x: Shape, features: int, units: int = 3, rate: float = 0.5, mode: str = "a") -> Shape:
-    """The last axis is features; of any rank from 2."""
+    """A layer whose last axis has the size `features`, for any rank from 2."""
     if not 0 <= rate < 1:
         raise RefusalError(f"probability has to be between 0 and 1, but got {rate}")
     if units < 1:
@@ -37,7 +37,7 @@ def dense(x: Shape, features: int, units: int = 3, rate: float = 0.5, mode: str 
 
 
 def norm(x: Shape, channels: int, parts: int = 2) -> Shape:
-    """The second axis is channels, in equal parts; ranks 2 and 3."""
+    """A layer whose second axis has the size `channels`, in equal parts, for ranks 2 and 3."""
     if parts < 1 or channels % parts:
         raise RefusalError("channels must be divisible by parts")
     if len(x) not in (2, 3) or x[1] != channels:
@@ -46,14 +46,14 @@ def norm(x: Shape, channels: int, parts: int = 2) -> Shape:
 
 
 def grouped(x: Shape, size: int = 1, groups: int = 1) -> Shape:
-    """Nothing is the size of an axis, though one has to be divisible."""
+    """A layer for which no parameter is the size of an axis, though the last axis has to be divisible by `groups`."""
     if groups < 1 or x[-1] % groups:
         raise RefusalError("no")
     return x
 
 
 def both(x: Shape, y: Shape, power: int = 2, note: str | None = None) -> Shape:
-    """Two tensors of one shape."""
+    """A layer of two tensors of one shape."""
     if x != y:
         raise RefusalError("shapes differ")
     return x

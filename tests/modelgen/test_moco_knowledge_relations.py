@@ -1,4 +1,4 @@
-"""Constraints between parameters: read from sentences, computed without executing anything, held against calls."""
+"""Tests of constraints between parameters: read from sentences, computed without execution, checked against calls."""
 
 from __future__ import annotations
 

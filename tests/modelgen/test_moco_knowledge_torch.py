@@ -1,4 +1,4 @@
-"""Knowledge of the real PyTorch: out of its inventory and a few recorded calls, then by experiment."""
+"""Tests of knowledge of the real PyTorch: from its inventory and a few recorded calls, then by experiment."""
 
 from __future__ import annotations
 

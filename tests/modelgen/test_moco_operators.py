@@ -40,7 +40,7 @@ blocks = st.sampled_from(BLOCKS)
 
 
 def others_same(before: Call, after: Call, name: str) -> bool:
-    """Whether nothing but one parameter differs."""
+    """Returns whether two calls differ in one parameter at most."""
     facts = known(before)
     return all(
         value(before, facts, p.name) == value(after, facts, p.name) for p in facts.parameters if p.name != name

@@ -1,4 +1,4 @@
-"""Whether somebody meant to raise an error is told by where it arose."""
+"""Tests that the place where an error arose shows whether the error was raised on purpose."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_whether_an_error_was_raised_on_purpose_needs_no_source() -> None:
 
 
 def test_an_error_of_another_class_than_pythons_is_no_accident_whatever_its_frame_was_at_last(tmp_path: Path) -> None:
-    """As TensorFlow makes its tracebacks anew, with the instruction that its frames ended at."""
+    """TensorFlow makes such tracebacks: new entries, with the last instruction of their frames."""
     file = tmp_path / "library.py"
     file.write_text(LIBRARY)
     names: dict[str, Any] = {"np": np}

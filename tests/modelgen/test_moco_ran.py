@@ -1,4 +1,4 @@
-"""What a program came to is read back as it was told, or refused."""
+"""Tests that the encoded result of a program is read back as it was written, or refused."""
 
 from __future__ import annotations
 

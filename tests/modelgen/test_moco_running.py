@@ -1,4 +1,4 @@
-"""Model programs in the persistent worker: what they come to, where they fail, and what is kept between them."""
+"""Tests of model programs in the persistent worker: results, places of failures, and the state between programs."""
 
 from __future__ import annotations
 

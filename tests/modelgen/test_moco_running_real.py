@@ -1,4 +1,4 @@
-"""Model programs of the real libraries in the persistent worker."""
+"""Tests of model programs of the real libraries in the persistent worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.real
 
 
 class Library(NamedTuple):
-    """One running library, and how its programs begin."""
+    """A running library, and the first lines of its programs."""
 
     name: str
     python: str
@@ -39,7 +39,7 @@ STARTS = {
 
 @pytest.fixture(scope="module")
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Library]]:
-    """Those that have been asked for, by name."""
+    """Yields the libraries by name; a library starts when a test asks for it."""
     with ExitStack() as stack:
         yield (made := _Libraries(request, tmp_path_factory.mktemp("plans"), stack))
         made.clear()

@@ -42,7 +42,7 @@ def space() -> ArgumentSpace:
 
 
 def probabilities(space: ArgumentSpace, api: str, argument: str, fuzz_type: str) -> dict[str, float]:
-    """How likely each api's values are picked."""
+    """Returns the probability with which each api's values are picked."""
     entry = space.entry(api, argument, fuzz_type)
     if entry is None:
         return {}

@@ -1,4 +1,4 @@
-"""Every rule, by its own examples: a new rule is tested the moment it stands in the table."""
+"""Tests of every rule by its own examples: each new entry of the table is tested at once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def context(seed: int) -> Context:
 
 
 def mutants(rule: Mutator, *values: Value) -> Iterator[tuple[Value, Value]]:
-    """Pairs of a value (default: the rule's examples) and what became of it."""
+    """Yields pairs of a value (default: the rule's examples) and its mutant."""
     for value in values or rule.domain.examples:
         for seed in SEEDS:
             made = drop_unchanged(rule).mutate(value, context(seed))
@@ -71,7 +71,7 @@ def mutants(rule: Mutator, *values: Value) -> Iterator[tuple[Value, Value]]:
 
 
 def spanned(tensor: Tensor) -> int:
-    """Elements of the tensor or of its storage, whichever are more."""
+    """Returns the larger of the numbers of elements of the tensor and of its storage."""
     return max(tensor.size, 0 if tensor.strides is None else span(tensor.shape, tensor.strides))
 
 
@@ -207,7 +207,7 @@ print(*(any(name in maker.case(call, 1, seed).rules for seed in range(500)) for 
 
 
 def test_a_new_rule_is_one_decorated_function(tmp_path: Path) -> None:
-    """In a scratch copy: `disable` knows the rule and Algorithm 1 applies it."""
+    """Runs in a scratch copy: `disable` knows the rule and Algorithm 1 applies it."""
     shutil.copytree(
         ROOT / "fuzz_core", tmp_path / "fuzz_core", ignore=shutil.ignore_patterns("__pycache__", "programs")
     )

@@ -1,4 +1,4 @@
-"""Constraints, what they say of calls, and the documentation as a mode that refuses."""
+"""Tests of constraints, of their verdicts on calls, and of the documentation as a mode that refuses calls."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_values_that_are_legal_instead_fit_all_that_is_documented_of_the_argumen
 
 
 class Documented(Adapter):
-    """One api `lib.f(x, p, mode)` with an attribute that says what it does with p, and one class."""
+    """An adapter of one api `lib.f(x, p, mode)` that handles p as its attribute says, and of one class."""
 
     class Kept:
         """Takes anything, and may refuse it later."""

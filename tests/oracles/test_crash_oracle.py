@@ -1,4 +1,4 @@
-"""What a process died of, in the field's terms, and that it never changes which bug it is."""
+"""Tests of the cause of a process's death in the field's terms; the cause never changes the signature of a bug."""
 
 from __future__ import annotations
 

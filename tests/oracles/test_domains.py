@@ -1,4 +1,4 @@
-"""Domains: a loss may rely on labels that sum to one, an image on an interval, and nothing else is excused by that."""
+"""Tests of domains: a loss may require labels that sum to one, and an image an interval."""
 
 from __future__ import annotations
 

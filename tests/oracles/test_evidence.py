@@ -1,4 +1,4 @@
-"""Evidence of a difference: random draws, rounding, invalid arguments, and which side is wrong. No real library."""
+"""Tests of the evidence on a difference: random draws, rounding, invalid arguments, blame. No real library is used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fuzz_core.oracles.kinds import RESIZED
 from fuzz_core.worker.execution import Execution
 
 Function = Callable[..., Any]
-# The lowest bits of a seed, by which real modes choose layouts.
+# The lowest bits of a seed; real modes choose layouts by these bits.
 LAYOUT = 7
 
 
@@ -28,7 +28,7 @@ def tensor(*values: float, dtype: str = "float32") -> Tensor:
 
 
 class TwoDevices(Adapter):
-    """The functions of `lib` by name: each knows the device that it runs on, and the seed of the test."""
+    """An adapter of functions of `lib`: each function gets the device that it runs on, and the seed of the test."""
 
     def __init__(self, **functions: Function) -> None:
         self.functions = functions
@@ -61,7 +61,7 @@ class TwoDevices(Adapter):
 
 
 def compared(adapter: TwoDevices, call: Invocation, seed: int = LAYOUT) -> Outcome:
-    """What the second device comes to beside the first."""
+    """Returns the outcome of the second device, compared with the first device."""
     execution = Execution(adapter, Dialect(), [])
     test = TestCase(call, seed)
     return execution._outcome(test, "cuda", {"cpu": execution.run(test, "cpu")})
@@ -90,7 +90,7 @@ def test_a_difference_within_what_rounding_of_the_input_moves_is_no_fault() -> N
 
     outcome = compared(TwoDevices(f=cancels), Invocation("lib.f", (tensor(16777001.0, 16777002.0),)))
     assert outcome.name == "rounding"
-    # The same difference where rounding moves little.
+    # The same difference, for an input that rounding moves little.
     small = compared(
         TwoDevices(f=lambda adapter, x: x + (adapter.device == "cuda")), Invocation("lib.f", (tensor(1.0),))
     )
@@ -150,7 +150,7 @@ def test_nobody_is_blamed_without_evidence() -> None:
 
 
 class ThreeModes(TwoDevices):
-    """A third mode finds shapes by code of its own, and asks the function as it does on a third device."""
+    """An adapter with a third mode, which runs the function as if on a third device and has code of its own."""
 
     @property
     def ways(self) -> dict[str, ModeSpec]:
@@ -194,7 +194,7 @@ def test_a_call_in_place_that_resizes_its_argument_is_the_wrong_one() -> None:
 
 def test_a_difference_that_only_huge_numbers_show_is_no_fault() -> None:
     def centred(adapter: TwoDevices, x: Any) -> Any:
-        # One device leaves a rounding of the largest number, times a factor of its own.
+        # The second device keeps a rounding error of the largest number, times a factor of its own.
         return x - x + (np.abs(x) * 1e-15 * (adapter.device == "cuda") if (np.abs(x) > 1).any() else 0)
 
     huge = Invocation("lib.f", (tensor(1e30, 2e30, dtype="float64"),))

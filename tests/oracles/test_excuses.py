@@ -1,4 +1,4 @@
-"""Excuses: one table names them, and no second place decides that a difference is harmless."""
+"""Tests that one table names the excuses, and that no second place decides that a difference is harmless."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from fuzz_core.worker.excuses import EXCUSES, Excuse, find_excuse
 
 ROOT = Path(fuzz_core.__file__).parent
 TABLE = Path(excuses.__file__)
-# The module with the facts that excuses are made of.
+# The module with the facts that excuses use.
 FACTS = "fuzz_core.worker.nearby"
 # The checks of the table, and the modules with checks that it names.
 CHECKS = (TABLE, *(TABLE.with_name(name) for name in ("domains.py", "refusals.py", "scale.py")))
-# A kind of mutation rule has this name too; the comparison of builds also calls a script random.
+# Names that other tables use too: a kind of mutation rule, and a script in the comparison of builds.
 AMBIGUOUS = {"random"}
 PACKAGES = ("worker", "oracles", "campaign", "execution", "triage", "adapters")
 
 
 class Seen:
-    """Evidence of which nothing but its relation is known."""
+    """Evidence that knows its relation alone."""
 
     case = TestCase(Invocation("a.b", (prim(1),)), 1)
     is_random = False
@@ -40,7 +40,7 @@ def modules() -> Iterator[Path]:
 
 
 def texts(path: Path) -> Iterator[str]:
-    """The string literals of a module, without oracles' examples and builders' refusals to make a call."""
+    """Yields the string literals of a module, without oracles' examples and builders' refusals to make a call."""
     tree = ast.parse(path.read_text())
     refusals = (
         each for each in ast.walk(tree) if isinstance(each, ast.Call) and ast.unparse(each.func) == "BuildError"

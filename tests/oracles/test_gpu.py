@@ -1,4 +1,4 @@
-"""The three modes of FreeFuzz on a real CUDA device: whoever installs the target, with a build for it."""
+"""Tests of the three modes of FreeFuzz on a real CUDA device, with any installed target that has a build for it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ print(json.dumps(found))
 
 
 def interpreter(request: pytest.FixtureRequest) -> str:
-    """This interpreter where it has a torch that sees the device, else the target's."""
+    """Returns this interpreter if its torch sees the device, else the target's interpreter."""
     probe = "import torch, sys; sys.exit(not torch.cuda.is_available())"
     if subprocess.run([sys.executable, "-c", probe], capture_output=True).returncode == 0:
         return sys.executable

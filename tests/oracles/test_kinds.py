@@ -1,4 +1,4 @@
-"""The kinds of verdicts stand in one table, and nobody keeps another one."""
+"""Tests that one table holds the kinds of verdicts, and that no module keeps a second table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOMS = ("fuzz_core", "bot", "reports")
 
 
 def tables(source: str) -> Iterator[int]:
-    """Lines of literals that hold kinds: two of one build, or all of two builds.
+    """Yields the lines of literals that hold kinds: two kinds of one build, or all kinds of two builds.
 
     Some oracles are named like their kinds: names of oracles alone are no kinds. The types of a document are checked
     with the table below.
@@ -40,7 +40,7 @@ def tables(source: str) -> Iterator[int]:
 
 def test_nobody_keeps_a_second_table() -> None:
     table = ROOT / "fuzz_core" / "oracles" / "kinds.py"
-    # A profile names the labels that the tracker of its library has for kinds.
+    # The labels that the tracker of a library has for kinds stand in its profile.
     found = [
         f"{path.relative_to(ROOT)}:{line}"
         for room in ROOMS

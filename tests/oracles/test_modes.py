@@ -1,4 +1,4 @@
-"""Differential and performance testing without a GPU: a library whose devices disagree as planted."""
+"""Tests of differential and performance oracles without a GPU: the devices of the library disagree as planted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ MODES = ("cpu", "cuda", "cuda-nocudnn")
 
 
 class Planted(Adapter):
-    """One api, `lib.f(x)` = x; `results` and `costs` say what a mode adds to it and how long a dtype takes."""
+    """An adapter of one api, `lib.f(x)` = x.
+
+    Args:
+        results: the value that each mode adds to the result.
+        costs: the seconds that each dtype takes.
+    """
 
     def __init__(self, results: dict[str, Any] | None = None, costs: dict[str, float] | None = None) -> None:
         self.results = results or {}
@@ -59,7 +64,7 @@ class Planted(Adapter):
 
 
 def every_test(execution: Execution) -> None:
-    """The oracles judge every test, in every mode."""
+    """Makes the oracles judge every test, in every mode."""
     for oracle in execution.oracles:
         oracle.share = 1.0
         if isinstance(oracle, Differential):
@@ -67,7 +72,7 @@ def every_test(execution: Execution) -> None:
 
 
 def judged(adapter: Planted, *oracles: str, dtype: str = "float32") -> list[tuple[Verdict, Outcome]]:
-    """The verdicts over a test that the oracles' share takes in."""
+    """Returns the verdicts on a test that the oracles' share includes."""
     execution = Execution(adapter, Dialect(), oracles, clock=adapter.clock)
     every_test(execution)
     return execution.judge(TestCase(Invocation("lib.f", (Tensor(dtype, (2, 2)),)), 7))[1]
@@ -151,7 +156,7 @@ def test_one_slow_call_among_many_is_noise() -> None:
 
 
 class Hiccup(dict[str, float]):
-    """Costs a second at the third and at the ninth call."""
+    """Costs of a dtype: a second at the third and at the ninth call, else a millisecond."""
 
     asked = 0
 

@@ -1,4 +1,4 @@
-"""Calls beside a test case: what they keep, and what they take away."""
+"""Tests of calls near a test case: the parts of the test case that they keep and remove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An oracle is one file and one line: in a scratch copy, both suffice to list it, switch it and have it judge."""
+"""Tests that a new oracle is one file and one line: in a scratch copy, both suffice to list, switch and run it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Contradiction:
         return [Example({"cpu": absurd}, "absurd"), Example({"cpu": plain}, "clean")]
 '''
 LINE = '    "contradiction": "fuzz_core.oracles.contradiction:Contradiction",\n'
-# The planted fault: a library whose check fails for a boolean, and says otherwise.
+# The planted fault: the check fails for a boolean, and its message contradicts itself.
 LIBRARY = """
 def narrow(x):
     if x is not True:

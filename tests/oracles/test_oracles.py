@@ -1,4 +1,4 @@
-"""Every oracle by its own examples, with the dialect of every library; and the rules it states."""
+"""Tests of every oracle by its own examples, with the dialect of every library, and by the rules that it states."""
 
 from __future__ import annotations
 

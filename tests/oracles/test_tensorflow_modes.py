@@ -1,4 +1,4 @@
-"""TensorFlow's modes beyond devices: each sees what is planted for it, and nothing in what is right."""
+"""Tests of TensorFlow's modes beyond devices: each mode finds its planted fault and reports no correct result."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def seen(tensorflow_python: Path) -> dict[str, Any]:
-    """What the program has found in one process: importing the library takes seconds."""
+    """Returns the program's findings. The program runs once, because the import of the library takes seconds."""
     env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([tensorflow_python, "-c", PROGRAM], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -201,7 +201,7 @@ def test_the_library_is_left_as_it_was(seen: dict[str, Any]) -> None:
 
 @pytest.mark.real
 def test_graphs_are_forgotten(seen: dict[str, Any]) -> None:
-    """Mebibytes of the process after forty graphs, eighty and so on."""
+    """`held` has the mebibytes of the process after forty graphs, eighty and so on."""
     assert seen["held"][-1] - seen["held"][0] < 8
 
 
@@ -229,13 +229,13 @@ CALLS = {
     "strings": Invocation("tf.strings.as_string", (WHOLE,)),
     "whole": Invocation("tf.gather", (MATRIX, WHOLE)),
 }
-# Ways that not every call has.
+# Modes that a call does not have.
 LACKING = {"strings xla", *(f"{name} grad-numerical" for name in ("dense", "boolean", "strings", "sparse"))}
 
 
 @pytest.fixture(scope="module")
 def said(tensorflow_python: Path) -> dict[str, str]:
-    """What each script raised, in one process."""
+    """Returns the error that each script raised; all scripts run in one process."""
     dialect = dialect_of("tensorflow")
     scripts = {
         f"{name} {mode}": render_comparison(TestCase(call, 3), mode, dialect, seeded=True)

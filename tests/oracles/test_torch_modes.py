@@ -1,4 +1,4 @@
-"""PyTorch's modes beyond devices: each sees what is planted for it, and nothing in what is right."""
+"""Tests of PyTorch's modes beyond devices: each mode finds its planted fault and reports no correct result."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def seen(torch_python: Path) -> dict[str, Any]:
-    """What the program has found in one process: importing the library takes seconds."""
+    """Returns the program's findings. The program runs once, because the import of the library takes seconds."""
     env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([torch_python, "-c", PROGRAM], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -1,4 +1,4 @@
-"""A call of PyTorch that reads memory which is not its own: a finding about memory, and no wrong result."""
+"""Tests of calls of PyTorch that read foreign memory: a finding about memory, and no wrong result."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ READ = "out-of-bounds redzone"
 
 @pytest.fixture(scope="module")
 def seen(torch_python: Path) -> dict[str, Any]:
-    """What the program has found in one process: importing the library takes seconds."""
+    """Returns the program's findings. The program runs once, because the import of the library takes seconds."""
     env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([torch_python, "-c", PROGRAM], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -103,7 +103,7 @@ def seen(torch_python: Path) -> dict[str, Any]:
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["ctc_loss", "CTCLoss"])
 def test_what_modes_differ_in_is_foreign_memory_and_no_wrong_result(seen: dict[str, Any], name: str) -> None:
-    # Labels beyond the classes.
+    # The labels are beyond the classes.
     assert seen["drawn"][name] == [READ]
 
 
@@ -116,7 +116,7 @@ def test_a_read_is_seen_where_the_redzones_are_asked_for(seen: dict[str, Any], n
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["wrong", "ignores"])
 def test_a_wrong_result_stays_one(seen: dict[str, Any], name: str) -> None:
-    # Also that of a kernel which takes every argument for a contiguous one, and finds other elements of its own.
+    # A kernel that takes every argument for contiguous reads other elements of its own memory: a wrong result.
     assert seen["drawn"][name] == ["wrong-result strided"]
 
 

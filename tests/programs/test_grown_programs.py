@@ -1,4 +1,4 @@
-"""The nine models of table II: programs that can be taken apart line by line, and that train on the real library."""
+"""Tests of the nine models of table II: they can be taken apart line by line, and train on the real library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fuzz_core.programs.texts import grown_programs
 from fuzz_core.programs.translation import MODELS, SPELLINGS
 
 LIBRARIES = ("jittor", "tensorflow", "torch")
-# Layers of each model as table II counts them; those of ResNet18 and GoogLeNet are counted without what joins branches.
+# Layers of each model as table II counts them. For ResNet18 and GoogLeNet the count leaves out joins of branches.
 LAYERS = {
     "lenet": 10,
     "squeezenet": 14,
@@ -40,7 +40,7 @@ DRAWING = {"rand", "randint", "uniform"}
 BOTH_STYLES = ("lenet", "lstm", "squeezenet")
 LINES = 300
 
-# The model of Jittor that compiles least: the first run of all of them takes a quarter of an hour.
+# The model of Jittor that compiles least: a first run of all models takes a quarter of an hour.
 COMPILED_SOON = ("lenet",)
 
 # Prints the loss of each program, by name, each time that it is run.
@@ -68,7 +68,7 @@ each_program = pytest.mark.parametrize(
 
 
 def is_layer(call: ast.Call) -> bool:
-    """Whether the call makes a layer or applies a function of the activation."""
+    """Returns whether the call makes a layer or applies a function to the activation."""
     if not isinstance(call.func, ast.Attribute):
         return False
     root, last = ast.unparse(call.func.value), call.func.attr
@@ -77,7 +77,7 @@ def is_layer(call: ast.Call) -> bool:
 
 
 def makes_layers(node: ast.stmt) -> TypeGuard[ast.ClassDef]:
-    """Whether this is a class with an `__init__`."""
+    """Returns whether the statement is a class with an `__init__`."""
     return isinstance(node, ast.ClassDef) and any(getattr(each, "name", "") == "__init__" for each in node.body)
 
 
@@ -132,7 +132,7 @@ def test_a_program_can_be_read(library: str, name: str, source: str) -> None:
 
 
 def test_each_line_of_the_translation_is_needed() -> None:
-    """An entry that changes no program of PyTorch would hide that its program has changed."""
+    """If an entry changes no program of PyTorch, its program has changed."""
     texts = dict(grown_programs("torch"))
     for before, after in SPELLINGS:
         assert any(before in text for text in texts.values()), before
@@ -150,7 +150,7 @@ def test_nothing_of_torch_is_left_in_a_translated_program(name: str, source: str
 
 
 def losses(interpreter: Path, library: str, folder: Path, models: Collection[str]) -> dict[str, list[float]]:
-    """What the seeds of these models print; the small ones are run a second time."""
+    """Returns the losses that the seeds of these models print; the small models are run a second time."""
     paths = []
     for name, source in grown_programs(library):
         path, model = folder / f"{name}.py", name.partition("_")[0]
@@ -166,7 +166,7 @@ def losses(interpreter: Path, library: str, folder: Path, models: Collection[str
 
 
 def consistent(found: dict[str, list[float]]) -> bool:
-    """Whether every loss is finite, and a model has the same one in each run and in both styles."""
+    """Returns whether every loss is finite, and each model has the same loss in each run and in both styles."""
     runs = [found[name] + found.get(name.replace("_class", "_serial"), []) for name in found if name.endswith("_class")]
     return all(math.isfinite(each[0]) and len(set(each)) == 1 for each in runs)
 

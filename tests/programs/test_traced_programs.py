@@ -1,4 +1,4 @@
-"""The shipped model programs: well-formed files, and they run on the real library."""
+"""Tests of the shipped model programs: well-formed files that run on the real library."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ for path in sorted(Path(sys.argv[1]).glob("*.py")):
 print("missing:", *missing)
 sys.exit(bool(missing))
 """
-# Programs of Jittor that compile least: the first run of all of them takes half an hour.
+# Programs of Jittor that compile least: a first run of all programs takes half an hour.
 COMPILED_SOON = ("custom_autograd", "meta_operators", "sparse")
 
 
@@ -78,7 +78,7 @@ each_program = pytest.mark.parametrize("path", programs(), ids=label)
 
 
 def imported(tree: ast.Module) -> set[str]:
-    """Top-level packages that the module imports anywhere."""
+    """Returns the top-level packages that the module imports anywhere."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

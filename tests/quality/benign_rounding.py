@@ -1,4 +1,4 @@
-"""Known rounding traps: calls of which nothing may be reported, although rounding moves their results."""
+"""Known rounding traps: correct calls whose results move with rounding; no call may be reported."""
 
 from __future__ import annotations
 

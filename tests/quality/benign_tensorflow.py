@@ -1,4 +1,4 @@
-"""Calls of TensorFlow of which nothing may be reported."""
+"""Correct calls of TensorFlow; no call may be reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of PyTorch of which nothing may be reported."""
+"""Correct calls of PyTorch; no call may be reported."""
 
 from __future__ import annotations
 

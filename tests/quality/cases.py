@@ -13,46 +13,46 @@ from fuzz_core.ir.values import Fill, Invocation, Ref, Seq, Tensor, Then, Value,
 
 
 class Case(NamedTuple):
-    """A call, and why nothing of it may be reported."""
+    """A call, and the reason why it may not be reported."""
 
     reason: str
     call: Invocation
 
 
 def case(reason: str, api: str, *args: Any, then: Sequence[Any] | None = None, **keywords: Any) -> Case:
-    """A call with live scalars, sequences and described tensors; `then` is what the instance is called with."""
+    """Returns a case with a call; the instance that the call makes is called with `then`, if given."""
     later = None if then is None else Then("__call__", _values(then))
     return Case(reason, Invocation(api, _values(args), _pairs(keywords), later))
 
 
 def made(api: str, *args: Any, **keywords: Any) -> Invocation:
-    """An argument that another call makes."""
+    """Returns an argument that another call makes."""
     return Invocation(api, _values(args), _pairs(keywords))
 
 
 def k(*values: Any, dtype: str = "float32", shape: tuple[int, ...] | None = None, **fields: Any) -> Tensor:
-    """A tensor of these elements, a vector unless it has a shape."""
+    """Returns a tensor of these elements, a vector unless a shape is given."""
     flat = np.array(values, dtype=DTYPES[dtype].storage)
     return Tensor(dtype, (len(values),) if shape is None else shape, Fill("values", data=pack(flat)), **fields)
 
 
 def u(*shape: int, low: float = 0.0, high: float = 1.0, dtype: str = "float32", key: int = 5, **fields: Any) -> Tensor:
-    """A tensor with elements drawn from a range."""
+    """Returns a tensor with elements drawn from a range."""
     return Tensor(dtype, shape, Fill("uniform", low, high, key), **fields)
 
 
 def c(value: float, *shape: int, dtype: str = "float32", **fields: Any) -> Tensor:
-    """A tensor of equal elements."""
+    """Returns a tensor of equal elements."""
     return Tensor(dtype, shape, Fill("constant", value, value), **fields)
 
 
 def dtype(name: str) -> Ref:
-    """A dtype."""
+    """Returns a dtype."""
     return Ref("dtype", name)
 
 
 def named(kind: str, name: str) -> Ref:
-    """A device, or anything else that the library knows by name."""
+    """Returns a device, or another object that the library knows by name."""
     return Ref(kind, name)
 
 

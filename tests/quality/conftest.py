@@ -1,4 +1,4 @@
-"""A target whose faults are all known."""
+"""Fixtures: a target whose faults are all known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TARGET = "qualitylib-1"
 
 @pytest.fixture(scope="session")
 def traced_qualitylib(tmp_path_factory: pytest.TempPathFactory, fakelib_python: str) -> Path:
-    """A state in which the examples of qualitylib's docstrings are traced."""
+    """Returns a state in which the examples of qualitylib's docstrings are traced."""
     state = tmp_path_factory.mktemp("qualitylib") / "state"
     info = {"summary": "qualitylib 1", "notes": [], "devices": ["cpu", "cuda"]}
     target = TargetRecord(TARGET, f"python:{fakelib_python}", "qualitylib", "1", fakelib_python, info)
@@ -32,7 +32,7 @@ def traced_qualitylib(tmp_path_factory: pytest.TempPathFactory, fakelib_python: 
 
 @pytest.fixture
 def quality_session(tmp_path: Path, traced_qualitylib: Path) -> Iterator[Session]:
-    """A session on a state of its own."""
+    """Yields a session on a state of its own."""
     state = Path(shutil.copytree(traced_qualitylib, tmp_path / "state"))
     with open_store(state / "state.db") as store:
         yield Session(store, store.target(TARGET), state, workers=1)

@@ -1,7 +1,7 @@
-"""Judges test cases with every oracle, in every mode: runs next to the library, one line of JSON in and out for each.
+"""Judges test cases with every oracle in every mode. It runs next to the library, and reads and prints lines of JSON.
 
-Out comes `[index, outcome kind, [[oracle, verdict kind, detail], …]]`, and at the end `{"idle": modes}`: those that are
-compared with another one and in which no call has returned.
+Each test case gives a line `[index, outcome kind, [[oracle, verdict kind, detail], …]]`. The last line is
+`{"idle": modes}`: the compared modes in which no call has returned.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fuzz_core.worker.execution import Execution
 
 
 class Watched(Execution):
-    """Knows in which modes a call has returned."""
+    """An execution that records the modes in which a call has returned."""
 
     returned: frozenset[str] = frozenset()
 
@@ -35,7 +35,7 @@ class Watched(Execution):
 
 
 def judge_all(library: str) -> None:
-    """Judges what comes in. The shares are 1: what a campaign samples is done to every case."""
+    """Judges each test case of standard input. All shares are 1: sampled checks run for every case."""
     adapter = adapter_of(library)
     adapter.load()
     adapter.prepare()
@@ -45,7 +45,7 @@ def judge_all(library: str) -> None:
     documentation = Documentation([*adapter.definitions(listed), *told], params)
     execution = Watched(adapter, dialect_of(library), list(ORACLES), documentation=documentation)
     for oracle in execution.oracles:
-        # What is asked for suspects alone is asked for below.
+        # Oracles that judge suspects alone are asked below.
         oracle.share = float(oracle.share > 0)
         if isinstance(oracle, Differential):
             oracle.share_of = lambda mode, dialect: float(dialect.modes.get(mode, DEVICE).share > 0)

@@ -1,4 +1,4 @@
-"""What is wrong with qualitylib: one line per fault."""
+"""The table of qualitylib's faults: one line per fault."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A function's one fault, the oracle that must find it, its kind of verdict, the mode, and what brings it about."""
+    """A function's one fault: the oracle that must find it, the kind of verdict, the mode, and the trigger."""
 
     api: str
     oracle: str

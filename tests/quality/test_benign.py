@@ -1,4 +1,4 @@
-"""Nothing is reported of what is known to be right, on the real libraries, by any oracle, in any mode."""
+"""Tests that correct calls of the real libraries are reported by no oracle in any mode."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ SECONDS = 500
 
 
 def part_of(library: str, part: int) -> list[tuple[Case, int]]:
-    """Every so-many-th case, with each seed."""
+    """Returns every `PARTS`-th case, with each seed."""
     return [(case, seed) for case in LIBRARIES[library][part::PARTS] for seed in SEEDS[library]]
 
 
 def judged(python: Path, library: str, cases: list[tuple[Case, int]]) -> tuple[list[str], dict[str, list[str]]]:
-    """What was reported: the reason of each case that is not clean, and the verdict; and the modes that were left out.
+    """Returns the reports on cases, and the modes that were left out.
 
-    A death ends the list.
+    A report is the reason of a case that is not clean, and the verdict. If the process dies, its death is the single
+    report.
     """
     lines = [json.dumps(encode_test(TestCase(case.call, seed))) for case, seed in cases]
     command = [str(python), str(PROGRAM), library]

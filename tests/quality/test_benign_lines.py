@@ -1,4 +1,4 @@
-"""A bug that was judged false is written as a line of the labelled set, which reads as the same call."""
+"""Tests that a bug judged false is written as a line of the labelled set that is read as the same call."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NAMES |= {"NAN": float("nan"), "INF": float("inf")}
 
 
 def read(line: str) -> Case:
-    """The case of a line, as a file of the set would have it."""
+    """Returns the case of a line, as a file of the set has it."""
     found: Case = eval(line, NAMES)
     return found
 
 
 def drawn(case: Case) -> str:
-    """A call with the elements that its tensors have, however these are described."""
+    """Returns the text of a call with the elements of its tensors, for any description of the tensors."""
 
     def change(tensor: Tensor) -> Tensor:
         return tensor._replace(fill=Fill("values", data=repr(elements(tensor).tolist()).encode()))

@@ -1,8 +1,8 @@
-"""What looks like a bug in a model program and is none is told by its state and never reported; planted bugs are.
+"""Tests that traps, programs that look buggy without a bug, are never reported, and that planted bugs are reported.
 
-A program of `traps/LIBRARY` is a seed with comments above its blocks: `# STATE: CALL` says what becomes of a branch of
-its tree that has this call in the place of the next block, and the other blocks as they are; `as it is` stands for no
-change at all, and `# finding KIND: CALL` for a planted bug. `# not yet STATE: CALL` is a trap that still springs.
+A program of `traps/LIBRARY` is a seed with comments above its blocks. `# STATE: CALL` puts this call in the place of
+the next block and changes no further block. The branch of the tree must end in this state. The call `as it is` keeps
+the next block too. `# finding KIND: CALL` is a planted bug. `# not yet STATE: CALL` is a trap that still springs.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ PROGRAMS = Path(__file__).parent / "traps"
 UNCHANGED = "as it is"
 TRAP = re.compile(rf"^ *# (not yet )?({'|'.join(STATES)})(?: ([\w-]+))?: (.+)$")
 TIMEOUT = 3.0
-# Of a branch, the trap's node alone is looked at in all ways that cost further executions.
+# Checks that cost further executions are made at the trap's node alone, not at the further nodes of its branch.
 ALWAYS, NEVER = 1, 1 << 64
-# The parameter that comes first, and the axis it is bound to: all that is known of these apis.
+# The facts about these apis: the first parameter, and the axis that it is bound to.
 BOUND = {
     "torch.nn.Linear": ("in_features", -1),
     "torch.nn.Conv2d": ("in_channels", -3),
@@ -62,27 +62,24 @@ BOUND = {
 
 
 class Trap(NamedTuple):
-    """A program with another call for its block number so-and-so, what becomes of it, and of a finding its kind.
-
-    springs: it becomes something else as yet.
-    """
+    """A program with another call for one of its blocks, and the state that its branch must end in."""
 
     program: Program
     line: int
     block: int
     call: Call
     state: str
-    kind: str
-    springs: bool
+    kind: str  # of the finding; empty for other states
+    springs: bool  # whether the branch still ends in another state: a trap marked `not yet`
 
     @property
     def place(self) -> str:
-        """Where it is told of."""
+        """File and line of the trap's comment."""
         return f"{self.program.library}/{self.program.name}:{self.line}"
 
 
 def traps_of(library: str) -> Iterator[Trap]:
-    """Those of all programs of a library."""
+    """Yields the traps of all programs of a library."""
     for path in sorted((PROGRAMS / library).glob("*.py")):
         source = path.read_text()
         program = disassemble(path.name, source, library)
@@ -94,27 +91,27 @@ def traps_of(library: str) -> Iterator[Trap]:
 
 
 def called(program: Program, block: Block, text: str) -> Call:
-    """A call as the program writes it, in the place of a block."""
+    """Returns a call as the program writes it, for the place of a block."""
     made = parsed(text, "", block.call.applied)
     return made._replace(api=ModuleNames.of(program).public(made.spelled) or made.spelled)
 
 
 def known(calls: Sequence[Call], library: str) -> Knowledge:
-    """What a tree has to know of these apis."""
+    """Returns the knowledge that a tree needs of the apis of these calls."""
     return Knowledge(library=library, build=f"{library}-1", apis={call.api: facts(call) for call in calls})
 
 
 def facts(call: Call) -> Facts:
-    """Whether an api is made or applied, and its bound parameter."""
+    """Returns facts of an api: whether it is made or applied, and its bound parameter."""
     name, axis = BOUND.get(call.api, ("", None))
     parameters = (Parameter(name=name, dtype="int", required=True, binds=axis),) if name else ()
     return Facts(api=call.api, kind="function" if call.applied else "class", parameters=parameters)
 
 
 def come_to(trap: Trap, workshop: BlockWorkshop, patch: pytest.MonkeyPatch) -> list[NodeResult]:
-    """What becomes of a branch of a tree: of the blocks one after the other as they are, the trap's in its place.
+    """Grows a branch of a tree: the blocks in their order as they are, with the trap's call in the place of its block.
 
-    It ends with the first node that has no children.
+    Returns the results of its nodes up to the first node that has no children.
     """
     program = trap.program
     knowledge = known([*(block.call for block in program.blocks), trap.call], program.library)
@@ -133,7 +130,7 @@ def come_to(trap: Trap, workshop: BlockWorkshop, patch: pytest.MonkeyPatch) -> l
 
 
 def branch(trap: Trap) -> Iterator[TreeNode]:
-    """The root and one node of each level."""
+    """Yields the root and one node of each level."""
     numbers = count()
     yield TreeNode(next(numbers), None, 0, None, "", "", ROOT)
     for (block,) in steps_of(trap.program):
@@ -148,7 +145,7 @@ def branch(trap: Trap) -> Iterator[TreeNode]:
 
 @contextmanager
 def opened(library: str, python: str | Path, folder: Path) -> Iterator[BlockWorkshop]:
-    """The processes of a target, with all oracles."""
+    """Yields the processes of a target, with all oracles."""
     target = TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), {})
     with open_store(folder / "state.db") as store:
         store.save_target(target)
@@ -162,7 +159,7 @@ def opened(library: str, python: str | Path, folder: Path) -> Iterator[BlockWork
 
 
 def wrong(trap: Trap, branch: Sequence[NodeResult]) -> str:
-    """What is not as it is to be; empty where all is well."""
+    """Returns how a trap's result differs from the expected result; empty if it does not differ."""
     *_, (result, *_) = branch
     kinds = {found.verdict.kind for grown in branch for found in grown.found}
     is_told = f"{trap.place}: {trap.call.written} is {result.state} {sorted(kinds)}"
@@ -185,7 +182,7 @@ def test_no_trap_is_reported_and_each_planted_bug_is(
         for trap in traps_of(library):
             told.append(wrong(trap, come_to(trap, workshop, monkeypatch)))
             if trap.state == FINDING:
-                # What is planted stays in its process.
+                # Planted code stays in its process, so the process ends here.
                 workshop.programs.close()
     assert [each for each in told if each] == []
 

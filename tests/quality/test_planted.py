@@ -1,4 +1,4 @@
-"""The whole engine on a library whose faults are known: all are found, confirmed and minimised, and nothing else is."""
+"""Tests of the engine on a library with known faults: it finds, confirms and minimises each fault and no other."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from fuzz_core.store.records import BugRow
 
 TRIAGE = TriageOptions(bug_seconds=600.0, runs=2, timeout=1.0)
 GROUPS = sorted({fault[1:4] for fault in PLANTED})
-# Of each function's tests, so many are judged by the oracle and in the mode that must find its fault.
+# Number of each function's tests that are judged by the oracle and in the mode that must find its fault.
 JUDGED = 300
 LEAST_TESTS, MOST_TESTS = 800, 4000
 GENEROUS_SECONDS = 240.0
-# Of a script; the longest end, which says what each of two modes refuses, takes nine of them.
+# Largest number of code lines of a script. The longest end, which says what each of two modes refuses, takes nine
+# lines.
 LINES = 14
 
 
 def needed(oracle: str, mode: str) -> int:
-    """How many tests a function needs, by the share of them that the oracle and the mode take."""
+    """Returns the number of tests that a function needs, by the share that the oracle and the mode take."""
     if oracle == "crash":
         return JUDGED
     share = (MODES | DEVICES)[mode].share if oracle == "differential" else oracle_of(oracle).share
@@ -50,7 +51,7 @@ def hunt(session: Session, faults: list[Fault]) -> None:
 
 
 def shown(bug: BugRow, session: Session) -> tuple[str, str, str, str]:
-    """What a bug is, in the terms of the table."""
+    """Returns what the table says of a fault: the api, the oracle, the kind and the mode."""
     [*_, finding] = session.store.findings(session.target.key, bug=bug.id)
     mode = "cuda" if bug.oracle == "performance" else finding.verdict.mode.rstrip("*")
     return bug.api.removeprefix("qualitylib."), bug.oracle, bug.kind, mode
@@ -73,7 +74,7 @@ def test_planted_faults_are_found_confirmed_and_minimised_and_nothing_else(
 
 
 def code_lines(bug: BugRow) -> int:
-    """Lines of a script that are code."""
+    """Returns the number of a script's lines that are code."""
     return sum(bool(line) and not line.startswith("#") for line in bug.script.splitlines())
 
 
@@ -87,7 +88,7 @@ def test_nothing_is_found_in_sound_functions(quality_session: Session) -> None:
 
 
 def test_every_oracle_and_every_mode_has_faults_to_find() -> None:
-    # What needs a second build has its faults in tests/campaign/test_comparing.py.
+    # The oracle that needs a second build has its faults in tests/campaign/test_comparing.py.
     assert set(ORACLES) - {fault.oracle for fault in PLANTED} == {"versions"}
     compared = {mode for mode, spec in MODES.items() if spec.share} | {"cpu-fp64", "cuda"}
     assert compared - {fault.mode for fault in PLANTED} == set()

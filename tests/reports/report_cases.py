@@ -1,4 +1,4 @@
-"""Cases to render: small ones by hand for the snapshots, and one with any text in every place that a worker fills."""
+"""Cases to render: small cases for the snapshots, and a case with a given text in every place that a worker fills."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ raise AssertionError('the documentation forbids tau=-1 ("non-negative"): ' + tol
 
 
 def check_case(script: str = CHECK) -> BugCase:
-    """A value that the documentation forbids is taken."""
+    """Returns the case of a call that accepts a value which the documentation forbids."""
     said = Outcome("exception", "RuledOut", 'tau = `-1`, documented: "non-negative" (docstring)')
     forbidden = UNKNOWN._replace(grade="documentation", validity=Validity("invalid", "documented: non-negative"))
     row = bug(11, api="torch.f", oracle="bounds", kind="bounds", script=script, outcome=said)
@@ -118,7 +118,7 @@ def check_case(script: str = CHECK) -> BugCase:
 
 
 def accepted_cases() -> list[BugCase]:
-    """Calls that one way to make them accepts alone: with a script of a line, and with a longer one."""
+    """Returns cases of calls that one mode accepts and the plain mode refuses: with a short and with a long script."""
     said = Outcome("ok", "", "accepts what cpu refuses: ValueError: no bool")
     head = {"oracle": "differential", "kind": "inconsistent", "outcome": said, "api": "torch.g"}
     signed = "torch.g: inconsistent: strided: accepts what cpu refuses"
@@ -128,7 +128,7 @@ def accepted_cases() -> list[BugCase]:
 
 
 def refused_case() -> BugCase:
-    """A call that a graph alone refuses, by its shapes."""
+    """Returns the case of a call that a graph refuses for its shapes, and the plain mode accepts."""
     node = "'{{node F}} = F[T=DT_FLOAT](x)' with input shapes: []."
     said = Outcome("exception", "ValueError", f"refuses what cpu accepts: ValueError: rank is 0 for {node}")
     signed = "tf.raw_ops.F: inconsistent: function: refuses what cpu accepts"
@@ -154,7 +154,7 @@ def regression_case() -> BugCase:
 
 
 def hostile_case(text: str, target: TargetRecord = TORCH) -> BugCase:
-    """The text in every place that a worker, a library or a seed fills."""
+    """Returns a case with the text in every place that a worker, a library or a seed fills."""
     facts = dict.fromkeys(("version", "os", "python", "cuda", "gpu", "compiler", "git_version"), text)
     row = bug(
         api=text, kind="crash", signature_text=text, script=f"import torch\n{text}\n# expected: {text}\n",

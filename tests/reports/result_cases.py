@@ -1,4 +1,4 @@
-"""Results for the tests of everything that is rendered from one: a small one of each mode, and hostile ones."""
+"""Results for the tests of rendered documents: a small result of each mode, and hostile results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OK, ERROR = (
 
 
 def bug(number: int = 1, **fields: Any) -> BugEntry:
-    """An open bug that was on record before."""
+    """Returns an open bug that was on record before."""
     mark = f"{number:032x}"
     given: dict[str, Any] = {
         "fingerprint": mark,
@@ -59,7 +59,7 @@ def bug(number: int = 1, **fields: Any) -> BugEntry:
 
 
 def change(kind: str = "regression", number: int = 1, **fields: Any) -> ChangeEntry:
-    """A call that returned and raises now; a fixed one the other way round."""
+    """Returns the change of a call that returned and raises now. A call of kind `fixed` raised and returns now."""
     before, after = (ERROR, OK) if kind == "fixed" else (OK, ERROR)
     given: dict[str, Any] = {
         "fingerprint": f"c{number:031x}",
@@ -78,13 +78,13 @@ def change(kind: str = "regression", number: int = 1, **fields: Any) -> ChangeEn
 
 
 def result(**fields: Any) -> RunResult:
-    """A bump without anything to tell."""
+    """Returns a bump without bugs and changes."""
     given: dict[str, Any] = {"mode": "bump", "target": NEW, "baseline": OLD, "figures": FIGURES}
     return RunResult(**(given | fields))
 
 
 def eventful() -> RunResult:
-    """A bump with something of everything."""
+    """Returns a bump with bugs and changes of every kind."""
     return result(
         bugs=(
             bug(1, regression=True, sites=(SITE,)),
@@ -113,9 +113,9 @@ def eventful() -> RunResult:
 
 
 def hostile(text: str, many: int = 1) -> RunResult:
-    """Every text of the document is this one, as long as the schema takes it, `many` times.
+    """Returns a document whose every text is `text`, cut to the limits of the schema; lists have `many` entries.
 
-    Paths are short in a single one, so that each is a link.
+    If `many` is 1, paths are short, so that each path is a link.
     """
     name, line, long = text[:500], text[:2_000], text[:100_000]
     build = BuildEntry(key=name, library=name, version=name, day=name, commit=name, devices=(name,) * min(many, 1_000))
@@ -149,7 +149,7 @@ def hostile(text: str, many: int = 1) -> RunResult:
 
 
 def mixed(found: list[str]) -> RunResult:
-    """A document whose texts are these in turn, whatever they are: empty ones too."""
+    """Returns a document that uses the given texts in turn, empty texts too."""
     turn = itertools.cycle(found)
 
     def replaced(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Marks at lines of tests: the worst ones, and no other command, whatever the texts are."""
+"""Tests of annotations at lines of tests: the worst findings, and no other command, for any texts."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ OURS = re.compile(r"::(?:error|warning|notice) (?:title|file|line)=[^:,]*(?:,(?:
 
 
 def decoded(text: str) -> str:
-    """What a runner makes of an escaped text."""
+    """Returns the text that a runner reads from an escaped text."""
     for sign in "\r\n:,":
         text = text.replace(f"%{ord(sign):02X}", sign)
     return text.replace("%25", "%")
 
 
 def lines_of_a_log(text: str) -> list[str]:
-    """The lines that a runner reads."""
+    """Returns the lines that a runner reads."""
     return re.split(r"\r\n|\r|\n", text)
 
 

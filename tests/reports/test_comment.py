@@ -1,4 +1,4 @@
-"""What a pull request is told, in which order, and when it is told nothing."""
+"""Tests of the comment on a pull request: its text, its order, and when there is none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def told(of: RunResult) -> str:
 
 
 def places(text: str, *parts: str) -> list[int]:
-    """Where each part stands; all have to be there."""
+    """Returns the position of each part; every part must be in the text."""
     for part in parts:
         assert part in text, part
     return [text.index(part) for part in parts]

@@ -1,4 +1,4 @@
-"""A bug in one line: what the call gives, and what it should give."""
+"""Tests of the contradiction, a bug in one line: the call's result, and the expected result."""
 
 from types import SimpleNamespace
 
@@ -101,7 +101,7 @@ SAYS = [
         "reads out of bounds: the result -4.58 with large numbers in memory around its arguments, "
         "-0.414 with zeros there",
     ),
-    # The script's call is smaller than the one that was found.
+    # The script's call is smaller than the call that was found.
     (
         "wrong-result",
         "function",
@@ -118,7 +118,7 @@ SAYS = [
         ),
         "gradient 2 by forward mode, 1 by difference quotient",
     ),
-    # The difference quotient is the mode, and it is right.
+    # The mode is the difference quotient, and its result is right.
     (
         "wrong-gradient",
         "grad-numerical",

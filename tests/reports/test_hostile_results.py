@@ -1,4 +1,4 @@
-"""Whatever a result's texts are, Markdown renderers see the structure of our templates and nothing else."""
+"""Tests that Markdown renderers see the structure of our templates alone, for any texts of a result."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ PAGES: dict[str, Callable[[RunResult], str]] = {
     "check": lambda result: check(result, "never", BLOB, RUN).summary,
     "summary": lambda result: summary(result, BLOB, ["budget: 5 of 10"]),
 }
-# What GitHub makes links, mentions and backlinks of, in the text that is left after rendering.
+# Patterns that GitHub turns into links, mentions and backlinks, in the text after rendering.
 REFERENCES = re.compile(r"@\w|#\d|GH-\d|://|www\.\w", re.IGNORECASE)
 INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200c-\u200f\u2028-\u202f\u2066-\u2069\ufeff]")
 
 
 def commonmark(text: str) -> str:
-    """CommonMark with tables and strikethrough, raw HTML as it stands."""
+    """Renders CommonMark with tables and strikethrough; raw HTML stays as it is."""
     return str(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text))
 
 
 def github(text: str) -> str:
-    """GitHub's own renderer with its extensions, before its filters for HTML."""
+    """Renders text as GitHub does, with its extensions, before its filters for HTML."""
     import cmarkgfm
     from cmarkgfm.cmark import Options
 
@@ -48,7 +48,7 @@ RENDERERS = [commonmark, pytest.param(github, marks=there)]
 
 
 def skeleton(html: str) -> list[str]:
-    """The elements in their order, links with where they lead, comments; and no text."""
+    """Returns the elements in their order, with attributes and targets of links, and the comments, without text."""
     parts = []
     for each in BeautifulSoup(html, "html.parser").descendants:
         if isinstance(each, Tag):
@@ -59,13 +59,13 @@ def skeleton(html: str) -> list[str]:
 
 
 def leads(tag: Tag) -> str:
-    """Where a link leads: the run, or the folder of the user's tests, whatever the file is called."""
+    """Returns the target of a link: the run, or the folder of the user's tests with a placeholder for any file name."""
     href = str(tag.get("href", ""))
     return re.sub(r"(?<=/tests/)[^/#?]+(?=#L3$)", "FILE", href)
 
 
 def prose(html: str) -> str:
-    """The text outside of code, as GitHub's filters see it."""
+    """Returns the text outside of code, as GitHub's filters see it."""
     soup = BeautifulSoup(html, "html.parser")
     for code in soup.find_all(["code", "pre"]):
         code.replace_with(" ")

@@ -1,4 +1,4 @@
-"""Texts for issue trackers: as they read, what they carry, and that nothing a worker says changes their structure."""
+"""Tests of texts for issue trackers: their wording, their parts, and a structure that no text of a worker changes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def snapshot(name: str) -> str:
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_the_text_is_as_reviewed(name: str) -> None:
-    """To renew: `python tests/reports/test_issues.py`, then read the difference."""
+    """To renew the snapshots, run `python tests/reports/test_issues.py` and read the difference."""
     assert snapshot(name) == (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
 
 
@@ -168,7 +168,7 @@ def test_labels_follow_from_what_is_known() -> None:
             "torch.f",
             'ErrorInput(SampleInput(torch.ones(1)), error_regex="…")',
         ),
-        # A method, a layer, a call without a tensor, and arguments that are too long for a line.
+        # The calls: a method, a layer, a call without a tensor, and a call whose arguments are too long for a line.
         ("import torch\n\ntorch.zeros(2).f(1)\n", "torch.Tensor.f", ""),
         ("import torch\n\ntorch.nn.L(1)(torch.zeros(2))\n", "torch.nn.L", ""),
         ("import torch\n\ntorch.f()\n", "torch.f", ""),
@@ -241,7 +241,7 @@ def test_a_bug_of_a_program_says_where_it_was_made() -> None:
 
 
 def headings(issue: Issue) -> list[str]:
-    """What gives the text its structure outside of code."""
+    """Returns the lines outside of code that give the text its structure."""
     lines = outside_fences(issue.body)
     return [re.sub(r"\d+ characters", "", line) for line in lines if re.match(r"#|<|\s*\|[-| ]+\|$|    ", line)]
 
@@ -267,12 +267,12 @@ def test_outside_of_code_nothing_is_a_mention_a_link_or_html(text: str) -> None:
 
 
 def dedented(text: str) -> str:
-    """Code blocks inside list items, which `outside_fences` does not know."""
+    """Returns text whose code blocks inside list items are dedented, because `outside_fences` does not know them."""
     return re.sub(r"(?m)^ {6}", "", text)
 
 
 def without_spans(line: str) -> str:
-    """A line without its code spans, as CommonMark finds them."""
+    """Returns a line without its code spans, as CommonMark finds them."""
     return re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", line)
 
 
@@ -332,7 +332,7 @@ def test_a_title_names_the_call_and_what_it_does() -> None:
 
 
 def test_a_long_call_is_cut_before_its_contradiction_is() -> None:
-    """A title ended with "14227 of 16000 elemen…" behind a call of 100 signs."""
+    """Before this rule, a title ended with "14227 of 16000 elemen…" behind a call of 100 signs."""
     script = "import torch\n\ntorch.f(" + ", ".join(["torch.zeros(2)"] * 7) + ")\n"
     said = "Check failed: the size of the first argument has to be that of the second one"
     died = bug(script=script, api="torch.f", kind="crash", outcome=Outcome("signal", "SIGABRT", said))

@@ -1,4 +1,4 @@
-"""JUnit XML that Jenkins' schema accepts, with what is new in red."""
+"""Tests of JUnit XML that Jenkins' schema accepts, in which new bugs are failures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def schema() -> Any:
 
 
 def accepted(text: str) -> ET.Element:
-    """The root element of a file that the schema accepts."""
+    """Returns the root element of a file, after a check that the schema accepts the file."""
     rules = schema()
     from lxml import etree
 
@@ -40,7 +40,7 @@ def accepted(text: str) -> ET.Element:
 
 
 def states(root: ET.Element) -> dict[str, str]:
-    """For each test case whether it failed or was skipped."""
+    """Returns for each test case `passed`, or the failure or skip with its message."""
     return {
         str(case.get("name")).split(" [")[0].split("(")[0]: next(
             (f"{each.tag}: {each.get('message')}" for each in case if each.tag in ("failure", "skipped")), "passed"

@@ -1,4 +1,4 @@
-"""Text in Markdown stays text, whatever a worker said."""
+"""Tests that text in Markdown stays text, for any text of a worker."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOSTILE = [
 
 
 def outside_fences(text: str) -> list[str]:
-    """The lines that stand in no code block, as CommonMark reads them: split at newlines alone."""
+    """Returns the lines outside of code blocks as CommonMark reads them: split at newlines alone."""
     lines, fence = [], ""
     for line in re.split(r"\r\n|\r|\n", text):
         mark = re.match(r" {0,3}(`{3,}|~{3,})(.*)$", line)
@@ -58,7 +58,7 @@ def test_escaped_text_is_one_line_without_bare_signs(text: str) -> None:
 
 
 def made_plain(text: str) -> list[str]:
-    """What is left to read: signs that show nothing, or turn the text around, are replaced."""
+    """Returns the words of the readable text: signs that are invisible or turn the text around are replaced."""
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in " ".join(text.split())[:1500]).split()
 
 

@@ -1,4 +1,4 @@
-"""The published schema is that of the model, a valid schema itself, and it tells good documents from bad ones."""
+"""Tests that the published schema is the schema of the model, is valid, and separates good documents from bad ones."""
 
 from __future__ import annotations
 

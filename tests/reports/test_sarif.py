@@ -1,4 +1,4 @@
-"""SARIF that the standard's schema accepts and code scanning can show, whatever the texts are."""
+"""Tests that SARIF fits the standard's schema and can be shown by code scanning, for any texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def validator() -> Draft7Validator:
 
 
 def run_of(of: RunResult, **given: Any) -> dict[str, Any]:
-    """The one run of a file, which the schema accepts."""
+    """Returns the one run of a file, after a check that the schema accepts the file."""
     document = json.loads(sarif(of, **given))
     validator().validate(document)
     (run,) = document["runs"]
@@ -46,7 +46,7 @@ def results_of(of: RunResult, **given: Any) -> list[dict[str, Any]]:
 
 
 def hash_of(found: dict[str, Any]) -> str:
-    """What code scanning recognises a result by."""
+    """Returns the hash by which code scanning recognises a result."""
     return str(found["partialFingerprints"]["primaryLocationLineHash"])
 
 
@@ -166,7 +166,7 @@ def test_the_tool_is_named() -> None:
 
 
 def plain(text: str) -> str:
-    """What a reader of SARIF makes of a message: doubled braces are single, and links are links."""
+    """Returns a message as a reader of SARIF shows it: doubled braces are single, and links are links."""
     assert not re.search(r"\]\(", text)
     assert not re.search(r"(?<!\{)(?:\{\{)*\{\d+\}(?!\})", text)
     return text.replace("{{", "{").replace("}}", "}")
@@ -206,5 +206,5 @@ def test_the_limits_of_code_scanning_are_kept_and_what_is_left_out_is_said() -> 
 
 
 def test_the_category_of_the_upload_counts() -> None:
-    """Code scanning prefers the file's own id, and then every upload would replace the others."""
+    """Code scanning prefers the file's own id, so with such an id each upload would replace all earlier uploads."""
     assert "automationDetails" not in run_of(eventful())

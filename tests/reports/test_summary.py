@@ -1,4 +1,4 @@
-"""The job's summary: everything, worst first, and at most as much as GitHub shows."""
+"""Tests of the job's summary: all results, worst first, and at most as much text as GitHub shows."""
 
 from __future__ import annotations
 

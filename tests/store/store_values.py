@@ -61,6 +61,6 @@ verdicts = st.builds(Verdict, st.sampled_from(["crash", "differential"]), st.jus
 
 
 def counted(store: Store, target: str, table: str, what: str = "COUNT(*)", where: str = "1") -> int:
-    """How many rows of a target a table has, or another figure over them."""
+    """Returns the number of a target's rows in a table, or another figure over these rows."""
     (row,) = store._rows(f"SELECT {what} AS n FROM {table} WHERE target = ? AND {where}", target)
     return int(row["n"] or 0)

@@ -1,4 +1,4 @@
-"""Space files: what they hold, that they hold nothing else, and what becomes of damaged ones."""
+"""Tests of space files: their contents, that they have no further contents, and how damaged files are handled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN = SEED._replace(digest="own", name="test_secret_product.py", source="tests")
 
 @pytest.fixture
 def traced(store: Store) -> Store:
-    """A store with calls of the library's seed and of the user's, and with a bug."""
+    """Returns a store with calls of the library's seed and of the user's seed, and with a bug."""
     store.save_apis(KEY, [Api("torch.add", "function", ("a", "b"), "add(a, b)")])
     # A paragraph of TensorFlow's documentation is longer than what a constraint may hold.
     text = "`a` must not be negative. " + "Negative numbers are those below zero. " * 20
@@ -40,7 +40,7 @@ def traced(store: Store) -> Store:
 
 
 def packed(store: Store, folder: Path) -> tuple[Path, Path]:
-    """A space file of the library's seed alone, and what it holds."""
+    """Returns a space file of the library's seed alone, and the unpacked file."""
     file, plain = folder / "torch.space", folder / "plain.db"
     assert pack(store, KEY, {SEED.digest}, file) == 3
     unpack(file, plain)

@@ -1,4 +1,4 @@
-"""What bugs did on builds, the rows of one bug on several targets, and the figures of builds."""
+"""Tests of the trials of bugs on builds, the rows of one bug on several targets, and the figures of builds."""
 
 import sqlite3
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The description of the tables covers the schema: what it lacks would be lost when files are merged or split."""
+"""Tests that the description of the tables covers the schema: missing parts would be lost in a merge or split."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from fuzz_core.store import Store
 from fuzz_core.store.content import TABLES, Table
 
-# Working data of one file, which is neither merged nor split.
+# Tables with working data of one file, which are neither merged nor split.
 LOCAL = {"moco_trees", "moco_nodes", "similarity"}
 
 

@@ -120,7 +120,7 @@ class DescribeSettling:
         assert scripts == ["script 0", "script 1", "script 1", "script 1"]
 
     def test_what_any_finding_of_a_bug_says_of_privacy_stays(self, store: Store, run: int) -> None:
-        """A finding that looks harmless takes nothing back, and neither does a smaller script."""
+        """A later finding that looks harmless does not make the bug public, and neither does a smaller script."""
         public, private = bug(), bug()._replace(suspicion="SIGSEGV, on the input as it was found")
         number = store.settle_finding(added(store, run, 1), "confirmed", bug=public)
         assert number is not None

@@ -1,4 +1,4 @@
-"""State files from untrusted jobs: what is none of ours is refused, rows that no store would write are dropped."""
+"""Tests of state files from untrusted jobs: foreign files are refused, rows that no store would write are dropped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Damage = Callable[[sqlite3.Connection], object]
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A state that has a row in every table."""
+    """Returns a state that has a row in every table."""
     path = fresh(tmp_path_factory.mktemp("full") / "state.db")
     history = [(what, OLD, one, 1) for one in (0, 1) for what in ("trace", "find", "news", "run", "learn", "change")]
     history += [(what, OLD, 0, 1) for what in ("settle", "check", "known", "probe", "settle")]
@@ -47,7 +47,7 @@ def changed(path: Path, *statements: str) -> Path:
 
 
 def merged(base: Path, shard: Path, known: Path | None) -> dict[str, list[tuple[object, ...]]]:
-    """What a state says after a shard was taken in and merged into it."""
+    """Returns the contents of a state after a shard was taken in and merged into it."""
     clean, whole = (base.with_name(f"{name}.db") for name in ("clean", "merged"))
     assert take_in(shard, clean, known).dropped == {}
     with open_store(copied(base, whole)) as store:
@@ -69,13 +69,13 @@ class DescribeTakeIn:
     def test_merged_into_what_is_known_it_is_as_if_nothing_were_known(
         self, tmp_path: Path, full: Path, before: list, since: list, later: bool
     ) -> None:
-        """Also where the shard began with an older state."""
+        """Holds for a shard that began with an older state, too."""
         known = lived(copied(full, tmp_path / "known.db"), before, 2)
         shard = lived(copied(known if later else full, tmp_path / "shard.db"), since, 3)
         assert merged(known, shard, known) == merged(known, shard, None)
 
     def test_a_number_that_stands_for_something_else_is_not_mistaken(self, full: Path, tmp_path: Path) -> None:
-        """Both have a new call by the same number from the same seed, so their rows of provenance are alike."""
+        """The two states have a new call by the same number from the same seed: their rows of provenance are alike."""
         known, shard = (copied(full, tmp_path / f"{name}.db") for name in ("known", "shard"))
         for path, number in ((known, 50), (shard, 51)):
             with open_store(path) as store:
@@ -256,7 +256,7 @@ class DescribeRows:
             ("UPDATE bugs SET first_found = 'yesterday'", "bugs: first_found: no time"),
             ("UPDATE bugs SET first_found = '2026-13-01T00:00:00+00:00'", "bugs: first_found: no time"),
             ("UPDATE bugs SET hits = -5", "bugs: hits: no count"),
-            # Python's hash takes this number for the one that is there.
+            # This number and the number in the row have the same hash in Python.
             ("UPDATE bugs SET hits = hits + 2305843009213693951", "bugs: hits: no count"),
             ("UPDATE bugs SET hits = 9e30", "bugs: hits: no count"),
             ("UPDATE findings SET key = id", "findings: key: not that of the test"),
@@ -313,7 +313,7 @@ class DescribeRows:
         whole = take_in(path, tmp_path / "whole.db")
         taken = take_in(changed(path, sql), tmp_path / "clean.db")
         knowing = take_in(path, tmp_path / "again.db", full)
-        # What the known state has itself is none of the shard's business, so it may also leave it out.
+        # Rows that the known state has already are not the shard's own, so the shard may also lack them.
         assert sql.startswith("DELETE") or [why for why in knowing.dropped if why.startswith(reason)]
         assert knowing.dropped.items() <= taken.dropped.items()
         table = reason.partition(":")[0]

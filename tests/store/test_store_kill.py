@@ -1,4 +1,4 @@
-"""The controller is killed at any instant: nothing that it said was committed is lost, nothing half done is there."""
+"""Tests that a kill of the controller at any instant loses no committed row and leaves no half-written row."""
 
 import signal
 import sqlite3
@@ -35,7 +35,7 @@ for number in count(first):
 
 
 def killed_after(lines: int, path: Path, first: int) -> list[tuple[str, int]]:
-    """What a writer reported until it was killed, `lines` lines after it began."""
+    """Returns the reports of a writer that is killed `lines` lines after its start."""
     here = str(Path(__file__).parent)
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {here!r})\n{WRITER}", str(path), str(first)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:

@@ -1,4 +1,4 @@
-"""Counts of known findings, and the status of their bugs."""
+"""Tests of counts of known findings, and of the status of their bugs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""State files put together: whatever their order, however often."""
+"""Tests that state files merge to the same state in any order and any number of times."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class DescribeMerge:
 
 
 def written_anew(path: Path) -> bytes:
-    """The file that SQLite writes of what is in it, free of how it got there."""
+    """Returns the file as SQLite writes it anew, which depends on the contents and not on their history."""
     to = path.with_suffix(".anew")
     with sqlite3.connect(path) as connection:
         connection.execute("VACUUM INTO ?", (str(to),))
@@ -169,7 +169,7 @@ class DescribeOneBug:
                 assert [(row.status, row.reason) for row in store.findings(OLD)] == [("rejected", "does not replay")]
 
     def test_it_still_knows_the_invocation_that_it_was_made_from(self, tmp_path: Path, base: Path) -> None:
-        """Two shards trace a new build: its invocations get other numbers than they had in one of them."""
+        """Two shards trace a new build, so its invocations get other numbers than in one of the shards."""
         files = []
         for name, order in (("a", (5, 6)), ("b", (6, 5))):
             path = copied(base, tmp_path / f"{name}.db")

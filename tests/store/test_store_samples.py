@@ -1,4 +1,4 @@
-"""Some invocations of some apis: what is asked of the database gives what reading all of them gave."""
+"""Tests of queries for some invocations of some apis: the database gives the same rows as reading all invocations."""
 
 from __future__ import annotations
 

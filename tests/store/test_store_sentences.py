@@ -1,4 +1,4 @@
-"""No statement of the store asks a sentence how something ended: a column says so."""
+"""Tests that the store reads from a column how a call ended, and never from a text."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def matrix(rows: dict[str, bytes]) -> np.ndarray:
 
 
 def edit_distance(a: str, b: str) -> int:
-    """The textbook's, one row at a time."""
+    """Returns the edit distance by the textbook's algorithm, one row at a time."""
     row = list(range(len(b) + 1))
     for i, left in enumerate(a, 1):
         above, row[0] = row[0], i

@@ -18,7 +18,7 @@ from fuzz_core.store.schema import MIGRATIONS, NEWEST, SCRIPTS, version_of
 
 VERSION_1 = Path(__file__).with_name("version_1.sql")
 
-# What was on record before kinds were, and the kind that it gets.
+# Status and reason of seeds of an older version, and the kind of outcome that each seed gets.
 SEEDS = {
     ("crashed", "signal SIGSEGV: at 0xdead"): "signal",
     ("crashed", "exit 3: bye"): "exit",
@@ -248,7 +248,7 @@ class DescribePlaces:
 
 
 def as_nobody(code: str, path: Path) -> str:
-    """What a process without root's rights prints."""
+    """Returns the output of a process without root's rights."""
     drop = (
         "import os, sys, pathlib\nfrom fuzz_core.ir.errors import UserError\nfrom fuzz_core.store import open_store\n"
     )
@@ -261,7 +261,7 @@ def as_nobody(code: str, path: Path) -> str:
 
 @pytest.fixture
 def public():
-    """A directory that another user may enter, unlike pytest's own."""
+    """Yields a directory that another user may enter, unlike pytest's own."""
     folder = Path(tempfile.mkdtemp(prefix="nightfuzz-store-"))
     folder.chmod(0o755)
     yield folder

@@ -1,4 +1,4 @@
-"""What is forgotten of old builds, and what never is."""
+"""Tests of the rows of old builds that the store drops, and of the rows that it keeps for good."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz_core.store.parts import thin
 
 
 class Days:
-    """A clock that stands until it is told the next day."""
+    """A clock that stands still until a test moves it to the next day."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ def days() -> Days:
 
 @pytest.fixture
 def nights(path: Path, days: Days) -> Iterator[Store]:
-    """Five builds of torch, one a night, and one of TensorFlow before them."""
+    """Yields a store with five builds of torch, one a night, and an earlier build of TensorFlow."""
     with open_store(path, clock=days) as store:
         for key, library in (("tf", "tensorflow"), *((f"torch-{n}", "torch") for n in range(5))):
             store.save_target(TARGET._replace(key=key, library=library))

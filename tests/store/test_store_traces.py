@@ -34,7 +34,7 @@ class DescribeSaveTrace:
     def test_what_is_saved_reads_back_equal_and_saving_again_changes_nothing(
         self, tmp_path: Path, found, undescribed, dropped
     ) -> None:
-        # A store for each example: one holds the elements of an invocation's tensors once for all builds.
+        # Each example has its own store: a store keeps the elements of an invocation's tensors once for all builds.
         with open_store(tmp_path / f"{len([*tmp_path.iterdir()])}.db") as store:
             store.save_target(TARGET)
             new = store.save_trace(KEY, SEED, found, undescribed, dropped)

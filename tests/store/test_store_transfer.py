@@ -1,4 +1,4 @@
-"""What is copied from one target to another, and what stays behind."""
+"""Tests of the rows that are copied from one target to another, and of the rows that are not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rows(store: Store, key: str) -> list[tuple[str, str, bool | None, str]]:
 
 @pytest.fixture
 def both(store: Store) -> Store:
-    """Two seeds with one invocation in common on the old target, and a new target."""
+    """Returns a store with a new target, and an old target whose two seeds have one invocation in common."""
     store.save_target(LATER)
     counts = {("torch.add", "file"): 2}, {("torch.sub", "too large"): 1}
     store.save_trace(KEY, SEED, [(add(1), "ok"), (add(2), "ok"), (add(3, api="torch.sub"), "exception")], *counts)
@@ -119,7 +119,8 @@ class DescribeCarry:
         old, new, anew = (f"{name}-{number}" for name in ("old", "new", "anew"))
         for key in (old, new, anew):
             store.save_target(TARGET._replace(key=key))
-        # What a seed brings is on record once for all builds, those of other examples included.
+        # The examples share the store, which keeps a seed's calls once for all builds, so each example has a seed of
+        # its own.
         seed = SEED._replace(digest=f"seed-{number}")
         store.save_trace(old, SEED._replace(digest="other"), found[cut:], {}, {})
         store.save_trace(old, seed, found[:cut], {}, {})

@@ -1,4 +1,4 @@
-"""A made-up library in hand-zipped wheels, and a package index that is a folder of them."""
+"""Fixtures: a made-up library in hand-zipped wheels, and a package index that is a folder of these wheels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MakeWheel = Callable[..., Path]
 
 @pytest.fixture
 def make_wheel(tmp_path: Path, own_index: None) -> MakeWheel:
-    """Zips a wheel of `fakelib` into the folder that stands for the package index."""
+    """Returns a function that zips a wheel of `fakelib` into the folder that stands for the package index."""
 
     def make(version: str, says: str | None = None, tag: str = "py3-none-any", body: str = "", needs: str = "") -> Path:
         info = f"fakelib-{version}.dist-info"
@@ -33,7 +33,7 @@ def make_wheel(tmp_path: Path, own_index: None) -> MakeWheel:
 
 @pytest.fixture
 def own_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing but the folder is asked for packages, and nothing but a temporary folder holds targets."""
+    """Makes the folder the single index for packages, and a temporary folder the single place for targets."""
     monkeypatch.setitem(KNOWN_LIBRARIES, "fakelib", Library("fakelib", distributions=("fakelib",)))
     for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": str(tmp_path / "index")}.items():
         monkeypatch.setenv(f"PIP_{name}", value)

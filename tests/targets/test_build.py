@@ -1,4 +1,4 @@
-"""Which exact build a pin means, by flavour and by what the indexes have."""
+"""Tests of the exact build that a pin means, for each flavour and for the contents of the indexes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ def listed(address: str, distribution: str, version: str) -> Artifact:
 
 @pytest.fixture
 def indexes(monkeypatch: pytest.MonkeyPatch) -> Indexes:
-    """Makes up what the configured index has, and PyTorch's (None: unreachable); gives back the addresses that were
-    asked, and whether each was to be tried once."""
+    """Returns a function that sets the versions on the configured index and on PyTorch's index (None: unreachable).
+
+    The function returns a list of the addresses that are asked, and whether each is tried once.
+    """
     asked: list[tuple[str, bool]] = []
 
     def make_up(configured: str, pytorch: str | None = None) -> list[tuple[str, bool]]:

@@ -1,4 +1,4 @@
-"""Property and example tests of which build of an index is the newest."""
+"""Property and example tests of the choice of the newest build of an index."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_pin_finds_itself_even_if_yanked(artifact: Artifact) -> None:
     [
         # The day counts before the version: a branch may be cut late.
         ["2.13.0.dev20260101", "2.12.0.dev20260102", "2.12.0.dev20260103"],
-        # Two builds a day: by version, by the time behind the day, by build tag.
+        # Builds of one day are ordered by version, by the time behind the day, and by build tag.
         ["2.12.0.dev20260102", "2.13.0.dev20260102", "2.12.0.dev2026010201", "2.12.0.dev20260103"],
         ["1.0.dev20260102", "1.0.dev2026010201", "1.0.dev202601020230", "1.0.post1.dev20260102"],
         ["1.9", "1.10", "1.10.post1", "2.0"],

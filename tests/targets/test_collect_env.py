@@ -1,4 +1,4 @@
-"""Versions of a target: gathered by its own interpreter, kept as text alone, and a failure is said."""
+"""Tests of a target's versions: its own interpreter collects them, only text is kept, and a failure is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source commit of a build: by the nightly release's subject, or by a fallback that is called one."""
+"""Tests of a build's source commit: by the subject of the nightly release, or by a fallback marked as such."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def release(day: str = "2026-04-24", source: str = SOURCE, own: str = OWN) -> di
 
 @pytest.fixture
 def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[SetUp]:
-    """Sets up what GitHub answers for the commits of PyTorch; gives back the queries that were made."""
+    """Yields a function that sets GitHub's answer for the commits of PyTorch and returns the list of queries."""
     queries: list[dict[str, list[str]]] = []
     answer: list[tuple[int, bytes]] = [(200, b"[]")]
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_arguments: object) -> None:
-            """Standard error is the tests'."""
+            """Prints no line: standard error belongs to the tests."""
 
         def do_GET(self) -> None:
             address = urlsplit(self.path)
@@ -156,7 +156,7 @@ def test_any_answer_of_the_server_is_read_or_refused(entries: list[Any], other: 
             return nullcontext(self)
 
         def raise_for_status(self) -> None:
-            """All is well."""
+            """Reports no error."""
 
     assert len(commits.nightly_releases(DAY, Session([*entries, release()]))) == 1  # type: ignore[arg-type]
     if not isinstance(other, list):
@@ -166,7 +166,7 @@ def test_any_answer_of_the_server_is_read_or_refused(entries: list[Any], other: 
 
 @pytest.fixture
 def nights(tmp_path: Path, own_index: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faults]:
-    """PyTorch's index of nights, with made-up torches of two days in three flavours, and of a release."""
+    """Yields the faults of a made-up nightly index of PyTorch, with nightly builds in three flavours and a release."""
     folder = tmp_path / "nights"
     for day, label in (("23", "cpu"), ("24", "cpu"), ("24", "cu126"), ("25", "cu130")):
         version = f"2.13.0.dev202604{day}+{label}"

@@ -1,4 +1,4 @@
-"""What a library compiles takes a bounded place, of which the oldest goes first."""
+"""Tests that the files a library compiles take a bounded place, and that the oldest files are removed first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fuzz_core.targets.environment import prune
 
 
 def filled(folder: Path, ages: list[int]) -> list[Path]:
-    """Operators of ten bytes, of these ages in seconds, and a core that is no operator."""
+    """Writes operators of ten bytes with these ages in seconds, and a core that is no operator."""
     operators = folder / ".cache" / "core" / "jit"
     operators.mkdir(parents=True)
     (folder / ".cache" / "core" / "core.so").write_bytes(b"c" * 100)

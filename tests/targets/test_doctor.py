@@ -1,4 +1,4 @@
-"""What doctor says is missing, and the remedies."""
+"""Tests of the missing parts that doctor reports, and of their remedies."""
 
 from __future__ import annotations
 

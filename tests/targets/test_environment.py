@@ -1,4 +1,4 @@
-"""Targets made for real, of hand-zipped wheels: once, whole or not at all, and never another version."""
+"""Tests of real targets from hand-zipped wheels: made once, complete or not at all, and never of another version."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def made() -> Target:
 
 
 def leftovers() -> list[Path]:
-    """What lies where targets are kept, the locks aside."""
+    """Returns the entries of the folder of targets, without the locks."""
     root = targets_root()
     return [each for each in root.iterdir() if each.name != ".locks"] if root.exists() else []
 
@@ -77,7 +77,7 @@ def test_a_made_pin_is_reused_without_asking_the_index(make_wheel: MakeWheel) ->
 
 
 def zip_numpy(folder: Path, version: str) -> None:
-    """A wheel that goes by the name of numpy."""
+    """Zips a wheel with the name of numpy."""
     with ZipFile(folder / f"numpy-{version}-py3-none-any.whl", "w") as archive:
         archive.writestr("numpy/__init__.py", f"__version__ = {version!r}\n")
         archive.writestr(
@@ -140,7 +140,7 @@ def test_two_processes_make_one_environment(make_wheel: MakeWheel) -> None:
     first, second = child(), child()
     outputs = [process.communicate(timeout=120)[0].splitlines() for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0)
-    # Made twice, the second environment would lie under another name.
+    # If the environment were made twice, the second environment would have another name.
     assert outputs[0] == outputs[1]
     assert Path(outputs[0][1]).exists()
     assert len(list(targets_root().glob("fakelib-*/env-*"))) == 1

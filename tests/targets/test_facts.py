@@ -1,4 +1,4 @@
-"""Interpreters, and things that are none, asked which library they hold."""
+"""Tests that ask interpreters, and files that are no interpreters, for the library that they have."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def program(folder: Path, text: str) -> Path:
 
 
 def with_libraries(folder: Path, monkeypatch: pytest.MonkeyPatch, **sources: str) -> Path:
-    """An interpreter that finds these modules and no other library."""
+    """Returns an interpreter that finds these modules and no other library."""
     for name, source in sources.items():
         (folder / f"{name}.py").write_text(source)
     script = f'/bin/sh\nexport PYTHONPATH="{folder}"\nexec "{sys.executable}" "$@"\n'

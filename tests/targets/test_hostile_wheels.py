@@ -1,4 +1,4 @@
-"""Wheels and source archives that attack the machine on which they are installed and imported for the first time."""
+"""Tests of wheels and source archives that attack the machine at their installation and first import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fuzz_core.targets.spec import parse_spec
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("own_index")]
 SECRET = "s3cr3t-of-another-process"
-# Every way in which code of a package gets to run: a `.pth` file at each start, the import, the build.
+# The attack. A package's code runs from a `.pth` file at each start, at the import, and at the build.
 STEAL = f"""
 import glob
 for place in glob.glob("/proc/[0-9]*/environ"):
@@ -34,13 +34,13 @@ for place in glob.glob("/proc/[0-9]*/environ"):
 
 @pytest.fixture
 def mark(tmp_path: Path) -> Path:
-    """A file outside of everything that belongs to a target."""
+    """Returns the path of a file outside of all folders of a target."""
     return tmp_path / "outside" / "written"
 
 
 @pytest.fixture(autouse=True)
 def somebody() -> Iterator[None]:
-    """A process of this user that holds a secret, as the runner's do."""
+    """Runs a process of this user that holds a secret, as the runner's processes do."""
     with subprocess.Popen(["/bin/sleep", "300"], env={"TOKEN": SECRET}) as process:
         yield
         process.kill()

@@ -1,4 +1,4 @@
-"""Listings of indexes in both forms: what they say is kept, what they should not say is left out."""
+"""Tests of listings of indexes in both forms: valid entries are kept, invalid entries are left out."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_an_index_out_of_reach_counts_only_if_no_other_has_the_package(
 
 @pytest.mark.parametrize("place", ["_bundled", "debian", ""])
 def test_pip_need_not_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """A job that holds a token has none. Python brings one: in ensurepip, or where Debian keeps it."""
+    """A job that holds a token has no pip installed. Python brings its wheel, in ensurepip or in a Debian folder."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(ensurepip, "__file__", str(tmp_path / "__init__.py"))
     monkeypatch.setattr(sysconfig, "get_config_var", {"WHEEL_PKG_DIR": str(tmp_path / "debian")}.get)

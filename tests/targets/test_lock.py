@@ -1,4 +1,4 @@
-"""Locks: what a spec meant when a run was planned is what its targets are made of, whatever the index lists by then."""
+"""Tests of locks: a target is made of the build that a spec meant when the run was planned, for any later index."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Build = Callable[..., Path]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What an index lists. pip is set up with no other, and this machine has no GPU."""
+    """Returns the folder that an index serves. pip has no other index, and the machine has no GPU."""
     monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(resolve, "has_gpu", lambda: False)
     (tmp_path / "served").mkdir()
@@ -65,7 +65,7 @@ def read_back(lock: BuildLock) -> BuildLock:
 
 
 def files(lock: BuildLock) -> list[str]:
-    """Version and Python of each file."""
+    """Returns version and Python of each file."""
     return sorted(f"{each.version} {each.filename.split('-')[2]}" for each in lock.artifacts)
 
 
@@ -85,7 +85,7 @@ def test_a_newer_night_does_not_change_what_is_taken(build: Build, index: tuple[
     (taken,) = locked_builds(spec, "auto", lock)
     assert (taken.artifact.filename, taken.artifact.sha256) == (planned.name, lock.artifacts[0].sha256)
     assert lock.artifact_of(taken.key) == lock.artifacts[0]
-    # No index is asked.
+    # The lock is enough: no index is asked.
     index[1].broken = 503
     assert locked_builds(spec, "auto", read_back(lock)) == [taken]
 
@@ -136,7 +136,7 @@ def test_a_flavour_that_is_missing_is_an_error_of_the_plan(build: Build, index: 
 def test_the_machine_that_fuzzes_may_have_another_index(
     build: Build, index: tuple[str, Faults], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A mirror with a password, say: it gives the very file, and no other."""
+    """An example is a mirror with a password. The mirror must serve the same file."""
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     build("1.3.11.0", name="jittor")
     spec = parse_spec("jittor")

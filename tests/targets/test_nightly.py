@@ -1,4 +1,4 @@
-"""Targets from an index: the newest build that can be had is installed, and what it is gets said."""
+"""Tests of targets from an index: the newest available build is installed, and its version and day are reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NIGHTS = ["1.0.dev20260101", "1.0.dev20260102", "1.0.dev20260104"]
 
 @pytest.fixture
 def wheels(tmp_path: Path, own_index: None) -> Path:
-    """A folder with three nights of fakelib; the second of January to the fourth has a gap."""
+    """Returns a folder with three nightly builds of fakelib; there is a gap between 2 and 4 January."""
     folder = tmp_path / "served"
     write_nightlies(folder, "fakelib", 4, lambda night: None if night == 2 else f"night = {night}")
     return folder

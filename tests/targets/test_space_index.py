@@ -1,4 +1,4 @@
-"""Space files that a release offers: which one fits a build, and that no other file is ever taken for one."""
+"""Tests of the space files of a release: the choice for a build, and that no other file is taken for a space file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTENT = b"a space file"
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, str]]:
-    """A folder, and the address that serves it; an empty cache."""
+    """Yields a folder and the address that serves it; the cache is empty."""
     monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "site"
     folder.mkdir()

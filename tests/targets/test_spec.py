@@ -1,4 +1,4 @@
-"""Property and example tests of what a user may write to name a target."""
+"""Property and example tests of the specs by which a user names a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel cache: verified, shared, bounded; a download goes on where it was cut."""
+"""Tests of the wheel cache: verified, shared, bounded; a cut download goes on at the place of the cut."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FILLING = "filling = " + repr("x" * 500_000)
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Faults]]:
-    """An index with three versions of a library, of half a million bytes each."""
+    """Yields an index with three versions of a library, of half a million bytes each."""
     monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
     for version in ("1.0", "1.1", "1.2"):
         write_wheel(tmp_path / "served", FakeWheel("lib", version, FILLING))
@@ -40,7 +40,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that were to be waited between tries."""
+    """Replaces waiting between tries; returns the list of the seconds."""
     seconds: list[float] = []
     monkeypatch.setattr(wheels, "sleep", seconds.append)
     return seconds
@@ -61,7 +61,7 @@ def get(artifact: Artifact, bound: int = wheels.BOUND_BYTES) -> bytes:
 
 
 def left() -> list[str]:
-    """Every file under the cache but the locks."""
+    """Returns the names of all files in the cache, without the locks."""
     return sorted(path.name for path in wheels_root().glob("*/*") if path.parent.name != ".locks")
 
 
@@ -104,7 +104,7 @@ def test_a_server_without_ranges_sends_all_again(served: tuple[str, Faults], tmp
 
 
 def cut_off(address: str, faults: Faults) -> Artifact:
-    """A download that failed for good after two hundred thousand bytes."""
+    """Returns a file whose download failed for good after two hundred thousand bytes."""
     artifact = listed(address)
     faults.cut = [200_000] + [0] * (TRIES - 1)
     with pytest.raises(IndexUnreachable, match="can't be downloaded"):
@@ -140,7 +140,7 @@ def test_a_part_that_is_whole_or_longer_ends_well(
     served: tuple[str, Faults], tmp_path: Path, extra: bytes, silent: bool
 ) -> None:
     address, faults = served
-    # Then nothing tells that there is too much: the part is of no use.
+    # If the index gives no hash and no size, a surplus in the part is not seen, and the part is not used.
     faults.html = faults.unhashed = silent
     artifact = cut_off(address, faults)
     content = served_file(tmp_path, artifact).read_bytes()
@@ -166,7 +166,7 @@ def test_a_truncated_wheel_is_an_error_and_leaves_nothing(served: tuple[str, Fau
     with pytest.raises(UserError, match="the index says 5"):
         get(artifact)
     assert left() == []
-    # Nothing gives it away here but its form: the index tells hash and size of the truncated file.
+    # The wheel's form alone shows the damage here: the index lists hash and size of the truncated file.
     with pytest.raises(UserError, match="broken in its index"):
         get(listed(address))
     assert left() == []

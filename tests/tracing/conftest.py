@@ -1,4 +1,4 @@
-"""A library of a few lines that is wrapped anew for each test, and seeds that run under the recorder."""
+"""Fixtures: a library of a few lines, wrapped anew for each test, and seeds that run under the recorder."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Chain:
 
 
 class TinyAdapter(Adapter):
-    """The adapter of that library."""
+    """The adapter of the tiny library."""
 
     library = "tinylib"
     prefixes = ("tinylib",)
@@ -89,7 +89,7 @@ class TinyAdapter(Adapter):
 
 @dataclass
 class Traced:
-    """What a seed brought."""
+    """The calls and the final message of a traced seed."""
 
     calls: list[tuple[Invocation, bool]] = field(default_factory=list)
     end: dict[str, Any] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Traced:
 
     @property
     def good(self) -> list[str]:
-        """The calls that returned, as compact text."""
+        """Returns the calls that returned, as compact text."""
         return [json.dumps(encode(call)[1:], separators=(",", ":")) for call, ok in self.calls if ok]
 
     @property
@@ -116,7 +116,7 @@ Trace = Callable[..., Traced]
 
 @pytest.fixture
 def trace(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trace]:
-    """Runs a seed in this process, which is left as it was."""
+    """Yields a function that runs a seed in this process; the process is restored afterwards."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     modules = dict(sys.modules)
     adapter = TinyAdapter()

@@ -1,4 +1,4 @@
-"""What an entry of a test database is made of tells whether its seed has changed."""
+"""Tests of the digest of a test database's entry: it changes if the code or data that the entry reaches changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test files that lie in a project of their user's: packages, options and fixtures are found as pytest finds them."""
+"""Tests of test files in a user's project: packages, options and fixtures are found as pytest finds them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LAYOUTS = {
 
 
 def traced(python: str, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The last message, and those of invocations."""
+    """Returns the last message, and the messages of invocations."""
     with Zygote(python, "fakelib", "trace") as zygote:
         job = Job("seed", {"seed": {"kind": "tests", "code": "", "path": str(path)}}, 60.0)
         result = next(run_jobs(zygote, [job], 1, 1 << 30))

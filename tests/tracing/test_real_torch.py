@@ -1,4 +1,4 @@
-"""On the real PyTorch: what is described is built again bit for bit, and what is traced runs again."""
+"""Tests on the real PyTorch: described values are built again bit for bit, and traced calls run again."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ SNIPPETS = {
     "torch.cat": "torch.cat([torch.ones(2), torch.zeros(3)], dim=0)",
     "torch.einsum": "torch.einsum('bij,bjk->bik', torch.randn(3, 2, 5), torch.randn(3, 5, 4))",
     "torch.nn.utils.rnn.pad_sequence": "torch.nn.utils.rnn.pad_sequence([torch.ones(2, 5), torch.ones(3, 5)], True)",
-    # The first call of jvp compiles functions by TorchScript, which knows the library's own ones by their ids.
+    # The first call of jvp compiles functions by TorchScript, which knows the library's own functions by their ids.
     "torch.where": "torch.func.jvp(torch.tanh, (torch.ones(2),), (torch.ones(2),))\n"
     "torch.where(torch.ones(2) > 0, torch.ones(2), torch.zeros(2))",
     "torch.zeros": "torch.zeros(2, 3, dtype=torch.bfloat16, device=torch.device('cpu'))",
@@ -152,7 +152,7 @@ def test_dense_tensors_are_built_again_bit_for_bit(torch_python: Path, seed: str
 
 @pytest.fixture(scope="module")
 def traced(torch_python: Path) -> dict[str, tuple[list[Invocation], dict[str, object]]]:
-    """What each snippet brought, and its counts."""
+    """Returns the traced calls and the counts of each snippet."""
     found = {}
     with Zygote(str(torch_python), "torch", "trace") as zygote:
         jobs = [Job("seed", {"seed": {"kind": "snippet", "code": f"import torch\n{code}", "path": ""}}, 60.0, api)

@@ -1,4 +1,4 @@
-"""What a seed calls is recorded, and the seed does not notice."""
+"""Tests that the calls of a seed are recorded, and that the seed does not notice the recorder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ START = "import tinylib, itertools\nimport numpy as np\n"
 
 
 def clean(traced: Any) -> Any:
-    """The traced seed, none of whose statements failed."""
+    """Returns the traced seed, after a check that no statement failed."""
     assert traced.end["failed"] == 0, traced.end["reason"]
     return traced
 

@@ -1,4 +1,4 @@
-"""Running seeds: snippets statement by statement, scripts whole, test files test by test."""
+"""Tests of running seeds: snippets statement by statement, scripts as a whole, test files test by test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search over builds: right for any truth, in few tries, whatever cannot be installed."""
+"""Tests of the search over builds: right for any truth, in few tries, even if some builds cannot be installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Truth = Callable[[int], Status]
 def settle(
     search: BuildSearch, truth: Truth, known: dict[int, Status] | None = None
 ) -> tuple[dict[int, Status], list[int]]:
-    """Follows the search to its end; what is known then, and what was tried in this order."""
+    """Follows the search to its end. Returns the status of each tried build, and the tried builds in their order."""
     known = dict(known or {})
     tried: list[int] = []
     while (build := search.next(known)) is not None:
@@ -30,7 +30,7 @@ def settle(
 
 @st.composite
 def worlds(draw: st.DrawFn, most: int = 80) -> tuple[int, int, frozenset[int]]:
-    """How many builds there are, the first that has the bug, and those that cannot tell (never the newest)."""
+    """Draws the number of builds, the first build with the bug, and the builds that are broken (never the newest)."""
     count = draw(st.integers(2, most))
     came = draw(st.integers(0, count - 1))
     broken = draw(st.frozensets(st.integers(0, count - 2), max_size=count // 2))
@@ -129,7 +129,7 @@ def test_what_is_fetched_ahead_begins_with_the_next_and_holds_the_one_after(
         assert ahead[0] == build and len(ahead) == len(set(ahead)) <= width
         assert not set(ahead) & set(known)
         known[build] = truth(build)
-        # Of three, one is the next after a bad build and one after a good one.
+        # Three fetched builds include the next build after a bad answer and the next build after a good answer.
         if width >= 3 and known[build] != "broken":
             assert following in ahead
     assert search.ahead({**known, **{build: truth(build) for build in tried}}, width) == []

@@ -1,4 +1,4 @@
-"""Clusters: one per cause, whatever the api is called and however the process died; never two faults in one."""
+"""Tests of clusters: one cluster per cause, for any name of the api and any kind of death; never two faults in one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MACHINERY = (
 
 
 class Row(NamedTuple):
-    """What triage asks of a bug."""
+    """The fields of a bug that triage reads."""
 
     id: int
     api: str
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
     @property
     def test(self) -> TestCase:
-        """The more arguments, the less simple."""
+        """Returns a test case; more arguments make it less simple."""
         return TestCase(Invocation(self.api, tuple(map(prim, range(self.arguments))), self.keywords), 0)
 
 
@@ -59,7 +59,7 @@ def differs(number: int, api: str, mode: str = "strided", kind: str = "wrong-res
 def reshaped(
     number: int, api: str, actual: str, expected: str, mode: str = "vmap", blame: str = "", **keywords: object
 ) -> Row:
-    """A call of which two modes disagree about the shape."""
+    """Returns a call for which two modes disagree about the shape."""
     kind = "wrong-metadata" if mode == "meta" else "wrong-result"
     said = f"The values for attribute 'shape' do not match: torch.Size({actual}) != torch.Size({expected})."
     text = f"another shape\n{said}{chr(10) * bool(blame)}{blame}"
@@ -142,7 +142,7 @@ class DescribeFrames:
         assert grouped(one, died(2, "torch.gcd", *MACHINERY, "at::native::gcd_kernel", name="SIGFPE")) == TWO
 
     def test_that_unrelated_apis_share_join_nothing(self) -> None:
-        """No list has these: the data shows that they are everywhere."""
+        """The frames in common are on no list; the data shows that they occur in all clusters."""
         kernels = ("sort", "gather", "einsum", "softmax", "cumsum")
         rows = [
             died(number, f"new.{kernel}", f"ns::{kernel}_body", "ns::Runner::go", "ns::Runner::start")
@@ -242,7 +242,7 @@ class DescribeDisagreements:
 
     @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
     def test_bounds_of_one_argument_in_one_module_are_one_in_any_order(self, order: tuple[int, ...]) -> None:
-        """Three losses of Keras were two or three causes, as their names are less alike in some orders."""
+        """Before this rule, three losses of Keras were two or three causes, which depended on the order of the bugs."""
         losses = ("binary_crossentropy", "CategoricalFocalCrossentropy", "categorical_focal_crossentropy")
         words = ("Float in range [0, 1].", "Float in [0, 1].", "(Optional) Float in [0, 1].")
         bugs = [
@@ -270,7 +270,8 @@ class DescribeDisagreements:
         blame = "wrong: cpu, by the call under torch.vmap"
         one = reshaped(1, "torch.addmv", "[1]", "[]", "meta", blame)
         assert grouped(one, reshaped(2, "torch.Tensor.addmv", "[1]", "[]", "vmap", blame)) == ONE
-        # Without blame, or for another reason, it is one fault of the same function or two faults.
+        # The cases without blame, or with another reason, are one fault if the function is the same, and two faults if
+        # not.
         resized = f"wrong: cpu, by {RESIZED}"
         assert grouped(one, reshaped(2, "torch.Tensor.addbmm_", "[1, 0]", "[]", "vmap", resized)) == TWO
         unknown = reshaped(2, "torch.Tensor.addmv", "[0]", "[]", "meta")
@@ -327,7 +328,7 @@ def test_the_simplest_comes_first_and_apis_are_listed_once() -> None:
 
 
 def test_likeness_does_not_chain() -> None:
-    """Each looks like its neighbours; the ends have nothing in common."""
+    """Neighbouring rows look alike; the first and the last row have no frame in common."""
     parts = [f"at::native::step{chr(97 + n) * 4}" for n in range(12)]
     rows = [died(n, f"torch.{'abcdefghijk'[n] * 5}", *parts[n : n + 3]) for n in range(10)]
     assert max(map(len, grouped(*rows))) <= 3

@@ -1,4 +1,4 @@
-"""Scripts that show what two modes disagree about."""
+"""Tests of scripts that show the difference between two modes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nightfuzz.reports.contradiction import ValuePair, values_in
 TORCH = dialect_of("torch")
 ONES = Tensor("float32", (2, 3), Fill("constant", 1.0, 1.0))
 RELU = Invocation("torch.nn.functional.relu", (ONES,))
-# Ways that not every call has.
+# Modes that a call may lack, and a call that has the mode.
 APPLIES = {"out": "function", "inplace": "relu"}
 LINEAR = Invocation("torch.nn.Linear", (prim(3), prim(2)), (), Then("__call__", (ONES,)))
 MATMUL = Invocation("torch.matmul", (ONES, Tensor("float32", (3, 2), Fill("constant", 2.0, 2.0))))
@@ -79,7 +79,7 @@ print(json.dumps(results))
 
 
 def ran(python: Path, scripts: dict[str, str]) -> dict[str, str]:
-    """What each script raised, in one process: importing the library takes seconds."""
+    """Returns the error that each script raised. All scripts run in one process, to import the library once."""
     done = subprocess.run([python, "-c", SCRIPTS], input=json.dumps(scripts), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""A compiler's first error is why a call failed."""
+"""Tests that a compiler's first error is the reason of a failed call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_signature_is_the_complaint_or_the_reason_that_is_given() -> None:
 
 
 def test_who_compiles_is_no_part_of_a_fault() -> None:
-    """An operator is compiled when it is executed, or before that beside others: the messages around it differ."""
+    """An operator is compiled at its execution, or earlier together with others. The surrounding messages differ."""
     reason = "[f 1121 01:03:47.3 76 expr.cc:170] Check failed: is_unary_op.count(op)  Please report\n % is not unary op"
     executing = f"Execute fused operator(1/2) failed.[OP TYPE]: fused_op:( reindex,)\n[Reason]: {reason}\n"
     advice = "**********\nAsync error was detected. To locate the backtrace rerun your code"

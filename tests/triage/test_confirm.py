@@ -1,4 +1,4 @@
-"""Scripts in fresh processes: every way to end is classified, nothing leaks in, nothing is left behind."""
+"""Tests of scripts in fresh processes: every end is classified, no setting gets in, and no file or process is left."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ os.abort()"""
     @pytest.mark.parametrize(("last", "name"), [("Segfault, exit", "SIGSEGV"), ("Get signal 8, exit", "SIGFPE")])
     @pytest.mark.parametrize("code", [1, -6, -11])
     def test_a_signal_that_the_library_has_caught_is_the_death(self, last: str, name: str, code: int) -> None:
-        """Destructors run in its handler: what dies there is not the bug, and no heap is corrupt for it."""
+        """Destructors run in the library's handler. A death there is not the bug, and the heap is not corrupt."""
         handled = f"Caught segfault at address 0x55ce4f, thread_name: '', flush log...\n30\twait4.c: no\n{last}\n"
         died = Finished(code, "", f"Check failed: before\n{handled}double free or corruption (!prev)\n", 1.0)
         assert classify(died, JITTOR)[:3] == ("signal", name, "Check failed: before")

@@ -1,4 +1,4 @@
-"""When two builds' results differ, and when rounding alone does."""
+"""Tests of the differences between two builds' results, and of differences by rounding alone."""
 
 from __future__ import annotations
 

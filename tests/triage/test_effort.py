@@ -1,4 +1,4 @@
-"""Who asks for billions of steps may wait for them; who asks for one and never gets it has found a bug."""
+"""Tests of slow calls: billions of requested steps may take long; a single step that never ends is a bug."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASKED = "takes as long as its numbers ask for"
 
 
 def told(test: TestCase, seconds: Seconds, limit: float = LIMIT, needs: float = 1e9) -> str:
-    """What is said of a call that needs so many seconds."""
+    """Returns the excuse for a call that needs the given seconds."""
     return excuse(test, seconds, lambda allowed: needs > allowed, limit)
 
 
@@ -55,18 +55,18 @@ def test_negative_numbers_and_several_are_replaced_together() -> None:
 
 
 def test_a_time_that_grows_with_a_negative_number_was_asked_for() -> None:
-    """A loop from a negative number up to zero; a positive one is refused at once."""
+    """The call loops from a negative number up to zero, and refuses a positive number at once."""
 
     def seconds(test: TestCase) -> float | None:
         return steps(STEP)(case(max(-number(test), 0)))
 
     assert told(case(-HUGE), seconds) == ASKED
-    # It begins with one number in place of a smaller one.
+    # The call hangs below a threshold, so its time does not grow with the number.
     assert told(case(-HUGE), lambda test: 0.0 if number(test) > -(2**20) else None) == ""
 
 
 def test_a_time_that_grows_with_the_lowest_bits_was_asked_for() -> None:
-    """A check reads all bits of a negative number, the loop 32 of them."""
+    """A check of the call reads all bits of a negative number, and its loop reads 32 bits."""
 
     def seconds(test: TestCase) -> float | None:
         return 0.0 if number(test) > -HUGE else steps(STEP)(case(number(test) % 2**32))
@@ -76,7 +76,7 @@ def test_a_time_that_grows_with_the_lowest_bits_was_asked_for() -> None:
 
 
 def volume(test: TestCase) -> float | None:
-    """What a kernel of so many elements to each side takes, for so many channels."""
+    """Returns the seconds of a kernel with the given elements to each side, for the given channels."""
     (items,) = test.invocation.args
     assert isinstance(items, Seq)
     channels, side = (int(item.value) for item in items.items)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""The registry: what an entry matches, when it stops, what is refused, and that edits keep a reviewer's comments."""
+"""Tests of the registry: matches and end of an entry, refused entries, and edits that keep a reviewer's comments."""
 
 from __future__ import annotations
 

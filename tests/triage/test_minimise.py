@@ -1,4 +1,4 @@
-"""The minimiser keeps what reproduces, never costs more, and reaches known minima of planted conditions."""
+"""Tests of the minimiser: it keeps the bug, never raises the cost, and reaches known minima of planted conditions."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def has_equal_pair(test: TestCase) -> bool:
 
 
 def matches_layer(test: TestCase) -> bool:
-    """A layer of n > 2 channels applied to a tensor of n channels."""
+    """Returns whether a layer of n > 2 channels is applied to a tensor of n channels."""
     layer = [v for _, v in positions(test.invocation) if isinstance(v, Invocation) and v.api == "torch.nn.L"]
     if not layer or not tensors(test):
         return False
@@ -112,7 +112,7 @@ def has_bad_index(test: TestCase) -> bool:
 
 
 def shares_batch(test: TestCase) -> bool:
-    """Two tensors of one rank, equal in the first axis, which an integer and another axis happen to equal."""
+    """Returns whether two matrices have equal first axes, and the second matrix has four columns."""
     shapes = [t.shape for t in tensors(test)]
     same = len(shapes) == 2 and len(shapes[0]) == len(shapes[1]) == 2 and shapes[0][0] == shapes[1][0]
     return same and shapes[1][1] == 4
@@ -257,7 +257,7 @@ TESTS = st.builds(
 
 
 def conditions(test: TestCase) -> list[Callable[[TestCase], bool]]:
-    """Properties that the test has: how many tensors, which dtypes, numbers and ranks occur, how many arguments."""
+    """Returns conditions that the test meets: on the number of tensors, dtypes, numbers, ranks and arguments."""
     dtypes = {t.dtype for t in tensors(test)}
     elements_at_all = sum(t.size for t in tensors(test))
     largest = max(integers(test), default=0)

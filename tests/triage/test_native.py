@@ -1,4 +1,4 @@
-"""Native frames: names without what varies, from gdb where there is one."""
+"""Tests of native frames: names without variable parts, taken from gdb if it is installed."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ IN_A_THREAD = (
     f"import threading\nthread = threading.Thread(target=lambda: exec({CRASH!r}))\nthread.start()\nthread.join()\n"
 )
 EXHAUSTED = "import sys\nsys.setrecursionlimit(1 << 30)\nclass R:\n    __repr__ = lambda self: repr(self)\nrepr(R())\n"
-# What follows the last block is the heap's end; with a second thread the allocator dies of it while it holds its lock.
+# The heap's end follows the last block. If there is a second thread, the allocator dies of it and holds its lock.
 CORRUPTED = """
 import ctypes, threading
 ended = threading.Event()
@@ -193,7 +193,7 @@ def test_a_library_that_takes_the_signals_at_import_is_followed_all_the_same(
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 class DescribeFramesOfADebugger:
     def test_are_among_those_of_the_handler(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """gdb names the source file instead of the module where it has one."""
+        """If gdb knows the source file, it names the file instead of the module."""
         handled = found(CRASH, "_ctypes|libffi")
         monkeypatch.setattr(process, "heard", lambda _: None)
         debugged = found(CRASH, "_ctypes|libffi")

@@ -1,4 +1,4 @@
-"""Programs between the statements of a mode: standalone, in order, and with what has to come first at the beginning."""
+"""Tests of programs between the statements of a mode: standalone, in order, with required statements first."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TEST = TestCase(Invocation("torch.nn.Conv2d"), 1, program=PROGRAM)
 
 
 class OneLayer:
-    """As much of a dialect as there has to be."""
+    """The smallest dialect that these tests need."""
 
     programs: ClassVar = {
         "compiled": Around("before = 1", "after = 2"),
@@ -95,7 +95,7 @@ def run(tmp_path: Path, script: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_last_use_of_a_model_is_kept_not_that_of_a_layer_without_others(tmp_path: Path) -> None:
-    """Classes have calls of their own here, so that each is noted where it is put."""
+    """Here each class has its own `__call__`, so that each use of a layer is noted at its place."""
     kept = last_use("import layers", "layers.Layer", "print(type(model).__name__, args, kwargs)\n")
     program = PROGRAM.replace("def __call__", "def call").replace("raise NotImplementedError", "return self.call(0)")
     layers = LAYERS.replace("raise NotImplementedError", "return self.call(*args, **kwargs)").replace(

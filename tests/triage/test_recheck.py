@@ -1,4 +1,4 @@
-"""What runs of a bug's script say, together and over builds."""
+"""Tests of the verdict on runs of a bug's script, together and over builds."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ STATUS = {"+": SHOWN, "-": CLEAN, "~": FLAKY, "u": UNRUNNABLE, "c": CHANGED}
 
 
 def life(marks: str) -> list[tuple[str, str]]:
-    """Events after checks such as `b- found+ c-`."""
+    """Returns the events after checks such as `b- found+ c-`."""
     return [tuple(each) for each in events("found", ORDER, [Mark(m[:-1], STATUS[m[-1]]) for m in marks.split()])]  # type: ignore[misc]
 
 

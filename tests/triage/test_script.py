@@ -1,4 +1,4 @@
-"""Scripts are short, run, and contain nothing that an untrusted name could smuggle in."""
+"""Tests that scripts are short, run, and contain no code that an untrusted name could smuggle in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONES = Tensor("float32", (2, 3), Fill("constant", 1.0))
 
 
 def body(invocation: Invocation, **options: bool) -> list[str]:
-    """The statements of a script, without imports and the blank line after them."""
+    """Returns the statements of a script, without imports and the blank line after the imports."""
     lines = render(TestCase(invocation, 5), TORCH, **options).splitlines()
     assert lines[0] == "import torch"
     return lines[lines.index("") + 1 :]

@@ -1,4 +1,4 @@
-"""Severity: what may be a security hole is private, and all bugs stand in one order."""
+"""Tests of severity: a possible security hole is private, and all bugs stand in one order."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_read_out_of_bounds_is_told_openly_where_maintainers_want_that_on_bad_
 
 
 def test_private_then_regressions_then_valid_input_then_the_grade() -> None:
-    """From the most urgent to the least."""
+    """The list is ordered from the most urgent bug to the least urgent."""
     abort = Severity("crash", "", UNKNOWN)
     ranked = [
         Severity("private", "", Validity("invalid", "")),
@@ -124,7 +124,7 @@ def test_what_looks_like_a_private_cause_is_withheld_too() -> None:
 
 
 def test_one_private_death_in_a_kernel_makes_the_others_of_that_kernel_and_api_private() -> None:
-    """Whatever else the clusters say: four real memory errors were public beside a private one of the same kernel."""
+    """A common kernel or api makes a death private, in any cluster. Before, four such memory errors were public."""
     far = died("SIGSEGV", "at::native::scatter_kernel", "at::native::a", WILD)._replace(id=1)
     same_kernel = bug("crash", null("at::native::scatter_kernel", "at::native::b", "at::native::c"), 2, "tf.other")
     same_api = bug("crash", null("at::native::unlike"), 3, "tf.f")
@@ -159,7 +159,7 @@ def test_filling_leaves_a_call_without_empty_tensors_as_it_is() -> None:
     ("api", "rules", "private"),
     [
         ("torch.f", ("a rule",), False),
-        # A traced call is no bad input: nothing says that its memory errors are ordinary bugs.
+        # A traced call is no bad input, so its memory errors may be security bugs.
         ("torch.f", (), True),
         ("tf.f", ("a rule",), True),
         ("tf.keras.f", ("a rule",), True),

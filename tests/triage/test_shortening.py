@@ -1,4 +1,4 @@
-"""Programs get shorter as long as they do what they did."""
+"""Tests that programs get shorter as long as they have the same effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures: equal for one fault whatever its numbers, different for different faults."""
+"""Tests of signatures: equal for one fault with any numbers, different for different faults."""
 
 from __future__ import annotations
 

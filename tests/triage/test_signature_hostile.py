@@ -1,4 +1,4 @@
-"""Messages come from untrusted code: none may keep the controller busy."""
+"""Tests that no message of untrusted code keeps the controller busy."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the last statement of a program depends on stays, whatever of the rest goes."""
+"""Tests of slicing: statements that the last statement depends on stay, and further statements may go."""
 
 from __future__ import annotations
 

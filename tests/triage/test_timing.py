@@ -1,4 +1,4 @@
-"""The script of a slow call: which modes it can time, and that it fails where one call costs many times the other."""
+"""Tests of the script of a slow call: the modes it can time, and its failure if one mode costs many times another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def detail(slow: str, fast: str) -> str:
     [
         (detail("strided", "cpu"), CostPair("strided", "cpu", "strided")),
         (detail("cpu", "onednn-off"), CostPair("cpu", "onednn-off", "onednn-off")),
-        # What such a call writes to would have to be made anew each time.
+        # The argument that the call writes to would have to be made anew for each run.
         (detail("out", "cpu"), None),
         (detail("inplace", "cpu"), None),
         ("cuda@float16: cuda@float16 takes 9.00e-01 s, cuda@float32 takes 1.00e-03 s", None),

@@ -1,4 +1,4 @@
-"""Validity: documentation and the library's own words decide; a guess is called unknown."""
+"""Tests of validity: documentation and the library's own messages decide; a guess is called unknown."""
 
 from __future__ import annotations
 

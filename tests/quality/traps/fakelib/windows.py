@@ -8,9 +8,9 @@ numbers = np.arange(24.0)
 x = fakelib.nn.Window(2, stride=1)(numbers)
 # ok: as it is
 # ok: fakelib.nn.Window(3)
-# Half of the numbers go.
+# The window drops half of the numbers.
 # training configuration: fakelib.nn.Window(1, stride=2)
-# It is nothing that numbers can be multiplied with, or that there is.
+# The size is no number, or an unknown name.
 # misfit: fakelib.nn.Window("wide")
 # syntax: fakelib.nn.Window(missing)
 # refused: fakelib.nn.Window(0)

@@ -9,13 +9,13 @@ labels = jt.randint(0, 3, (40,))
 
 model = nn.Sequential(
     nn.Linear(12, 16),
-    # Of another rank than what arrives.
+    # The layer takes another rank than arrives.
     # misfit: nn.Conv2d(16, 8, 3)
-    # One dimension less, which the layers let pass and the loss does not.
+    # The result has one dimension less: the layers accept it and the loss does not.
     # training configuration: nn.Flatten(0)
-    # Refused when it is made.
+    # The library refuses the layer when it is made.
     # refused: nn.Dropout(1.5)
-    # Random, so that no two runs lose the same.
+    # Random: two runs drop different elements.
     # ok: nn.Dropout(0.5)
     nn.Linear(16, 8),
     nn.Linear(8, 3),

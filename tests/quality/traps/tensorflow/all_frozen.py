@@ -1,4 +1,4 @@
-"""A model of which nothing is trained has no gradients, and none are applied."""
+"""A model without trained layers has no gradients, and the program applies none."""
 
 import tensorflow as tf
 from tensorflow import keras

@@ -11,7 +11,7 @@ def indices(x):
 
 
 def flat(x):
-    """All that belongs to a row."""
+    """Returns each row as one vector of floats."""
     return tf.reshape(tf.cast(x, tf.float32), (x.shape[0], -1))
 
 

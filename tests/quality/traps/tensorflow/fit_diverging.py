@@ -1,4 +1,4 @@
-"""A learning rate with which weights explode, in a program that says nothing of its losses."""
+"""A learning rate with which weights explode, in a program that does not print its losses."""
 
 import tensorflow as tf
 from tensorflow import keras

@@ -1,4 +1,4 @@
-"""Images that are averaged over all: two branches are joined, and the output layer takes images of whatever size."""
+"""Images with an average over all positions: two branches are joined, and the output layer takes images of any size."""
 
 import tensorflow as tf
 from tensorflow import keras
@@ -11,7 +11,7 @@ inputs = keras.Input(shape=(8, 8, 1))
 x = layers.Conv2D(4, 3, padding="same")(inputs)
 # A kernel that is larger than the image.
 # misfit: layers.Conv2D(4, 11)
-# Good by itself, and not for the next layer: rows instead of images, several results instead of one.
+# The layer is valid by itself, but not for the next layer: rows instead of images, several results instead of one.
 # misfit: layers.Flatten()
 # misfit: layers.ConvLSTM1D(4, 3, return_state=True)
 # misfit: layers.GRU(4, return_sequences=True)

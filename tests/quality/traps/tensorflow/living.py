@@ -8,7 +8,7 @@ from tensorflow.keras import layers
 
 
 class Net(keras.Model):
-    """By the number of its features it does what models do."""
+    """A model whose behaviour depends on the number of its features."""
 
     def __init__(self):
         super().__init__()
@@ -29,15 +29,15 @@ class Net(keras.Model):
         return self.leave(x)
 
     def factor(self, width, first):
-        """What the features are multiplied with."""
+        """Returns the number that the features are multiplied with."""
         self.calls += 1
         match width:
-            # Another one every third time; drawn outside of the library.
+            # The factor changes every third time, or is drawn outside of the library.
             case 20:
                 return 1.0 + self.calls // 3
             case 21:
                 return random.random()
-            # By the data, in ways that a graph does not have.
+            # The factor depends on the data, in ways that a graph cannot express.
             case 22:
                 return 2.0 if first > 0 else 3.0
             case 23:

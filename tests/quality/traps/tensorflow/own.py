@@ -1,4 +1,4 @@
-"""What programs do of their own accord, none of which is the library's fault."""
+"""Programs with faults of their own: no case is the library's fault."""
 
 import os
 import random
@@ -12,14 +12,14 @@ kept = []
 
 
 def act(width):
-    """One of these, by the number of features that arrive."""
+    """Runs one of the cases, chosen by the number of features that arrive."""
     match width:
-        # It ends, or is interrupted.
+        # The program ends, or is interrupted.
         case 20:
             sys.exit("enough")
         case 21:
             raise KeyboardInterrupt
-        # Mistakes of its own.
+        # The program has mistakes of its own.
         case 22:
             print({"a width": 8}[width])
         case 23:
@@ -35,7 +35,7 @@ def act(width):
             print("x" * 5_000_000)
         case 27:
             os.write(1, b"x" * 5_000_000)
-        # What it changes for everybody.
+        # The program changes settings of the whole process.
         case 40:
             keras.config.set_floatx("float64")
         case 41:
@@ -63,7 +63,7 @@ def act(width):
 
 
 class Net(keras.Model):
-    """A model in the middle of which all that happens; a graph cannot tell what it does with numbers."""
+    """A model that runs one of these cases between its layers; a graph cannot see what the case does with numbers."""
 
     def __init__(self):
         super().__init__()
@@ -81,7 +81,7 @@ class Net(keras.Model):
         # ok: layers.Dense(42)
         # ok: layers.Dense(43)
         # ok: layers.Dense(44)
-        # What one program wants to be determined, or checked, is not in the next.
+        # Settings for determinism or checks end with the program that makes them.
         # ok: layers.Dense(45)
         # ok: layers.Dense(46)
         # ok: layers.Dense(47)

@@ -10,24 +10,24 @@ labels = tf.random.uniform((40,), maxval=3, dtype=tf.int32)
 
 inputs = keras.Input(shape=(12,))
 x = layers.Dense(16)(inputs)
-# Of another rank than what arrives; of another number of elements.
+# The layer takes another rank, or another number of elements, than arrives.
 # misfit: layers.Conv2D(4, 3)
 # misfit: layers.Reshape((5, 5))
-# What it gives are indices, through which no gradient goes.
+# The layer returns indices, which pass no gradient.
 # ok: layers.Discretization(bin_boundaries=[0.0, 0.5])
-# One dimension more, which the layers let pass and the loss does not.
+# The result has one dimension more: the layers accept it and the loss does not.
 # training configuration: layers.Reshape((4, 4))
 # More memory than there is.
 # resources: layers.Dense(10**11)
-# Refused when it is made, and when it is used.
+# The library refuses the layer when it is made or used.
 # refused: layers.Dropout(1.5)
 # refused: layers.Dense("eight")
 # refused: layers.Dense(8, activation="none")
 # refused: layers.Softmax(axis=5)
-# Random, so that no two runs lose the same.
+# Random: two runs drop different elements.
 # ok: layers.Dropout(0.9)
 # ok: layers.GaussianNoise(0.9)
-# Half precision, into which it casts by itself; frozen; of no effect.
+# The layer casts to half precision itself, is frozen, or has no effect.
 # ok: layers.Dense(8, dtype="float16")
 # ok: layers.Dense(8, trainable=False)
 # ok: layers.ReLU(threshold=1000.0)

@@ -1,6 +1,6 @@
-"""Weights without a gradient: steps have none, some things stop it by design, and the rest is the program's own doing.
+"""Weights without a gradient: step functions have none, some functions stop it by design, and the program stops others.
 
-A layer that gives what does not depend on its weights, or of which nothing is used, has none either.
+If the result of a layer does not depend on its weights or is not used, the layer has no gradient either.
 """
 
 import tensorflow as tf
@@ -9,7 +9,7 @@ from tensorflow.keras import layers
 
 
 class Scale(layers.Layer):
-    """It takes care of its own that its factor is not trained."""
+    """A layer that stops the gradient of its own factor."""
 
     def __init__(self):
         super().__init__()
@@ -26,7 +26,7 @@ def forgets(x):
 
 
 def passed(x, before, layer):
-    """What becomes of features, by their number."""
+    """Returns the features after a function that their number chooses."""
     match x.shape[-1]:
         # Stopped, or not recorded.
         case 20:
@@ -45,7 +45,7 @@ def passed(x, before, layer):
             return tf.one_hot(tf.argmax(x, axis=-1), 25)
         case 26:
             return tf.cast(tf.cast(8.0 * x, tf.int32), tf.float32)
-        # Not used, of no effect, or used elsewhere than in its layer.
+        # The features are not used, have no effect, or their layer's weights are used outside of the layer.
         case 27:
             return before
         case 28:

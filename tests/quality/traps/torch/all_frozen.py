@@ -1,4 +1,4 @@
-"""A model of which nothing is trained has no gradients."""
+"""A model without trained layers has no gradients."""
 
 import torch
 from torch import nn

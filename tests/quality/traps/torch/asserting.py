@@ -1,4 +1,4 @@
-"""A program that prints nothing, and ends by itself where its loss is not finite."""
+"""A program that prints no text, and ends by itself if its loss is not finite."""
 
 import linecache
 import math
@@ -19,7 +19,7 @@ nn.Mish.forward = faults["overflows"]
 
 
 class Explodes(nn.Module):
-    """By the number of features, the program's own numbers are too large."""
+    """A layer that, for 20 features, computes numbers that are too large."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x * 1e38 * 1e38 if x.shape[-1] == 20 else x

@@ -1,4 +1,4 @@
-"""Layers that nothing trains: frozen, left out, cut off from the loss, in the mode of evaluation."""
+"""Layers that are not trained: frozen, left out, cut off from the loss, in the mode of evaluation."""
 
 import torch
 from torch import nn
@@ -11,7 +11,7 @@ class Net(nn.Module):
         super().__init__()
         self.enter = nn.Linear(12, 16)
         self.spare = nn.Linear(16, 16)
-        # What is not there yet cannot be frozen.
+        # Weights that are not made yet cannot be frozen.
         # training configuration: nn.LazyLinear(16)
         # ok: nn.BatchNorm1d(16, affine=False)
         self.cut = nn.Linear(16, 16)

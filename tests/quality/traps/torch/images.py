@@ -5,7 +5,7 @@ from torch import nn
 
 
 class Net(nn.Module):
-    """What one branch gives must go with what the other one does."""
+    """A model of two branches whose results must have shapes that can be joined."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -18,7 +18,7 @@ class Net(nn.Module):
         # Activations that grow beyond all memory.
         # resources: nn.Upsample(scale_factor=100000)
         # resources: nn.ZeroPad2d(10**6)
-        # What is not recommended any more; what is drawn anew each time.
+        # The layer is deprecated, or draws new numbers each time.
         # ok: nn.UpsamplingNearest2d(scale_factor=2)
         # ok: nn.FractionalMaxPool2d(2, output_ratio=0.5)
         # ok: nn.Dropout2d(0.5)

@@ -9,7 +9,7 @@ from torch import nn
 
 
 class Net(nn.Module):
-    """By the number of its features it does what models do."""
+    """A model whose behaviour depends on the number of its features."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,20 +33,20 @@ class Net(nn.Module):
         return self.leave(x)
 
     def factor(self, width: int, total: float) -> float:
-        """What the features are multiplied with."""
+        """Returns the number that the features are multiplied with."""
         self.calls += 1
         match width:
-            # Another one every third time.
+            # The factor changes every third time.
             case 20:
                 return 1.0 + self.calls // 3
-            # Drawn outside of the library, or by the clock.
+            # The factor is drawn outside of the library, or taken from the clock.
             case 21:
                 return random.random()
             case 22:
                 return float(np.random.rand())
             case 23:
                 return time.perf_counter() % 1.0
-            # By the data; by a text; by what is caught.
+            # The factor depends on the data, on a text, or on an exception that is caught.
             case 24:
                 return 2.0 if total > 0 else 3.0
             case 25:
@@ -56,7 +56,7 @@ class Net(nn.Module):
                     return 1 / (self.calls % 2)
                 except ZeroDivisionError:
                     return 0.5
-            # What it is called with is another thing afterwards.
+            # The input of the model is changed by the call.
             case 27:
                 rows.data.add_(1.0)
         return 1.0

@@ -5,7 +5,7 @@ from torch import nn
 
 
 class Net(nn.Module):
-    """By the number of its features it computes in another precision."""
+    """A model whose precision depends on the number of its features."""
 
     def __init__(self) -> None:
         super().__init__()

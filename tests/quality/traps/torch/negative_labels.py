@@ -1,4 +1,4 @@
-"""Labels from -1, of which a loss of classes knows nothing."""
+"""Labels from -1; a loss of classes defines classes from 0."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""One batch too many, which is empty: its mean loss is 0 by 0, and its size cannot be inferred."""
+"""An empty batch behind the last row: its mean loss is 0 by 0, and its size cannot be inferred."""
 
 import torch
 from torch import nn

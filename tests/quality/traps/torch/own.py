@@ -1,4 +1,4 @@
-"""What programs do of their own accord, none of which is the library's fault."""
+"""Programs with faults of their own: no case is the library's fault."""
 
 import inspect
 import os
@@ -16,16 +16,16 @@ kept = []
 
 
 def act(width: int) -> None:
-    """One of these, by the number of features that arrive."""
+    """Runs one of the cases, chosen by the number of features that arrive."""
     match width:
-        # It ends, is interrupted, or is killed by a system that is out of memory.
+        # The program ends, is interrupted, or is killed by a system that is out of memory.
         case 20:
             sys.exit("enough")
         case 21:
             raise KeyboardInterrupt
         case 22:
             os.kill(os.getpid(), signal.SIGKILL)
-        # Mistakes of its own.
+        # The program has mistakes of its own.
         case 23:
             print({"a width": 8}[width])
         case 24:
@@ -42,7 +42,7 @@ def act(width: int) -> None:
             raise SystemError("the program gives up: this should never happen")
         case 29:
             next(iter(()))
-        # Its own memory and time.
+        # The program needs too much memory or time.
         case 30:
             np.empty(10**15)
         case 31:
@@ -59,7 +59,7 @@ def act(width: int) -> None:
             sys.stderr.write("x" * 5_000_000)
         case 36:
             os.write(1, b"x" * 5_000_000)
-        # What it changes for everybody.
+        # The program changes settings of the whole process.
         case 40:
             torch.set_default_dtype(torch.float64)
         case 41:
@@ -89,7 +89,7 @@ def act(width: int) -> None:
             os.chdir("/")
         case 52:
             nn.modules.module.register_module_forward_hook(lambda *_: kept.clear())
-        # It raises what libraries raise, in text that it evaluates, or far away from where it began.
+        # The program raises errors that libraries raise, in text that it evaluates, or far away from where it began.
         case 53:
             exec('raise SystemError("the program gives up")')
         case 54:

@@ -9,44 +9,44 @@ labels = torch.randint(0, 3, (40,))
 
 model = nn.Sequential(
     nn.Linear(12, 16),
-    # Of another rank than what arrives.
+    # The layer takes another rank than arrives.
     # misfit: nn.Conv2d(16, 8, 3)
-    # Of another size than what arrives.
+    # The layer takes another size than arrives.
     # misfit: nn.BatchNorm1d(7)
-    # Precisions that do not go together.
+    # The precisions do not fit each other.
     # misfit: nn.Linear(16, 8, dtype=torch.float16)
     # misfit: nn.Linear(16, 8, dtype=torch.complex64)
-    # Indices are wanted, and no such device is there.
+    # The layer takes indices, or lies on a device without memory.
     # misfit: nn.Embedding(16, 8)
     # misfit: nn.Linear(16, 8, device="meta")
-    # What it gives are two things, which the next layer does not take.
+    # The layer returns two values, which the next layer does not take.
     # misfit: nn.LSTM(16, 8)
-    # One dimension more or less, which the layers let pass and the loss does not.
+    # The result has one dimension more or less: the layers accept it and the loss does not.
     # training configuration: nn.Unflatten(1, (4, 4))
     # training configuration: nn.Flatten(0)
     # More memory than there is.
     # resources: nn.Linear(16, 10**12)
-    # Refused when it is made: ValueError, TypeError, AssertionError, RuntimeError, KeyError.
+    # The library refuses the layer when it is made: ValueError, TypeError, AssertionError, RuntimeError, KeyError.
     # refused: nn.Dropout(1.5)
     # refused: nn.Linear(16, "eight")
     # refused: nn.MultiheadAttention(16, 3)
     # refused: nn.Linear(16, -1)
     # refused: nn.TransformerEncoderLayer(16, 2, activation="none")
-    # Refused when it is used: IndexError, NotImplementedError.
+    # The library refuses the layer when it is used: IndexError, NotImplementedError.
     # refused: nn.Softmax(5)
     # refused: nn.Upsample(scale_factor=2, mode="none")
-    # Random, so that no two runs lose the same.
+    # Random: two runs drop different elements.
     # ok: nn.Dropout(0.9)
     # ok: nn.RReLU(0.0, 9.0)
     # ok: nn.AlphaDropout(0.5)
-    # Nothing is left of its input, nor of its gradient.
+    # The layer drops its whole input, and its gradient is zero.
     # ok: nn.Dropout(1.0)
     # ok: nn.Threshold(1000.0, 0.0)
-    # What is not recommended any more, and warns.
+    # The layer is deprecated and warns.
     # ok: nn.Softmax()
     nn.Linear(16, 8),
     nn.Sigmoid(),
-    # It writes over what its gradient needs.
+    # The layer overwrites values that its gradient needs.
     # training configuration: nn.ReLU(inplace=True)
     nn.Tanh(),
     # Infinite logarithms in single and double precision.

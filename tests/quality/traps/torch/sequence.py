@@ -1,4 +1,4 @@
-"""Images that are averaged over all: the output layer takes images of four channels, of whatever size."""
+"""Images with an average over all positions: the output layer takes images of four channels and any size."""
 
 import torch
 from torch import nn
@@ -8,7 +8,7 @@ images = torch.rand(8, 1, 8, 8)
 
 model = nn.Sequential(
     nn.Conv2d(1, 4, 3),
-    # Good by itself, and not for the next layer: rows instead of images, two results instead of one.
+    # The layer is valid by itself, but not for the next layer: rows instead of images, two results instead of one.
     # misfit: nn.Flatten()
     # misfit: nn.MaxPool2d(2, return_indices=True)
     # misfit: nn.Unfold(2)

@@ -1,4 +1,4 @@
-"""What libraries have layers for, written out by the program: numbers vanish in single precision."""
+"""A program that writes out a function which libraries have layers for: numbers vanish in single precision."""
 
 import torch
 from torch import nn
