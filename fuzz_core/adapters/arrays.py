@@ -20,6 +20,8 @@ from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Tensor
 
 MAX_ELEMENTS = 1 << 22
+# Views may have more elements than memory holds: reading these would copy all of them.
+MAX_READ_BYTES = 1 << 31
 MAX_ENTRIES = 4096
 
 Live = TypeVar("Live")
@@ -56,6 +58,12 @@ def check_size(count: int) -> None:
         raise BuildError(f"{count} elements are more than {MAX_ELEMENTS}")
 
 
+def check_readable(size: int) -> None:
+    """Raises Undescribable for an array of more than MAX_READ_BYTES bytes."""
+    if size > MAX_READ_BYTES:
+        raise Undescribable(f"array of {size} bytes")
+
+
 class Arrays:
     """Maker of arrays with exactly the elements of `fuzz_core.ir.elements`, row-major, whichever strides are described.
 
@@ -86,7 +94,11 @@ class Arrays:
 
 
 def describe_array(array: Any, container: str) -> Tensor:
-    """Returns a dense numpy array as a Tensor. Raises Undescribable for dtypes outside the table (objects, records)."""
+    """Returns a dense numpy array as a Tensor.
+
+    Raises Undescribable for dtypes outside the table (objects, records), and as `check_readable`.
+    """
+    check_readable(array.nbytes)
     name = array.dtype.name
     if array.dtype.kind in "OSU":
         name = "string"

@@ -245,7 +245,7 @@ class Comparer:
         """
         expected, actual = first.elements(), second.elements()
         if expected is None or actual is None:
-            return np.zeros(first.shape)
+            return np.zeros(())
         if not (first.numeric and second.numeric):
             return np.asarray(0.0 if np.array_equal(expected, actual) else inf)
         if not signed:

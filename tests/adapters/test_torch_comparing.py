@@ -17,7 +17,8 @@ from fuzz_core.ir.values import Tensor
 PROGRAM = """
 import json
 import torch
-from fuzz_core.adapters.pytorch.tensors import COMPARER
+from fuzz_core.adapters.pytorch.tensors import COMPARER, describe_tensor
+from fuzz_core.ir.errors import Undescribable
 
 differences, error = COMPARER.differences, COMPARER.error
 
@@ -61,6 +62,12 @@ pairs = {
 said = {name: differences(*pair).split("\\n")[0] for name, pair in pairs.items()}
 wide = a.double()
 errors = [error(wide, a), error(wide, off) > 1e4, error(wide, a[:1]), error(torch.tensor([1]), torch.tensor([2]))]
+endless = torch.zeros(()).expand(2**61)
+errors.append(error(endless, endless))
+try:
+    describe_tensor(endless, None)
+except Undescribable as refused:
+    errors.append(refused)
 second = differences([a, {"x": (a, a)}], [a, {"x": (a, off)}], "values")
 print(json.dumps([said, [str(each) for each in errors], second]))
 """
@@ -97,7 +104,7 @@ def test_results_by_the_librarys_own_rules(torch_python: Path) -> None:
     said, errors, within = json.loads(done.stdout.splitlines()[-1])
     assert {name: text for name, text in said.items() if text} == DIFFERING
     assert set(said) == AGREEING | set(DIFFERING)
-    assert errors == ["0.0", "True", "inf", "inf"]
+    assert errors == ["0.0", "True", "inf", "inf", "0.0", f"array of {2**63} bytes"]
     assert within.startswith("other values\nTensor-likes are not close! Mismatched elements: 6 / 6 (100.0%)")
     assert within.endswith("The failure occurred for item [1]['x'][1]")
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.testing._comparison import default_tolerances
 
-from fuzz_core.adapters.arrays import MAX_COPIED, buffer, check_size, fill_of, masters, span
+from fuzz_core.adapters.arrays import MAX_COPIED, buffer, check_readable, check_size, fill_of, masters, span
 from fuzz_core.adapters.base import Describe
 from fuzz_core.adapters.compare import Array, Comparer, Leaf, LeafPair, named
 from fuzz_core.ir.dtypes import DTYPES, Tolerance
@@ -48,6 +48,7 @@ def describe_tensor(tensor: torch.Tensor, describe: Describe) -> Value:
 
 
 def _dense(tensor: torch.Tensor) -> Tensor:
+    check_readable(tensor.numel() * tensor.element_size())
     name = NAMES[tensor.dtype]
     strides = None if tensor.is_contiguous() else tuple(tensor.stride())
     container = "parameter" if type(tensor) is torch.nn.Parameter else "tensor"
