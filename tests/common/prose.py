@@ -76,9 +76,12 @@ class Measure:
         return [path.stem for path in self.files if _GERUND.search(path.stem) and path.stem not in _NOUNS]
 
     def namesakes(self) -> dict[str, int]:
-        """Returns the public classes whose name occurs more than once, with the number of classes."""
+        """Returns the public classes whose name occurs more than once, with the number of classes.
+
+        A mode's record names the class of the mode in each library's `modes`, so these share their names.
+        """
         found: defaultdict[str, int] = defaultdict(int)
-        for path in self.files:
+        for path in (path for path in self.files if path.stem != "modes"):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     found[node.name] += 1

@@ -13,7 +13,7 @@ ORACLE = '''
 """An error message that contradicts itself."""
 
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.oracles.contract import Example
+from fuzz_core.oracles.contract import VerdictExample
 
 
 class Contradiction:
@@ -34,7 +34,7 @@ class Contradiction:
     def examples(self, dialect):
         """One that contradicts itself, and one that does not."""
         absurd, plain = (Outcome("exception", "ValueError", f"must be 3, got {got}") for got in (3, 4))
-        return [Example({"cpu": absurd}, "absurd"), Example({"cpu": plain}, "clean")]
+        return [VerdictExample({"cpu": absurd}, "absurd"), VerdictExample({"cpu": plain}, "clean")]
 '''
 LINE = '    "contradiction": "fuzz_core.oracles.contradiction:Contradiction",\n'
 # The planted fault: the check fails for a boolean, and its message contradicts itself.

@@ -66,7 +66,7 @@ class Fused(Mode):
         return all(leaf is None or leaf.dtype.kind not in "fc" or np.isfinite(leaf).all() for leaf in leaves)
 
 
-class JittorDoubled(doubles.Doubled):
+class Doubled(doubles.Doubled):
     """Modules with the parameters that they have in the plain call, as doubles."""
 
     def instance(self, live: Any) -> Any:
@@ -74,11 +74,11 @@ class JittorDoubled(doubles.Doubled):
         return live.float64() if isinstance(live, jittor.Module) else live
 
 
-class JittorPrecise(JittorDoubled, doubles.Precise):
+class Precise(Doubled, doubles.Precise):
     """See `doubles.Precise`."""
 
 
-class JittorGradient(JittorDoubled, doubles.Gradient):
+class Gradient(Doubled, doubles.Gradient):
     """The common part."""
 
     largest = 1e6

@@ -242,7 +242,7 @@ class VMap(Promised):
         return tree_map(lambda part: part[0] if isinstance(part, torch.Tensor) else part, result)
 
 
-class TorchCompiled(Promised):
+class Compiled(Promised):
     """Traced and compiled without code generation; it must also be accepted and refused alike."""
 
     def run(self, test: TestCase) -> Any:
@@ -286,7 +286,7 @@ class Threads(Promised):
             return super().run(test)
 
 
-class TorchBackward(Trained):
+class Backward(Trained):
     """Gradients as training asks for them; what is wrong with these is for other modes to say."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
@@ -307,7 +307,7 @@ class TorchBackward(Trained):
 _NONE = torch.zeros((), dtype=torch.float64)
 
 
-class TorchDoubled(doubles.Doubled):
+class Doubled(doubles.Doubled):
     """Tensors and modules as doubles; a result of less precision is taken as it is."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
@@ -327,7 +327,7 @@ class TorchDoubled(doubles.Doubled):
         return alike(torch.from_numpy(array), live)
 
 
-class TorchGradient(Promised, TorchDoubled, doubles.Gradient):
+class Gradient(Promised, Doubled, doubles.Gradient):
     """The common part."""
 
     largest = 1e6
@@ -370,7 +370,7 @@ class TorchGradient(Promised, TorchDoubled, doubles.Gradient):
         return slope
 
 
-class Forward(TorchGradient):
+class Forward(Gradient):
     """Forward mode must agree with backward mode."""
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
@@ -384,7 +384,7 @@ class Forward(TorchGradient):
         return found
 
 
-class Second(TorchGradient):
+class Second(Gradient):
     """Backward mode over backward mode, which must agree with difference quotients of backward mode."""
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:

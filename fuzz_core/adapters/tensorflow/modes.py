@@ -89,7 +89,7 @@ def _check_arguments(tensors: list[Any]) -> None:
         raise BuildError(f"no arguments of a graph: {str(error)[:200]}") from error
 
 
-class KnownElements(Traced):
+class Known(Traced):
     """Mode as a graph that knows the elements of the tensors; by itself it is not compared."""
 
     def run(self, test: TestCase) -> Any:
@@ -98,7 +98,7 @@ class KnownElements(Traced):
         return self.executed(self.traced(lambda: function(*args, **keywords), []), [])
 
 
-class XlaCompiled(Traced):
+class Compiled(Traced):
     """Compiled by XLA.
 
     It draws random numbers of its own even from given seeds.
@@ -151,7 +151,7 @@ def draws(operator: str, names: tuple[str, ...]) -> bool:
     return any(part.name in names for part in (*definition.attr, *definition.input_arg))
 
 
-class TensorFlowBackward(Trained):
+class Backward(Trained):
     """Gradients as training asks for them; what is wrong with these is for other modes to say."""
 
     def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
@@ -184,7 +184,7 @@ FAR = (0.25, -0.25, 16.0, -16.0)
 RETURNED = ("orig_output", "output_image", "reserve_space", "reserve_space_1", "reserve_space_2", "reserve_space_3")
 
 
-class TensorFlowDoubled(doubles.Doubled):
+class Doubled(doubles.Doubled):
     """Mode whose arguments are doubles, including lists of numbers and results of inner calls.
 
     Objects that Keras makes follow its default precision, see `keras_versions.in_doubles`.
@@ -228,11 +228,11 @@ def _doubles(numbers: Any) -> Any:
         return numbers
 
 
-class TensorFlowPrecise(TensorFlowDoubled, doubles.Precise):
+class Precise(Doubled, doubles.Precise):
     """See `doubles.Precise`."""
 
 
-class TensorFlowGradient(TensorFlowDoubled, doubles.Gradient):
+class Gradient(Doubled, doubles.Gradient):
     """The common part."""
 
     # A number of Python's is computed by no kernel, and not compared.
