@@ -14,7 +14,7 @@ from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.statefile import open_store
 
-# Every 40th read of the library's state raises an error: one of nightfuzz's own code, or a lack of memory.
+# Every 40th read of the library's state raises an error: of nightfuzz's own code, or brought about by the library.
 ADAPTER = """
 import nightfuzz_fakelib
 
@@ -36,6 +36,10 @@ class Adapter(nightfuzz_fakelib.Adapter):
             raise ArithmeticError("planted in an adapter")
         if Adapter.looks % 40 == 0 and KIND == "memory":
             raise MemoryError
+        if Adapter.looks % 40 == 0 and KIND == "damage":
+            raise SystemError("lasti is not an int")
+        if Adapter.looks % 40 == 0 and KIND == "refusal":
+            raise RuntimeError("can't allocate memory: you tried to allocate 755150013570000 bytes")
         return super().state()
 
 
@@ -45,9 +49,9 @@ class Dialect(nightfuzz_fakelib.Dialect):
 FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", "*.add")
 
 
-@pytest.fixture(params=["own", "memory"])
+@pytest.fixture(params=["own", "memory", "damage", "refusal"])
 def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The fault of brittlelib's adapter: an error of its own code, or a lack of memory that the library has caused."""
+    """The fault of brittlelib's adapter: an error of its own code, or one that the library has brought about."""
     (tmp_path / "nightfuzz_brittlelib.py").write_text(ADAPTER.replace('KIND = "own"', f'KIND = "{request.param}"'))
     monkeypatch.setenv("NIGHTFUZZ_PATH", os.pathsep.join([str(tmp_path), os.environ["NIGHTFUZZ_PATH"]]))
     monkeypatch.syspath_prepend(tmp_path)
@@ -68,7 +72,7 @@ def fuzzed(kind: str, tmp_path: Path, fakelib_python: str) -> Iterator[Done]:
 
 def test_a_fault_is_told_with_its_traceback_and_what_was_found_is_kept(fuzzed: Done, kind: str, tmp_path: Path) -> None:
     place = "a fault of nightfuzz at "
-    if kind == "memory":
+    if kind != "own":
         assert fuzzed.code == 0, fuzzed.err
         assert place not in fuzzed.out + fuzzed.err
         return
