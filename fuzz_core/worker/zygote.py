@@ -293,8 +293,8 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
         JOBS[request["fork"]](world, Channel(incoming, outgoing, Journal(journal)), request)
         code = 0
     except BaseException as error:  # noqa: BLE001 - the last line of defence of a process that is about to end
-        # The library may have taken the memory, damaged Python's own objects, or sent a signal. A seed may have replaced
-        # any object.
+        # The library may have taken the memory, damaged Python's own objects, or sent a signal.
+        # A seed may have replaced any object.
         disturbs = isinstance(error, MemoryError | SystemError | DisturbedError)
         lacks_memory = world.dialect.out_of_memory.search(f"{type(error).__name__}: {error}")
         is_brought_about = request["fork"] == "seed" or disturbs or lacks_memory
