@@ -319,8 +319,11 @@ EXCUSES = (
         lambda found: 0 in numbers_of(found.case.invocation) and inf in [high for _, high, *_ in scales(found.case)],
     ),
     Excuse(
-        "denormal", (*VALUES, BUILD_VALUES), lambda found: any(0 < low < tiny for low, _, tiny, _ in scales(found.case))
+        "denormal",
+        (*VALUES, GRADIENT, BUILD_VALUES),
+        lambda found: any(0 < low < tiny for low, _, tiny, _ in scales(found.case)),
     ),
+    Excuse("NaN as a setting", VALUES, lambda found: any(each != each for each in numbers_of(found.case.invocation))),
     Excuse("undefined conversion", VALUES, rounds_beyond_integers),
     Excuse("no reference", VALUES, lambda found: found.has_reference and found.precise is None),
     Excuse("no further from the reference than the plain result", VALUES, _is_as_precise),
