@@ -25,6 +25,7 @@ from fuzz_core.worker.evidence import (
     FINITE,
     GRADIENT,
     MEMORY,
+    METADATA,
     MODES,
     REFUSAL,
     VALUES,
@@ -34,6 +35,7 @@ from fuzz_core.worker.evidence import (
 from fuzz_core.worker.nearby import (
     aside,
     floated,
+    grown,
     has_nan,
     has_ties,
     indexed,
@@ -174,6 +176,15 @@ def _loses_nan(found: Difference) -> bool:
     if found.way.keeps_nan:
         return False
     return has_nan(found.case) or bool(found.adapter.differences(found.reference, found.result, FINITE))
+
+
+def _lacks_kernel(found: Difference) -> bool:
+    """Return whether the reference refuses the call once it has elements: an empty call needs no kernel."""
+    more = grown(found.case)
+    if more == found.case:
+        return False
+    outcome, _ = found.executor.run(more, found.way.against)
+    return outcome.kind == "exception" and bool(_LIMITATION.search(f"{outcome.name}: {outcome.text}"))
 
 
 def _is_as_precise(found: Difference) -> bool:
@@ -337,6 +348,7 @@ EXCUSES = (
         (BUILD_VALUES,),
         lambda found: found.is_whole and found.agree(aside(tempered(without_ties(found.case)))) is True,
     ),
+    Excuse("nothing is computed", METADATA, _lacks_kernel),
     Excuse("made whole at the end", VALUES, _is_rounded_last),
     Excuse("underflow", VALUES, underflows),
     Excuse("outside of the documented interval", VALUES, is_outside_of_interval),

@@ -25,6 +25,7 @@ CASES: tuple[Case, ...] = (
     ),
     case("denormal input", "torch.rsqrt", c(1e-40, 8)),
     case("denormal input of a gradient", "torch.prod", k(4.2878767253623e-310, dtype="float64")),
+    case("no kernel for elements", "torch.nn.MultiMarginLoss", then=[k(shape=(0, 1), dtype="int64"), k(dtype="int64")]),
     case("NaN as a setting", "torch.linalg.vector_norm", c(0.0), ord=NAN, dim=0),
     case(
         "backward pass that is refused",

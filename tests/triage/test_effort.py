@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from fuzz_core.ir.values import Invocation, Seq, TestCase, prim
-from fuzz_core.triage.assess import SLACK, Seconds, excuse
+from fuzz_core.ir.elements import elements, pack
+from fuzz_core.ir.values import Fill, Invocation, Seq, Tensor, TestCase, prim
+from fuzz_core.triage.effort import SLACK, Seconds, excuse
 
 STEP = 1e-6
 LIMIT = 3.0
@@ -36,6 +38,19 @@ def steps(each: float, limit: float = LIMIT) -> Seconds:
         return took if took < limit else None
 
     return seconds
+
+
+def test_an_integer_may_be_the_only_element_of_a_tensor() -> None:
+    """`legendre_polynomial_p(x, torch.tensor(271208791446))` takes as many steps as the tensor says."""
+    data = pack(np.array([HUGE], "int64"))
+    degree = Tensor("int64", (), Fill("values", data=data))
+    test = TestCase(Invocation("lib.f", (Tensor("int64", (2,), Fill()), degree)), 0)
+
+    def seconds(test: TestCase) -> float | None:
+        took = int(elements(test.invocation.args[1])[0]) * STEP  # type: ignore[arg-type]
+        return took if took < LIMIT else None
+
+    assert told(test, seconds) == ASKED
 
 
 @pytest.mark.parametrize("each", [1e-9, 1e-6, 1e-3])
