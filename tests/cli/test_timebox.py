@@ -55,7 +55,7 @@ def box(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Box:
             now[0] += options.seconds
             return FuzzReport(run=len(phases), tests=10, seconds=options.seconds - starting)
 
-        def models(_: Session, programs: object, knowledge: object, options: MocoOptions) -> MocoReport:
+        def models(_: Session, programs: object, knowledge: object, options: MocoOptions, __: object) -> MocoReport:
             assert options.seconds is not None
             phases.append((f"grow {options.seed}", now[0], options.seconds))
             now[0] += options.seconds
