@@ -75,7 +75,10 @@ COMMAND_LINE = [
     BadCase("time in words", f"fuzz {T} --time 5x", "'5x' is no time: write 45m", "45m, 90s, 1h30m"),
     BadCase("no workers", f"fuzz {T} --workers 0", "workers on the command line is 0", "workers means: "),
     BadCase(
-        "unknown engine", f"fuzz {T} --engine gandolf", "'gandolf': it has to be 'api', 'freefuzz', 'moco' or 'gandalf'", "means"
+        "unknown engine",
+        f"fuzz {T} --engine gandolf",
+        "'gandolf': it has to be 'api', 'freefuzz', 'moco' or 'gandalf'",
+        "means",
     ),
     BadCase("unknown schedule", f"fuzz {T} --schedule randm", "unknown schedule 'randm'", "bandit, fair, uniform"),
     BadCase("unknown mutator", f"fuzz {T} --disable Dimm", "unknown mutation rule 'Dimm'", "choose a kind"),
