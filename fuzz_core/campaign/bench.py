@@ -104,11 +104,7 @@ class Bench:
 
         The interpreter has no limit of address space, because such a limit kills some scripts.
         """
-        if not alone:
-            return self.fork(script, kind, traced=kind != "hang")
-        # The long look at a hang was in a fork: here the usual time limit of a test is enough.
-        seconds = self.timeout + HANG_IMPORT_SECONDS if kind == "hang" else None
-        return self.run(script, kind, seconds, memory_bytes=0)
+        return self.run(script, kind, memory_bytes=0) if alone else self.fork(script, kind, traced=kind != "hang")
 
     def confirm(
         self,
@@ -134,7 +130,9 @@ class Bench:
             if self._shows(script, kind, forks, wanted):
                 if known:
                     return Confirmation(wanted_runs, wanted_runs, first, forks)
-                fresh = [self.look(script, kind, alone=True)]
+                # The forks have shown a hang, and one was looked at for long: a test's time limit is enough here.
+                seconds = self.timeout + HANG_IMPORT_SECONDS if kind == "hang" else None
+                fresh = [self.run(script, kind, seconds, memory_bytes=0)]
                 while wanted(fresh[-1]) and len(fresh) < interpreters:
                     fresh.append(self.run(script, kind))
                 if wanted(fresh[-1]):

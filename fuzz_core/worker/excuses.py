@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from fuzz_core.adapters.arrays import overlaps
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_children
-from fuzz_core.ir.values import Fill, Invocation, Ref, TestCase, Value
+from fuzz_core.ir.values import Invocation, Ref, TestCase, Value
 from fuzz_core.worker.domains import is_no_distribution, is_outside_of_interval
 from fuzz_core.worker.evidence import (
     BUILD_SPEED,
@@ -70,7 +70,6 @@ from fuzz_core.worker.scale import (
 AMPLIFIED = 10.0
 # Inputs this many roundings off show how far rounding alone moves a result.
 ROUNDINGS = (1, -1, 2, -2, 3, -3)
-PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 # The least step of a difference quotient is 1e-12.
 FINEST_EXPONENT = 12
 # The most calls with integers within the lengths.
