@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sidecases import side_by_side
+from sidecases import side_by_side, with_faults
 
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
 from fuzz_core.campaign.gandalf.figures import GandalfReport
@@ -20,7 +20,7 @@ from fuzz_core.cli.engines import graphs_options
 from fuzz_core.cli.settings import Settings
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
+from fuzz_core.modelgen.gandalf.table import Library, load
 
 pytestmark = pytest.mark.real
 TABLE = load()
@@ -40,17 +40,9 @@ def sessions(tmp_path: Path, torch_python: Path, tensorflow_python: Path) -> Ite
         yield found
 
 
-def sown() -> dict[str, Operator]:
-    found = dict(TABLE)
-    for name, (library, call) in SOWN.items():
-        spelled = {**TABLE[name].spelled, library: Spelling(call=call)}
-        found[name] = TABLE[name].model_copy(update={"spelled": spelled})
-    return found
-
-
 def test_every_symptom_is_found_and_every_domain_has_findings(sessions: dict[Library, Session]) -> None:
     options = graphs_options(Settings(engine="gandalf", paper=True, tests_count=30, seed=3))
-    few = {name: each for name, each in sown().items() if name in {*SOWN, *AROUND}}
+    few = {name: each for name, each in with_faults(TABLE, SOWN).items() if name in {*SOWN, *AROUND}}
     report = fuzz_graphs(sessions, few, replace(options, seconds=None))
     assert report.graphs == {"cv": 10, "nlp": 10, "asr": 10}
     assert {symptom for _, symptom in report.symptoms} == {"inconsistency", "crash", "nan or inf"}
@@ -66,7 +58,7 @@ def test_a_relation_compares_a_library_with_the_others_where_it_agrees_with_itse
         inputs=(GraphInput(shape=(2, 3, 4, 5), seed=5),), nodes=(GraphNode(operator="relu", takes=("x0",), seed=1),)
     )
     relation = next(each for each in RELATIONS.values() if each.applies_to(TABLE["relu"], "torch"))
-    with sides_of(sessions, sown(), 1) as sides:
+    with sides_of(sessions, with_faults(TABLE, SOWN), 1) as sides:
         runs = sides.runs(graph)
         assert isinstance(runs, Runs)
         asks = Asks(DOUBLE, {"torch": {0: relation}})

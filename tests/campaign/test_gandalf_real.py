@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from sidecases import side_by_side
+from sidecases import side_by_side, with_faults
 
 from fuzz_core.campaign.engine import GandalfEngine, Round
 from fuzz_core.campaign.examination import examine
@@ -50,9 +50,8 @@ def sown(names: Mapping[str, tuple[Library, str, str]]) -> dict[str, Operator]:
     """Returns a table of a few simple operators with these planted faults; each operator is drawn often."""
     simple = [name for name, each in TABLE.items() if each.pointwise and not each.coarse and not each.also]
     table = {name: TABLE[name] for name in simple[::12]}
-    for name, (library, call, _) in names.items():
-        spelled = {**TABLE[name].spelled, library: Spelling(call=call)}
-        table[name] = TABLE[name].model_copy(update={"spelled": spelled})
+    faults = {name: (library, call) for name, (library, call, _) in names.items()}
+    table = with_faults(table | {name: TABLE[name] for name in faults}, faults)
     starts = {name: each for name, each in TABLE.items() if name in ("linear", "conv2d", "flatten", "softmax")}
     return {**starts, **table}
 
