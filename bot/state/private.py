@@ -107,8 +107,8 @@ def sealed(parts: Iterable[bytes], now: datetime) -> dict[str, bytes]:
 def bounded(parts: Files) -> Kept:
     """Collect encrypted parts, each once, up to a bound, so that readers without the key lose none of them.
 
-    Beyond the bound the oldest part goes, with a note. A part that is too large for every place goes as well. Later
-    runs find the bugs of lost parts again if they still exist.
+    If the parts exceed the bound, the oldest part is removed, with a note. A part that is too large for every place is
+    removed as well. Later runs find the bugs of lost parts again if they still exist.
     """
     once = {name.partition("-")[2]: name for name in sorted(parts, reverse=True)}
     kept = {name: parts[name] for name in sorted(once.values()) if len(parts[name]) <= MAX_FILE}

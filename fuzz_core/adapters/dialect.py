@@ -32,7 +32,7 @@ class Way(NamedTuple):
     """A mode as text: how the plain call becomes the mode's own, and which relation the two results must have."""
 
     # Statements that raise AssertionError if the relation does not hold. `{actual}` and `{expected}` stand for the two
-    # calls. `{told}` stands for TELL, after both results have those names.
+    # calls. `{told}` stands for the statement TELL.
     check: str
     # Returns an expression for the changed tensor, from the expression of the plain one and the test case's seed.
     tensor: Callable[[str, Tensor, int], str] = lambda source, tensor, seed: source

@@ -31,7 +31,7 @@ class Standing(NamedTuple):
 
     @property
     def regression(self) -> bool:
-        """Whether it was fixed and is back, or was not there before."""
+        """Tells whether the bug was fixed and is back, or is absent from earlier builds."""
         return bool(self.past or self.clean_before) and self.status == OPEN
 
     @property

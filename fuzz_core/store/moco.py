@@ -127,7 +127,7 @@ def body_of(facts: Facts) -> str:
 
 
 def is_body(body: str, api: str) -> bool:
-    """Whether it is what `body_of` gives for facts of this api."""
+    """Tells whether `body_of` gives this text for facts of the api."""
     try:
         facts = Facts.model_validate_json(body)
     except ValidationError:

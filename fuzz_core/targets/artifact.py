@@ -43,7 +43,7 @@ class Artifact:
 
     @property
     def is_wheel(self) -> bool:
-        """Whether it is a wheel; else it is a source archive, which any Python may build."""
+        """Tells whether the file is a wheel. Each other file is a source archive, which any Python may build."""
         return self.filename.endswith(".whl")
 
     @property

@@ -64,7 +64,7 @@ def package_of(own: str, library: str, spec: str | None, index: str | None) -> T
 
 
 def is_version(text: str) -> bool:
-    """Whether it is a version alone."""
+    """Tells whether the text is a version alone."""
     with suppress(InvalidVersion):
         return bool(Version(text))
     return False
@@ -131,7 +131,7 @@ class Environments:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def at_hand(self, candidate: Candidate) -> bool:
-        """Whether it can be tried without a download."""
+        """Tells whether the candidate can be tried without a download."""
         return self.find(candidate) is not None or candidate.wheel in {each.key for each in wheels.cached()}
 
     def find(self, candidate: Candidate) -> Target | None:

@@ -46,7 +46,7 @@ def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -
     tests += sum(part.get(engine, {}).get("tests", 0) for part in parts for engine in ("fuzz", "models"))
     if not tests and not session.stopped():
         problem = f"no test ran on {session.target.key} in {settings.time:g} s, although there are apis to fuzz"
-        # An engine that tells no time of its own has spent the whole time-box on what comes before a test.
+        # An engine without a start-up time in its report has spent the whole time-box before its first test.
         raise too_short(problem, data.get("fuzz", {}).get("start_up", settings.time))
 
 

@@ -42,7 +42,7 @@ class Pattern(NamedTuple):
 
     @property
     def binds(self) -> bool:
-        """Whether it can be matched against a shape: only names and numbers, and at most one `...`."""
+        """Tells whether the pattern can match a shape: it has only names and numbers, and at most one `...`."""
         plain = all(part is None or isinstance(part, ast.Name | ast.Constant) for part in self.parts)
         return plain and self.parts.count(None) < 2
 

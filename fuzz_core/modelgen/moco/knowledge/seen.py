@@ -30,7 +30,7 @@ class SeenCall(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether it was applied only to tensors, at least one, and all of known sizes."""
+        """Tells whether the call had only tensors as inputs, at least one, and all of known sizes."""
         return bool(self.inputs) and not self.others and not any(each.symbolic for each in self.inputs)
 
 
