@@ -1,4 +1,4 @@
-# The sandbox of nightfuzz, and an ephemeral self-hosted runner: see docs/sandbox.md.
+# The sandbox of nightfuzz, and an ephemeral self-hosted runner: see docs/explanation/sandbox.md.
 #
 #   docker build --target sandbox --tag nightfuzz-sandbox .
 #   docker build --target sandbox --tag nightfuzz-sandbox:cuda --build-arg BASE=nvidia/cuda:13.3.0-base-ubuntu24.04@sha256:… .
@@ -48,7 +48,7 @@ USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-P", "-m", "fuzz_core.cli"]
 
-# One job, then gone: `--jitconfig` is what GitHub gives for a single use (docs/sandbox.md).
+# One job, then gone: `--jitconfig` is what GitHub gives for a single use (docs/explanation/sandbox.md).
 FROM ${RUNNER} AS runner
 ARG PACKAGES="g++"
 USER root

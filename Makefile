@@ -11,7 +11,7 @@ QUICK := smoke or not (process or server or real or docker or chaos or quality o
 # The last commit that passed every test.
 BASE ?= $(shell cat .ci/tested)
 
-.PHONY: fuzz space bench ablation soak mutants test test-all test-reached check requirements release-check clean
+.PHONY: fuzz space bench ablation soak mutants site test test-all test-reached check requirements release-check clean
 
 $(BIN)/nightfuzz: pyproject.toml requirements/dev.txt
 	bash requirements/install.sh '$(PYTHON)' $(VENV) dev
@@ -33,7 +33,7 @@ space: $(BIN)/nightfuzz
 	$(BIN)/nightfuzz trace --target '$(TARGET)'
 	$(BIN)/nightfuzz pack --target '$(TARGET)' --output $(SPACE).space --json > $(SPACE).json
 
-# How fast the engine is here: see docs/performance.md. Half an hour; options go into BENCH.
+# How fast the engine is here: see docs/how-to/measure-speed.md. Half an hour; options go into BENCH.
 bench: $(BIN)/nightfuzz
 	$(BIN)/python -m bench throughput $(BENCH)
 
@@ -50,6 +50,11 @@ soak: $(BIN)/nightfuzz
 mutants: $(BIN)/nightfuzz
 	bash requirements/install.sh '$(PYTHON)' $(VENV) bench
 	$(BIN)/python -m bench mutants --marks '$(QUICK)' $(MUTANTS)
+
+# The documentation as a site in build/site; a broken link or anchor fails. The reference is written from the code first.
+site: $(BIN)/nightfuzz
+	$(BIN)/python -m bench.reference
+	$(BIN)/zensical build --strict --clean
 
 check: $(BIN)/nightfuzz
 	$(BIN)/ruff check .
@@ -97,4 +102,4 @@ release-check: check
 	$(BIN)/zizmor --quiet --offline --no-config --persona pedantic action.yml .github docs/examples
 
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build .cache *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -21,27 +21,32 @@ from fuzz_core.ir.errors import NightfuzzError
 MEASUREMENTS = {
     "throughput": "how many tests a second the engine executes, and where a worker's time goes",
     "ablation": "how many bugs the engine finds without each of its parts",
-    "latency": "how long a crash and a hang keep a worker from its next test",
-    "soak": "whether a long run leaks memory or leaves anything behind",
+    "latency": "how long a worker needs after a crash or a hang until its next test",
+    "soak": "whether a long run leaks memory, processes or files",
+    "dashboard": "time and memory that the dashboard of a large generated state needs",
     "filings": "whether each issue is filed once while GitHub fails",
-    "mutants": "which share of sampled faults in our own code the tests notice",
-    "papers": "each paper's figures by --paper and by default, beside the published ones",
+    "mutants": "share of sampled faults in our own code that the tests find",
+    "papers": "each paper's figures with --paper, without it, and as published",
+    "guidance": "how many bugs the Gandalf engine finds with each guidance",
     "freefuzz": "how many calls of the FreeFuzz authors' database become seeds of a target",
 }
 
 
 def main(given: list[str]) -> None:
-    """Run one measurement. The process ends with 1 after a report that is not sound, with 2 after a user error."""
+    """Run one measurement.
+
+    The process ends with 1 after a report that is not sound, with 2 after a user error.
+    """
     listed = "\n".join(f"  {name:12}{what}" for name, what in MEASUREMENTS.items())
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description=__doc__,
-        epilog=f"measurements:\n{listed}\n\n`python -m bench NAME --help` lists the options of one.",
+        epilog=f"measurements:\n{listed}\n\n`python -m bench NAME --help` lists the options of a measurement.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=bool(given) and given[0].startswith("-"),
         allow_abbrev=False,
     )
-    parser.add_argument("name", choices=MEASUREMENTS, metavar="NAME", help="a measurement")
+    parser.add_argument("name", choices=MEASUREMENTS, metavar="NAME", help="the measurement to make")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to this file")
     common, rest = parser.parse_known_args(given)
     measure = import_module(f"bench.{common.name}").measure

@@ -44,17 +44,22 @@ class Sample(NamedTuple):
 
 
 def measure(
-    library: Annotated[str, typer.Option(help="torch or tensorflow")] = "torch",
+    library: Annotated[str, typer.Option(help="Library to fuzz: torch or tensorflow")] = "torch",
     target: TargetOption = None,
     state: StateOption = None,
-    seconds: Annotated[float, typer.Option(help="Time of each trial")] = 60.0,
-    seeds: Annotated[int, typer.Option(help="Stream seeds per variant")] = 5,
-    workers: Annotated[int, typer.Option(help="Worker processes")] = 2,
-    triage: Annotated[float, typer.Option(help="Seconds for confirming all findings")] = 900.0,
-    variant: Annotated[list[str] | None, typer.Option(help="Only these variants")] = None,
+    seconds: Annotated[float, typer.Option(help="Time of each trial, in seconds")] = 60.0,
+    seeds: Annotated[int, typer.Option(help="Trials of each variant, each with another random seed")] = 5,
+    workers: Annotated[int, typer.Option(help="Number of worker processes")] = 2,
+    triage: Annotated[float, typer.Option(help="Time limit for confirming all findings, in seconds")] = 900.0,
+    variant: Annotated[
+        list[str] | None, typer.Option(help="Variant of the engine to measure; all if none is given")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw operators over time into this SVG file")] = None,
 ) -> Measurement:
-    """Measure what each part of the engine is worth. Variants take turns, so a slow minute of the machine hits all."""
+    """Measure what each part of the engine is worth.
+
+    Variants take turns, so a slow minute of the machine hits all.
+    """
     chosen = variant or list(VARIANTS)
     samples: list[Sample] = []
     findings: list[FindingRow] = []
@@ -98,7 +103,7 @@ def _confirmed(session: Session, findings: Sequence[FindingRow], seconds: float)
 
 
 def _row(variant: str, samples: Sequence[Sample], bugs: set[str]) -> dict[str, Any]:
-    """Medians over the seeds of a variant."""
+    """Return medians over the seeds of a variant."""
     found = [sample.signatures & bugs for sample in samples]
     figures = medians([sample.figures for sample in samples])
     apis = [len({text.split(":")[0] for text in sample.signatures}) for sample in samples]

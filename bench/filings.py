@@ -56,11 +56,14 @@ class FilingCounts(NamedTuple):
 
 
 def measure(
-    filings: Annotated[int, typer.Option(help="Issues to file, each with a comment")] = 200,
-    faults: Annotated[int, typer.Option(help="Faults that happen meanwhile")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the faults")] = 0,
+    filings: Annotated[int, typer.Option(help="Number of issues to file, each with a comment")] = 200,
+    faults: Annotated[int, typer.Option(help="Number of faults of GitHub during the filing")] = 1000,
+    seed: Annotated[int, typer.Option(help="Random seed of the faults")] = 0,
 ) -> Measurement:
-    """File issues through a proxy that injects faults. Exit code 1: one was filed twice, or one was lost or leaked."""
+    """File issues through a proxy that injects faults.
+
+    Exit code 1: one was filed twice, or one was lost or leaked.
+    """
     with tempfile.TemporaryDirectory() as place, githubserver.github_server(Path(place)) as server:
         result = measured(server, filings, faults, seed)
     bad = result.duplicates, result.lost, result.comment_duplicates, result.comments_lost, len(result.leaks)

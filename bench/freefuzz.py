@@ -45,8 +45,8 @@ _INITIALIZERS = ("Zeros", "Ones", "GlorotUniform", "GlorotNormal")
 
 
 def measure(
-    directory: Annotated[Path, typer.Argument(help="Directory of the dump's *.bson files")],
-    target: Annotated[str, typer.Option(help="Key of a traced target")],
+    directory: Annotated[Path, typer.Argument(help="Directory of the database dump (*.bson files)")],
+    target: Annotated[str, typer.Option(help="Name of a traced build, as `nightfuzz history` prints it")],
     state: Annotated[Path, typer.Option(help="State directory")] = Path(".nightfuzz"),
 ) -> Measurement:
     """Import the dump and count its calls; the next `nightfuzz trace` runs the new invocations."""
@@ -57,13 +57,18 @@ def measure(
 
 
 def save_dump(store: Store, target: str, directory: Path) -> tuple[int, Counter[tuple[str, str]]]:
-    """Save the calls of the target's apis. Return the number of new calls, and the count of unmapped ones by (api,
-    reason).
+    """Save the calls of the target's apis.
 
-    Raises UserError for an unknown target or a directory without a dump.
+    Returns:
+        The number of new calls, and the count of unmapped ones by (api, reason).
+
+    Raises:
+        UserError: an unknown target or a directory without a dump.
     """
     if all(target != record.key for record in store.targets()):
-        raise UserError(f"no target {target!r} on record", "trace it first")
+        raise UserError(
+            f"the state has no target {target!r}", f"name one of: {', '.join(record.key for record in store.targets())}"
+        )
     unmapped: Counter[tuple[str, str]] = Counter()
     names = {name: api.name for api in store.apis(target) for name in (api.name, *api.aliases)}
     brought = []
@@ -96,26 +101,40 @@ def read_dump(directory: Path, unmapped: Counter[tuple[str, str]]) -> Iterator[I
 
 
 def collections(directory: Path) -> list[Path]:
-    """Return the dump's files that hold calls, one api each, by name. Raises UserError if there is none."""
+    """Return the dump's files that hold calls, one api each, by name.
+
+    Raises:
+        UserError: the dump has no such file.
+    """
     if not directory.is_dir():
-        raise UserError(f"there is no directory {directory}", "give the one that holds the dump's *.bson files")
+        raise UserError(
+            f"there is no directory {directory}", "name the directory that holds the *.bson files of the dump"
+        )
     found = sorted(file for file in directory.glob("*.bson") if file.name.startswith(LIBRARIES))
     if not found:
         nested = ", ".join(sorted({str(file.parent) for file in directory.glob("*/*.bson")}))
-        hint = f"it may be one of: {nested}" if nested else "unpack the dump; its files are named like torch.add.bson"
+        hint = (
+            f"name one of: {nested}"
+            if nested
+            else "unpack the dump, and name the directory with files such as torch.add.bson"
+        )
         raise UserError(f"{directory} holds no FreeFuzz collection (torch.*.bson, tf.*.bson)", hint)
     return found
 
 
 def _documents(file: Path, api: str, unmapped: Counter[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """Yield a file's records; a broken record ends the file and counts once. Raises UserError for unreadable files."""
+    """Yield a file's records; a broken record ends the file and counts once.
+
+    Raises:
+        UserError: unreadable files.
+    """
     try:
         with file.open("rb") as stream:
             yield from decode_file_iter(stream)
     except (InvalidBSON, RecursionError) as error:
         unmapped[api, f"broken BSON: {str(error)[:100]}"] += 1
     except OSError as error:
-        raise UserError(f"{file} cannot be read ({error})", "check its permissions") from error
+        raise UserError(f"cannot read {file}: {error}", "make the file readable") from error
 
 
 def _invocation(api: str, document: dict[str, Any]) -> Invocation:
@@ -146,7 +165,11 @@ def _then(signature: Any) -> Then | None:
 
 
 def value_of(raw: Any, depth: int = 0) -> Value:
-    """Return a recorded value. Raises Undescribable with the reason."""
+    """Return a recorded value.
+
+    Raises:
+        Undescribable: the value fits no description; the message has the reason.
+    """
     if depth > MAX_DEPTH:
         raise Undescribable("nested too deeply")
     if raw is None:

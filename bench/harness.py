@@ -26,19 +26,23 @@ from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.zygote import environment
 from fuzz_core.ir.errors import NightfuzzError
 from fuzz_core.ir.rng import derive
-from fuzz_core.store.records import Body, FindingRow, TargetRecord
+from fuzz_core.store.records import FindingRow, TargetRecord, UndecodedInvocation
 from fuzz_core.store.schema import RESULT_TABLES
 from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 STATE_FILE = "state.db"
+# Exit codes of a command that worked: no bugs found, bugs found.
+WORKED = (0, 1)
 # Options that several measurements have.
-LibraryOption = Annotated[str | None, typer.Option("--library", help="torch or tensorflow (default: both)")]
+LibraryOption = Annotated[
+    str | None, typer.Option("--library", help="Library to measure: torch or tensorflow (default: both)")
+]
 TargetOption = Annotated[
-    str | None, typer.Option("--target", help="Another target of the library, or the key of one in the state")
+    str | None, typer.Option("--target", help="Another build of the library, or the name of a build in the state")
 ]
 StateOption = Annotated[
-    Path | None, typer.Option("--state", help="State directory with traced invocations (default: traced anew)")
+    Path | None, typer.Option("--state", help="State directory with recorded calls (default: record calls first)")
 ]
 STREAM = "bench sample 1"
 
@@ -101,7 +105,7 @@ def made_target(store: Store, folder: Path, spec: str) -> TargetRecord:
     return target_of(store, Settings.model_validate({"target": known[-1] if known else spec, "state": folder}))
 
 
-def traced_rows(store: Store, key: str) -> list[Body]:
+def traced_rows(store: Store, key: str) -> list[UndecodedInvocation]:
     """Return the invocations of a target that fuzzing starts from."""
     return [row for row in store.bodies(key) if row.valid or row.expected == "exception"]
 
@@ -110,8 +114,10 @@ def traced_rows(store: Store, key: str) -> list[Body]:
 def traced(subject: MeasuredLibrary, state: Path | None, folder: Path) -> Iterator[Session]:
     """Yield a session on a copy of the state in `folder`, with the traces and without results.
 
-    A target without a state is traced once and kept in the user's cache. Raises NightfuzzError if the state file does
-    not exist.
+    A target without a state is traced once and kept in the user's cache.
+
+    Raises:
+        NightfuzzError: the state file does not exist.
     """
     home = state or user_cache_path("nightfuzz") / "bench" / subject.library
     if state is None:
@@ -128,7 +134,11 @@ def traced(subject: MeasuredLibrary, state: Path | None, folder: Path) -> Iterat
 
 
 def copy_state(source: Path, copied: Path) -> None:
-    """Copy a state file that others may be working on. Raises NightfuzzError if there is none."""
+    """Copy a state file that others may be working on.
+
+    Raises:
+        NightfuzzError: there is no state file.
+    """
     if not source.exists():
         raise NightfuzzError(f"no state file {source}")
     with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as old, closing(sqlite3.connect(copied)) as new:
@@ -136,7 +146,11 @@ def copy_state(source: Path, copied: Path) -> None:
 
 
 def copy_traces(source: Path, copied: Path) -> None:
-    """Copy a state file without the results in it. Raises NightfuzzError if there is none."""
+    """Copy a state file without the results in it.
+
+    Raises:
+        NightfuzzError: there is no state file.
+    """
     copy_state(source, copied)
     with open_store(copied):
         pass  # migrates
@@ -172,6 +186,21 @@ def run_engine(folder: Path, target: str, workers: int, **options: Any) -> Engin
     return EngineRun(figures, findings)
 
 
+def run_fuzz(state: Path, words: Sequence[str]) -> dict[str, Any]:
+    """Run `nightfuzz fuzz` in a state directory, and return its JSON, which is empty if the command fails.
+
+    A command fails if its time is too short to start, for example. Its error message goes to this process's output.
+    """
+    print(" ".join(words), file=sys.stderr, flush=True)
+    command = [sys.executable, "-m", "fuzz_core.cli", "fuzz", "--state", str(state), "--json", *words]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode not in WORKED:
+        print(f"`nightfuzz fuzz {' '.join(words)}` ended with {done.returncode}", file=sys.stderr)
+        return {}
+    said: dict[str, Any] = json.loads(done.stdout)
+    return said
+
+
 def medians(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the median of every figure that is a number."""
     numbers = [name for name, value in runs[0].items() if isinstance(value, int | float)]
@@ -179,7 +208,11 @@ def medians(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def printed(command: Sequence[str], env: Mapping[str, str], given: str = "") -> dict[str, Any]:
-    """Return the JSON object that a program prints last. Raises NightfuzzError if the program fails."""
+    """Return the JSON object that a program prints last.
+
+    Raises:
+        NightfuzzError: the program fails.
+    """
     done = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, env=env, check=False)
     if done.returncode:
         raise NightfuzzError(f"{' '.join(command)} failed with exit code {done.returncode}")

@@ -22,6 +22,7 @@ from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor
+from fuzz_core.ir.wire import OutcomeReport, Report
 from fuzz_core.store.statefile import open_store
 from fuzz_core.worker.plan import Header, write_plan
 
@@ -50,10 +51,10 @@ class Hitter:
         self.began = 0.0
         return Lease(self.leases, self.api, 0, 1 << 40, log=True) if self.leases <= self.count + 1 else None
 
-    def message(self, lease: Lease, message: dict[str, Any]) -> None:
+    def message(self, lease: Lease, report: Report | None) -> None:
         """Take an outcome: the first one after a death ends one measurement, a later one begins the next."""
         now = time.monotonic()
-        if "ran" not in message or (self.hit and self.began):
+        if not isinstance(report, OutcomeReport) or (self.hit and self.began):
             return
         if not self.began:
             self.began = now
@@ -74,7 +75,7 @@ class Hitter:
         """Note when the pool reports a death."""
         self.noticed.append(time.monotonic() - self.hit)
 
-    def rows(self, library: str) -> list[dict[str, object]]:
+    def measure(self, library: str) -> list[dict[str, object]]:
         """Run the pool and return milliseconds, median and maximum; of a hang, after its time-out."""
         self.pool.run(self, lambda: False, lambda: None)
         off = TIMEOUT if self.number == signal.SIGSTOP else 0.0
@@ -90,7 +91,7 @@ class Hitter:
 def measure(
     library: LibraryOption = None,
     target: TargetOption = None,
-    count: Annotated[int, typer.Option(help="Deaths of each kind")] = 20,
+    count: Annotated[int, typer.Option(help="Number of crashes and of hangs to measure")] = 20,
 ) -> Measurement:
     """Measure how long a crash and a hang keep a worker from its next test."""
     rows: list[dict[str, object]] = []
@@ -106,5 +107,5 @@ def measure(
             write_plan(path, header, [(1, api, dumps(Invocation(api, (MATRIX, MATRIX))))])
             with Zygote(made.python, made.library, "fuzz", path) as zygote:
                 for number in (signal.SIGSEGV, signal.SIGSTOP):
-                    rows += Hitter(zygote, api, number, count).rows(subject.library)
+                    rows += Hitter(zygote, api, number, count).measure(subject.library)
     return Measurement(rows)

@@ -92,7 +92,8 @@ def _behaviour(code: str) -> str:
 def is_killed(mutant: CodeMutant, copy: Path, marks: str) -> bool:
     """Return whether a test that reaches the module fails with the mutant in place.
 
-    Raises RuntimeError if pytest could not run the tests.
+    Raises:
+        RuntimeError: pytest could not run the tests.
     """
     from cosmic_ray.mutating import use_mutation
     from cosmic_ray.plugins import get_operator
@@ -120,9 +121,9 @@ def _fails(tests: Sequence[str], copy: Path, marks: str) -> bool:
 
 
 def measure(
-    count: Annotated[int, typer.Option(help="Mutants to sample")] = 40,
-    seed: Annotated[int, typer.Option(help="Seed of the sample")] = 1,
-    marks: Annotated[str, typer.Option(help="Run the tests with these marks alone, as pytest's -m has them")] = "",
+    count: Annotated[int, typer.Option(help="Number of sampled faults")] = 40,
+    seed: Annotated[int, typer.Option(help="Random seed of the sample")] = 1,
+    marks: Annotated[str, typer.Option(help="Run only tests with these marks, in the form of pytest's -m")] = "",
 ) -> Measurement:
     """Measure the share of sampled faults in our own code that the tests notice."""
     with tempfile.TemporaryDirectory() as folder:

@@ -7,9 +7,6 @@ other machines and builds. They show what was counted, and are no goal for a run
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,14 +14,12 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from bench.harness import STATE_FILE, Measurement, copy_traces
+from bench.harness import STATE_FILE, Measurement, copy_traces, run_fuzz
 from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind_of
 from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
 QUICK_SECONDS = 900.0
-# Exit codes of a command that worked: no bugs found, bugs found.
-WORKED = (0, 1)
 KNOWLEDGE = "knowledge"
 
 
@@ -43,7 +38,7 @@ def _bugs(said: Mapping[str, Any], store: Store) -> object:
 
 
 def _nodes(kind: str) -> Callable[[Mapping[str, Any], Store], object]:
-    """Nodes with findings of one of MoCo's four kinds."""
+    """Return nodes with findings of one of MoCo's four kinds."""
 
     def count(said: Mapping[str, Any], store: Store) -> object:
         trees = [row.id for target in store.targets() for row in store.trees(target.key)]
@@ -95,12 +90,14 @@ ENGINES = ("freefuzz", "moco", "gandalf")
 
 
 def measure(
-    state: Annotated[Path, typer.Option(help="State directory of a traced target; it is copied")],
-    target: Annotated[str, typer.Option(help="Key of the traced target")],
-    libraries: Annotated[str, typer.Option(help="Libraries or targets that Gandalf compares")] = "torch,tensorflow",
-    seconds: Annotated[float, typer.Option(help="Time of all runs together")] = QUICK_SECONDS,
-    seed: Annotated[int, typer.Option(help="Seed of all random streams")] = 1,
-    paper: Annotated[list[str] | None, typer.Option(help="Only these engines")] = None,
+    state: Annotated[Path, typer.Option(help="State directory with recorded calls; the measurement uses a copy")],
+    target: Annotated[str, typer.Option(help="Name of the traced build, as `nightfuzz history` prints it")],
+    libraries: Annotated[
+        str, typer.Option(help="Libraries or builds that Gandalf compares, separated by commas")
+    ] = "torch,tensorflow",
+    seconds: Annotated[float, typer.Option(help="Time of all runs together, in seconds")] = QUICK_SECONDS,
+    seed: Annotated[int, typer.Option(help="Random seed of the runs")] = 1,
+    paper: Annotated[list[str] | None, typer.Option(help="Engine to measure; all if none is given")] = None,
 ) -> Measurement:
     """Run each engine with and without `--paper`, and print the figures beside the published ones."""
     chosen = [each for each in ENGINES if not paper or each in paper]
@@ -137,12 +134,7 @@ def _ran(state: Path, words: list[str], engine: str) -> dict[str, object]:
             (folder / KNOWLEDGE).mkdir()
             for each in (state / KNOWLEDGE).iterdir():
                 (folder / KNOWLEDGE / each.name).write_bytes(each.read_bytes())
-        command = [sys.executable, "-m", "fuzz_core.cli", "fuzz", "--state", name, "--json", *words]
-        print(" ".join(words), file=sys.stderr, flush=True)
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode not in WORKED:
-            print(f"`nightfuzz fuzz {' '.join(words)}` ended with {done.returncode}", file=sys.stderr)
+        if not (said := run_fuzz(folder, words)):
             return {}
-        said = json.loads(done.stdout)
         with open_store(folder / STATE_FILE) as store:
             return {each.name: each.read(said, store) for each in FIGURES if each.paper == engine}

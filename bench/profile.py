@@ -34,7 +34,10 @@ INSIDE = "inside the library"
 
 
 class PartClock:
-    """A clock that counts seconds by part. A part that calls another part does not count the seconds of that."""
+    """A clock that counts seconds by part.
+
+    A part that calls another part does not count the seconds of that.
+    """
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)

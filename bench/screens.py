@@ -33,8 +33,10 @@ def picture(printed: str, title: str, width: int, theme: TerminalTheme) -> str:
 
 def screens(
     folder: Annotated[Path, typer.Argument(help="Folder for the pictures")],
-    command: Annotated[list[str], typer.Argument(help="Words after `nightfuzz`")],
-    name: Annotated[str, typer.Option("--name", help="Begin of the files' names [default: the first word]")] = "",
+    command: Annotated[list[str], typer.Argument(help="Command to run, without `nightfuzz`")],
+    name: Annotated[
+        str, typer.Option("--name", help="First part of the file names [default: the command's first word]")
+    ] = "",
 ) -> None:
     """Run a command at each width in a terminal, and write a picture of it for each theme."""
     folder.mkdir(parents=True, exist_ok=True)

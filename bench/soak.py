@@ -41,7 +41,10 @@ def is_zombie(pid: int) -> bool:
 
 
 def watch(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
-    """Take samples until the process ends. A zombie counts if two samples in a row see it: a death is one briefly."""
+    """Take samples until the process ends.
+
+    A zombie counts if two samples in a row see it: a death is one briefly.
+    """
     began = time.monotonic()
     samples: list[dict[str, Any]] = []
     before: set[int] = set()
@@ -65,13 +68,16 @@ def growth(samples: list[dict[str, Any]]) -> float | None:
 
 
 def measure(
-    target: Annotated[str, typer.Option(help="Target on record in the state")],
-    state: Annotated[Path, typer.Option(help="State directory with traced invocations; a copy is used")],
-    duration: Annotated[str, typer.Option("--time", help="Time-box")] = "60m",
-    workers: Annotated[int, typer.Option(help="Worker processes")] = 2,
-    seed: Annotated[int, typer.Option(help="Seed of all randomness")] = 1,
+    target: Annotated[str, typer.Option(help="Name of a build in the state")],
+    state: Annotated[Path, typer.Option(help="State directory with recorded calls; the measurement uses a copy")],
+    duration: Annotated[str, typer.Option("--time", help="Time limit: 45m, 90s, 1h30m")] = "60m",
+    workers: Annotated[int, typer.Option(help="Number of worker processes")] = 2,
+    seed: Annotated[int, typer.Option(help="Random seed of the run")] = 1,
 ) -> Measurement:
-    """Watch a run from outside. Exit code 1: memory grew, or a process, a file or shared memory stayed behind."""
+    """Watch a run from outside.
+
+    Exit code 1: memory grew, or a process, a file or shared memory stayed behind.
+    """
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name)
         shutil.copytree(state, folder / "state")

@@ -50,16 +50,19 @@ def measure(
     target: TargetOption = None,
     state: StateOption = None,
     apis: Annotated[
-        int | None, typer.Option(help="Size of the sample (default: 300 of torch, 150 of TensorFlow)")
+        int | None, typer.Option(help="Number of sampled apis (default: 300 of torch, 150 of TensorFlow)")
     ] = None,
-    seconds: Annotated[float, typer.Option("--time", help="Seconds of a run, start-up included")] = 60.0,
-    repeats: Annotated[int, typer.Option(help="Runs with each number of workers")] = 3,
-    seed: Annotated[int, typer.Option(help="Stream seed of the first run; each repeat adds one")] = 1,
-    schedule: Annotated[str, typer.Option(help="bandit, fair or uniform")] = "bandit",
+    seconds: Annotated[float, typer.Option("--time", help="Time of a run in seconds, start-up included")] = 60.0,
+    repeats: Annotated[int, typer.Option(help="Number of runs with each number of workers")] = 3,
+    seed: Annotated[int, typer.Option(help="Random seed of the first run; each further run adds one")] = 1,
+    schedule: Annotated[str, typer.Option(help="Order of apis: bandit, fair or uniform")] = "bandit",
     pair: Annotated[bool, typer.Option(help="Also run with two workers")] = True,
-    profile: Annotated[bool, typer.Option(help="Also profile a worker")] = True,
+    profile: Annotated[bool, typer.Option(help="Also measure where a worker's time goes")] = True,
 ) -> Measurement:
-    """Measure the engine on a fixed sample of apis. Figures are medians of repeated runs."""
+    """Measure the engine on a fixed sample of apis.
+
+    Figures are medians of repeated runs.
+    """
     found = []
     with tempfile.TemporaryDirectory(prefix="nightfuzz-bench-") as scratch:
         for each in subjects(library, target):

@@ -127,7 +127,7 @@ def run(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _figures(report: FuzzReport, workers: int) -> dict[str, Any]:
-    """Rates per second of wall time, and shares of executed tests (`unique`: of those made)."""
+    """Return rates per second of wall time, and shares of executed tests (`unique`: of those made)."""
     executed = sum(count for kind, count in report.outcomes.items() if kind != "duplicate")
     ok, repeated = report.outcomes["ok"], report.outcomes["duplicate"]
     available = report.seconds * workers

@@ -30,10 +30,10 @@ SHOWN = 20
 _LINE = re.compile(rf"{WORD}(?:[ \t]+(?P<name>\S+)(?P<rest>.*))?[ \t]*")
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _COMMANDS = {
-    "bisect": "finds the first build that shows it",
+    "bisect": "finds the first build that shows the bug",
     "minimize": "tries to make the script smaller",
     "retry": "runs the script again on the newest build",
-    "ignore": "silences it",
+    "ignore": "stops reports of the bug",
     "upstream": "drafts a report to the library's own tracker",
 }
 HELP = "Commands: " + "; ".join(f"{name} ({does})" for name, does in _COMMANDS.items()) + "."
@@ -52,7 +52,7 @@ class Command(NamedTuple):
 
 
 def commands(text: str) -> list[Command]:
-    """The commands in a comment, each once."""
+    """Return the commands in a comment, each once."""
     # Text that follows hidden text in its line does not begin that line.
     shown = _HIDDEN.sub(lambda hidden: " " + "\n " * hidden[0].count("\n"), text[:LONGEST])
     # A fence that is never closed reaches to the end.
@@ -75,7 +75,7 @@ class CommandHandler:
     _allowed: dict[str, bool] = field(default_factory=dict)
 
     def sweep(self, issues: Sequence[IssueView]) -> None:
-        """Handles the comments in our issues since the last sweep."""
+        """Handle the comments in our issues since the last sweep."""
         since = self.filings.swept
         for issue in issues:
             if since is None or issue.updated_at >= since - MARGIN:
@@ -83,7 +83,10 @@ class CommandHandler:
         self.filings = self.filings.model_copy(update={"swept": self.now})
 
     def _try_to_handle(self, number: int) -> None:
-        """Handle the comments of one issue. A refusal there, as of a locked issue, stops no other."""
+        """Handle the comments of one issue.
+
+        A refusal there, as of a locked issue, stops no other.
+        """
         try:
             self.handle(number)
         except RefusedError as error:
@@ -92,7 +95,7 @@ class CommandHandler:
             self.problems.append(f"comments of issue {number}: {error.problem}")
 
     def handle(self, number: int, only: int | None = None) -> None:
-        """Handles the comments of an issue, or only the one with this number; then updates the one answer."""
+        """Handle the comments of an issue, or only the one with this number; then updates the one answer."""
         is_served = False
         record = self.filings.issues.get(number)
         for comment in self.hub.comments(number) if record is not None else ():
@@ -103,7 +106,11 @@ class CommandHandler:
             answer(self.hub, self.filings, number)
 
     def _serve(self, record: IssueRecord, comment: CommentView, asked: Sequence[Command]) -> bool:
-        """Executes the commands of a comment. Returns whether its author may give commands."""
+        """Execute the commands of a comment.
+
+        Returns:
+            Whether its author may give commands.
+        """
         is_known = comment.author in self._allowed
         if not is_known:
             self._allowed[comment.author] = self.hub.permission(comment.author) in WRITERS
@@ -132,7 +139,11 @@ class CommandHandler:
         return is_allowed
 
     def _execute(self, record: IssueRecord, command: Command) -> tuple[CommandKind, str]:
-        """Execute a command. Return its kind and its answer, which is empty for the work of a fuzz job."""
+        """Execute a command.
+
+        Returns:
+            Its kind and its answer, which is empty for the work of a fuzz job.
+        """
         name = command.name
         if name == "help":
             return "help", HELP
@@ -142,11 +153,11 @@ class CommandHandler:
             self.hub.ensure_labels(LABELS)
             self.hub.add_labels(record.number, [IGNORE])
             self.filings = self.filings.amended(record.number, self.now, teaching="ignore", taught_at=self.now)
-            return "ignore", "no more is said of this. Take the label away to hear of it again."
+            return "ignore", "nightfuzz stops reports of this bug. To get reports again, remove the label."
         if name not in (*LATER, "upstream"):
             return "help", f"There is no such command. {HELP}"
         if record.kind != "bug":
-            return "help", f"`{name}` is about one bug, and this is a list of several."
+            return "help", f"`{name}` works in the issue of one bug, but this issue lists several bugs."
         if name in LATER:
             return LATER[name], ""
         try:
@@ -160,14 +171,14 @@ class CommandHandler:
 
 
 def answer(hub: Hub, filings: Filings, number: int) -> None:
-    """Brings the one answer in an issue up to date with all requests made there."""
+    """Bring the one answer in an issue up to date with all requests made there."""
     text = answer_text(filings, number)
     if text:
         hub.upsert_comment(number, marker_of("answer", str(number)), text)
 
 
 def answer_text(filings: Filings, number: int) -> str:
-    """The text of the answer, the latest command last; empty without commands."""
+    """Return the text of the answer, the latest command last; empty without commands."""
     given = [each for each in filings.requests.values() if each.issue == number]
     given.sort(key=lambda each: (each.comment, each.kind))
     # A name in a code span mentions no person.
@@ -176,4 +187,4 @@ def answer_text(filings: Filings, number: int) -> str:
         f"{escaped(each.said) if each.settled else 'waits for the next run'}"
         for each in given[-SHOWN:]
     ]
-    return "\n".join(["What was asked for here:", "", *lines]) if lines else ""
+    return "\n".join(["Commands in this issue:", "", *lines]) if lines else ""

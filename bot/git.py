@@ -48,35 +48,48 @@ class GitResult(NamedTuple):
 def remote_of(url: str, token: Secret | None = None) -> Remote:
     """Check an address and return the remote.
 
-    Raises UserError for an address that holds a secret, or that git would reach by a protocol which is not allowed.
+    Raises:
+        UserError: an address that holds a secret, or that git would reach by a protocol which is not allowed.
     """
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES or (parts.scheme != "file" and not parts.hostname):
-        raise UserError(f"{scrub(url)[:200]} is no address of a repository", "it begins with https:// (or file://)")
+        raise UserError(
+            f"{scrub(url)[:200]} is not the address of a repository",
+            "write an address that begins with https:// or file://",
+        )
     if "@" in parts.netloc or re.search(r"[\x00-\x20\x7f]", url):
-        remedy = "give the address alone, and the token in its own setting"
-        raise UserError("the address of the repository has a name or password in it, or blanks", remedy)
+        remedy = "write the address alone, and give the token in the input github-token"
+        raise UserError("the address of the repository has a user name, a password or a blank", remedy)
     return Remote(url, token)
 
 
 def git(
     *arguments: str, given: bytes = b"", environment: Mapping[str, str] | None = None, seconds: int = SECONDS
 ) -> GitResult:
-    """Run git and return how it ended; code 124 is a timeout. Raises UserError on a machine without git.
+    """Run git and return how it ended; code 124 is a timeout.
 
-    environment: instead of this process's own.
+    Args:
+        environment: instead of this process's own.
+
+    Raises:
+        UserError: the machine has no git.
     """
     try:
         done = subprocess.run(["git", *arguments], input=given, capture_output=True, env=environment, timeout=seconds)
     except OSError:
-        raise UserError("there is no git on this machine", "install git, or keep the state in a directory") from None
+        raise UserError(
+            "this machine has no git", "install git, or keep the state in a directory: inputs state and state-path"
+        ) from None
     except subprocess.TimeoutExpired:
         return GitResult(124, b"", f"it took longer than {seconds} seconds")
     return GitResult(done.returncode, done.stdout, _shortened(done.stderr))
 
 
 def git_in(checkout: Path, *arguments: str) -> GitResult:
-    """Run git in a checkout of the user's. A runner in a container owns the files by another name than git sees."""
+    """Run git in a checkout of the user's.
+
+    A runner in a container owns the files by another name than git sees.
+    """
     return git("-c", f"safe.directory={checkout.resolve()}", "-C", str(checkout), *arguments)
 
 
@@ -93,32 +106,48 @@ def remote_commit(url: str, names: Sequence[str], seconds: int) -> str:
 
 
 class Repository:
-    """A bare scratch repository with the settings for one remote. There is no work tree."""
+    """A bare scratch repository with the settings for one remote.
+
+    There is no work tree.
+    """
 
     def __init__(self, folder: Path, remote: Remote) -> None:
         self.folder, self.remote = folder, remote
         version = re.search(rb"(\d+)\.(\d+)", git("version").output)
         if version is None or (int(version[1]), int(version[2])) < OLDEST:
-            raise UserError("git is too old", f"install git {'.'.join(map(str, OLDEST))} or newer")
+            found = ".".join(part.decode() for part in version.groups()) if version else "of unknown version"
+            raise UserError(f"git {found} is too old", f"install git {'.'.join(map(str, OLDEST))} or newer")
         folder.mkdir(parents=True, exist_ok=True)
         self.call("init", "--quiet", "--bare", "--initial-branch=none")
 
     def call(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Standard output. Raises UserError if git fails; these calls fail only because of the disk."""
+        """Return standard output.
+
+        Raises:
+            UserError: git fails; these calls fail only because of the disk.
+        """
         done = self.run(*arguments, given=given)
         if done.code:
             raise UserError(
-                f"git {arguments[0]} failed: {done.message}", "is there space left, and a git of this decade?"
+                f"git {arguments[0]} failed: {done.message}",
+                "correct the cause that git names, such as a full disk, and run the job again",
             )
         return done.output
 
     def run(self, *arguments: str, given: bytes = b"") -> GitResult:
-        """Run git in the scratch repository. Raises UserError on a machine without git."""
+        """Run git in the scratch repository.
+
+        Raises:
+            UserError: the machine has no git.
+        """
         environment = _environment(os.environ, self.folder, self.remote)
         return git("-C", str(self.folder), *arguments, given=given, environment=environment)
 
     def commit(self, files: Mapping[str, bytes], message: str, at: datetime) -> str:
-        """Make a commit without a parent and return its hash. Names of files need no quoting."""
+        """Make a commit without a parent and return its hash.
+
+        Names of files need no quoting.
+        """
         subject = message.encode()
         head = f"commit refs/scratch\nmark :1\ncommitter {AUTHOR} <{ADDRESS}> {int(at.timestamp())} +0000\n"
         parts = [head.encode(), b"data %d\n%b\n" % (len(subject), subject)]
@@ -153,7 +182,7 @@ def _environment(own: Mapping[str, str], folder: Path, remote: Remote) -> dict[s
 
 
 def _settings(remote: Remote) -> Sequence[tuple[str, str]]:
-    """Objects are checked as they come; no other protocol is spoken; the token goes to this remote alone."""
+    """Return settings by which objects are checked as they come, and the token goes to this remote alone."""
     settings = [("fetch.fsckObjects", "true"), ("protocol.allow", "never"), ("gc.auto", "0"), ("credential.helper", "")]
     settings += [(f"protocol.{scheme}.allow", "always") for scheme in SCHEMES]
     settings += [("core.hooksPath", os.devnull), ("core.askPass", ""), ("http.lowSpeedLimit", "1000")]

@@ -23,18 +23,23 @@ register(
     app,
     "advise",
     CommandLine(
-        "Print a private bug for its library's security contact, with what to do; --send reports it privately.",
+        "Print a report of a private bug (one that may be a security problem), and the steps to send it in private.",
         "nightfuzz.bot.upstream.advisory:advise",
         "state",
         {
-            "bug": argument(int),
-            "send": switch("--send", "Send it as a private vulnerability report; needs GITHUB_TOKEN"),
+            "bug": argument(int, "Number of the private bug, as `bugs` lists it"),
+            "send": switch(
+                "--send",
+                "Send the report to the library on GitHub as a private vulnerability report; needs GITHUB_TOKEN",
+            ),
         },
         examples=("advise 3", "advise 3 --send", "advise 3 --json"),
     ),
 )
 action = typer.Typer(
-    cls=CommandGroup, no_args_is_help=True, help="The steps of the GitHub Action: they read INPUT_… variables."
+    cls=CommandGroup,
+    no_args_is_help=True,
+    help="Steps of the GitHub Action. They read their inputs from INPUT_… environment variables.",
 )
 app.add_typer(action, name="action")
 
@@ -51,11 +56,12 @@ def _add_step(name: str, text: str) -> None:
 
 
 for _name, _text in {
-    "fuzz": "Fuzz: pull the targets, run known bugs again, trace, fuzz, examine. Needs no token and passes none on.",
-    "export": "Put together what a fuzz job has found, also where it was cancelled.",
-    "plan": "Fetch the state and pack it with the sources for the fuzz job.",
-    "report": "Report what fuzz jobs found: issues for a night, a comment and a check for a pull request.",
-    "listen": "Heed a command in the comment that the job was started by.",
+    "fuzz": "Install the targets, run open and fixed bugs again, trace, fuzz, confirm bugs. The code under test gets "
+    "no token.",
+    "export": "Collect the results of a fuzz job, even of a cancelled one.",
+    "plan": "Fetch the state (results of earlier runs), and pack it with your sources for the fuzz job.",
+    "report": "Report the results of fuzz jobs: issues after a nightly run; on a pull request, a comment and a check.",
+    "listen": "Execute the bot commands in the GitHub comment that started the job.",
 }.items():
     _add_step(_name, _text)
 
@@ -70,14 +76,14 @@ def _tell_version(asked: bool) -> None:
 @app.callback(help=own.info.help)
 def every(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Say which nightfuzz this is")
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version")
     ] = False,
 ) -> None:
-    """Options of every command."""
+    """Take the options of every command."""
 
 
 def main() -> None:
-    """Entry point of the console script."""
+    """Run the console script."""
     open_output()
     app(prog_name="nightfuzz")
 

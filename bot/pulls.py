@@ -15,14 +15,24 @@ CHECK = "nightfuzz"
 
 
 class PullLinks(NamedTuple):
-    """blob: the address of the repository's files at the commit, for links to tests. report: of the whole report."""
+    """Addresses that a comment links to.
+
+    Attributes:
+        blob: the address of the repository's files at the commit, for links to tests.
+        report: of the whole report.
+    """
 
     blob: str = ""
     report: str = ""
 
 
 class PullUpdate(NamedTuple):
-    """comment: `outdated` if the pull request has a newer commit. problems: a line each."""
+    """The work of a report job on a pull request.
+
+    Attributes:
+        comment: `outdated` if the pull request has a newer commit.
+        problems: a line each.
+    """
 
     comment: Literal["none", "written", "outdated", "closed"]
     problems: tuple[str, ...] = ()
@@ -31,8 +41,9 @@ class PullUpdate(NamedTuple):
 def update_pull(hub: Hub, number: int, result: RunResult, *, sha: str, fail_on: FailOn, links: PullLinks) -> PullUpdate:
     """Write the comment if there is an entry, or an earlier comment to correct; then the check.
 
-    sha: the head that was run. A run that ends after the next push leaves the comment to that push's run. A check that
-    GitHub refuses (it takes them from workflows and apps alone) is a problem, no error.
+    Args:
+        sha: the head that was run. A run that ends after the next push leaves the comment to that push's run. A check
+            that GitHub refuses (it takes them from workflows and apps alone) is a problem, no error.
     """
     update = PullUpdate(_write_comment(hub, number, result, sha, links))
     made = check(result, fail_on, links.blob, links.report)

@@ -21,7 +21,11 @@ LEVELS = {"error": "failure", "warning": "warning", "note": "notice"}
 
 
 class Note(NamedTuple):
-    """An annotation in plain text; site: None if no line of the user's files is known."""
+    """An annotation in plain text.
+
+    Attributes:
+        site: None if no line of the user's files is known.
+    """
 
     level: Level
     title: str
@@ -38,8 +42,8 @@ def _notes(result: RunResult) -> Iterator[Note]:
     for change, others in wording.alike(wording.changes(result, "regression", "changed")):
         more = f" and {len(others)} more" if others else ""
         yield _note(change, wording.call(change) + more, _compared(result, change))
-    for cause in wording.causes(wording.brought(result)):
-        shown = f"{cause.entry.hits} of {cause.entry.runs} fresh processes show it"
+    for cause in wording.causes(wording.new_and_back(result)):
+        shown = f"{cause.entry.hits} of {cause.entry.runs} fresh processes show the bug"
         yield _note(cause.entry, cause.entry.title, f"{wording.named(result.target)}: {shown}.")
     for gone in wording.dropped(result):
         said = f"{gone.kind} in {wording.named(result.target)}. {gone.said}"
@@ -49,7 +53,7 @@ def _notes(result: RunResult) -> Iterator[Note]:
 def _compared(result: RunResult, change: ChangeEntry) -> str:
     was, now = wording.named(result.baseline, result.target), wording.named(result.target, result.baseline)
     before, after = wording.sides(change)
-    return f"{was} {wording.told(before)}\n{now} {wording.told(after)}"
+    return f"{was} {wording.outcome_line(before)}\n{now} {wording.outcome_line(after)}"
 
 
 def _note(entry: Entry, title: str, message: str) -> Note:
@@ -58,7 +62,7 @@ def _note(entry: Entry, title: str, message: str) -> Note:
 
 
 def commands(result: RunResult, most: int = STEP) -> list[str]:
-    """The worst as workflow commands, a line each: `::error file=…,line=…,title=…::message`."""
+    """Return the worst as workflow commands, a line each: `::error file=…,line=…,title=…::message`."""
     return [
         command(COMMANDS[note.level], note.message, title=note.title, **_place(note.site))
         for note in notes(result)[:most]
@@ -66,7 +70,7 @@ def commands(result: RunResult, most: int = STEP) -> list[str]:
 
 
 def problem_commands(result: RunResult, most: int = STEP) -> list[str]:
-    """Return what could not be done as workflow commands, a line each."""
+    """Return the problems of a run as workflow commands, a line each."""
     return [command("error", bounded(line, MESSAGE), title="nightfuzz") for line in result.problems[:most]]
 
 
@@ -75,7 +79,7 @@ def _place(site: Site | None) -> dict[str, str]:
 
 
 def check_annotations(result: RunResult, most: int = REQUEST) -> list[dict[str, str | int]]:
-    """The worst that have a line, as GitHub's API for check runs takes them."""
+    """Return the worst that have a line, as GitHub's API for check runs takes them."""
     placed = ((note, note.site) for note in notes(result) if note.site is not None)
     return [
         {

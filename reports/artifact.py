@@ -11,7 +11,7 @@ from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
 
 DEEP = 3
-_REMEDY = "run the fuzz job again: it leaves plain files"
+_REMEDY = "run the fuzz job again: it writes plain files"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 # Opening a pipe must not wait for its writer.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -50,7 +50,11 @@ def read_plain(path: Path, most: int, root: Path | None = None) -> bytes:
 
 
 def fresh_folder(path: Path) -> Path:
-    """Replace what an artifact left at this path, such as a link, by an empty folder. Return its path."""
+    """Replace what an artifact left at this path, such as a link, by an empty folder.
+
+    Returns:
+        Its path.
+    """
     path.unlink() if path.is_symlink() or path.is_file() else remove(path)
     path.mkdir(parents=True)
     return path

@@ -15,24 +15,26 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.facts import Environment
 from fuzz_core.triage.assess import Severity, lacks_check
 from nightfuzz.reports.contradiction import blame_sentence, contradiction
-from nightfuzz.reports.text import SPAN, one_line, said
+from nightfuzz.reports.text import SPAN, comment_text, one_line
 
 SHOWN_WAYS = 3
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
-UNSEARCHED = "whether it is reported already: no issue tracker was searched"
+UNSEARCHED = "whether the bug is already reported: no issue tracker was searched"
 # Names for modes without a record: devices, and the modes of whole programs.
 _OTHERS = {
     "cpu": "the plain call on the CPU",
     "inductor": "`torch.compile` with inductor",
-    "program": "the whole program, each block of which works by itself",
+    "program": "the whole program; each of its blocks works alone",
     "training": "the gradients of what the model trains",
     "cuda": "the same call on a CUDA device",
-    "cuda-nocudnn": "on a CUDA device without cuDNN",
-    "fake": "shapes and dtypes alone, with fake tensors",
-    "backward": "the gradients that training asks for",
+    "cuda-nocudnn": "the same call on a CUDA device without cuDNN",
+    "fake": "fake tensors, without data",
+    "backward": "the backward pass of the sum of the results",
 }
 # The end of a script that fails when its call returns.
 _FAILS = re.compile(r"^actual = (.+)\nprint\(told := .*\nraise AssertionError\(.*$", re.MULTILINE)
+# The code of a mutation operator in a bug's origin, such as `RG changed rate of …`.
+_OPERATOR = re.compile(r": [A-Z]{2} (?=changed |put )")
 # Oracles that compare modes of one build: the plain call does not show their bugs.
 COMPARED = frozenset(kind.oracle for kind in KINDS.values() if kind.reproduction == "comparison") - {"versions"}
 
@@ -57,7 +59,11 @@ class Baseline(NamedTuple):
 
 
 class MissingCheck(NamedTuple):
-    """A call that returns although it should be refused. argument: that the documentation forbids; else empty."""
+    """A call that returns although it should be refused.
+
+    Attributes:
+        argument: that the documentation forbids; else empty.
+    """
 
     argument: str
     documented: str
@@ -82,7 +88,7 @@ class BugCase(NamedTuple):
     @property
     def expected(self) -> str:
         """The expected behaviour, in the words of the script."""
-        return said(self.bug.script, "expected") or KINDS["crash"].expected
+        return comment_text(self.bug.script, "expected") or KINDS["crash"].expected
 
     @property
     def happened(self) -> str:
@@ -106,7 +112,7 @@ class BugCase(NamedTuple):
             return None
         quoted = quoted_in(self.bug.outcome.text)
         if quoted is not None:
-            return MissingCheck(quoted.argument, quoted.text, f"{quoted.argument}={quoted.value} is taken")
+            return MissingCheck(quoted.argument, quoted.text, f"{quoted.argument}={quoted.value} is accepted")
         if self.happened.startswith("refused "):
             documented, _, accepted = self.happened.rpartition(", accepted ")
             return MissingCheck("", documented, f"accepted {accepted}")
@@ -117,6 +123,11 @@ class BugCase(NamedTuple):
     def plain_line(self) -> str | None:
         """The script as a line that makes the call and prints its result; None if the line is too long."""
         return one_line(_FAILS.sub(r"print(\1)", self.bug.script), SPAN)
+
+    @property
+    def origin(self) -> str:
+        """The place in a model program that the bug comes from, in words; empty for a bug of a single call."""
+        return _OPERATOR.sub(": fuzzing ", self.bug.origin)
 
     @property
     def nightly(self) -> bool:
@@ -131,7 +142,7 @@ class BugCase(NamedTuple):
         if self.baseline:
             return f"after {self.baseline.version}"
         if self.shown_on:
-            return f"unknown; {', '.join(self.shown_on)} show it too"
+            return f"unknown; also shown by {', '.join(self.shown_on)}"
         return "unknown; no other version was run"
 
     @property
@@ -150,17 +161,15 @@ class BugCase(NamedTuple):
         return {mode: seen for mode, seen in self.modes.items() if seen != NOT_CHECKED}
 
     def unchecked(self) -> list[str]:
-        """Checks that were not made, although a reader may assume them."""
+        """List the checks that were not made, although a reader may assume them."""
         ways = [(meaning_of(mode) or mode).replace("`", "") for mode, seen in self.modes.items() if seen == NOT_CHECKED]
         left = [f"{len(ways) - SHOWN_WAYS} more"] if len(ways) > SHOWN_WAYS else []
         gaps = {
             f"other ways to make the call: {'; '.join([*ways[:SHOWN_WAYS], *left])}": bool(ways),
             "nightly builds": bool(library_of(self.target.library).nightly) and not self.nightly,
-            "the first version that shows it": not (self.first_bad or self.baseline),
+            "the first version with the bug": not (self.first_bad or self.baseline),
             f"other hardware than {self.devices}, other operating systems, other versions of Python": True,
-            f"whether the input is one that the documentation allows: {self.severity.validity.reason}": (
-                self.severity.validity.status == "unknown"
-            ),
+            "whether the input is valid": self.severity.validity.status == "unknown",
             UNSEARCHED: True,
         }
         return [gap for gap, there in gaps.items() if there]

@@ -49,14 +49,20 @@ def comment(result: RunResult, marker: str, blob_url: str = "", report_url: str 
 
 
 def check(result: RunResult, fail_on: FailOn, blob_url: str = "", report_url: str = "") -> CheckOutput:
-    """The output of a check run. Raises UserError for a `fail_on` that there is not."""
+    """Return the output of a check run.
+
+    Raises:
+        UserError: a `fail_on` that there is not.
+    """
     found = conclusion(result, fail_on)
     body = fitting(lambda share: _page(result, share, "", blob_url, report_url), OUTPUT)
     return CheckOutput(bounded(headline(result), TITLE), body, found)
 
 
 def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
-    """Return the conclusion of a check. Neutral: the run has entries but no failure, or too few results.
+    """Return the conclusion of a check.
+
+    Neutral: the run has entries but no failure, or too few results.
 
     A run with a missing shard or a failed command fails for each value of `fail_on`, because its results are
     incomplete. A pull request that changes no seed succeeds.
@@ -65,10 +71,10 @@ def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
         UserError: `fail_on` is unknown.
     """
     if fail_on not in FAIL_ON:
-        raise UserError(f"fail-on has no value {fail_on!r}", f"give one of {', '.join(FAIL_ON)}")
+        raise UserError(f"{fail_on!r} is not a value of fail-on", f"write one of: {', '.join(FAIL_ON)}")
     reasons = {
         "regression": result.regressions > 0 or any(one.kind == "removed" for one in result.dropped),
-        "new": bool(wording.brought(result)),
+        "new": bool(wording.new_and_back(result)),
         "any": bool(wording.opened(result) or wording.changes(result, "changed") or result.dropped or result.private),
     }
     names = list(reasons)
@@ -83,7 +89,7 @@ def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
 def headline(result: RunResult) -> str:
     """Return the result of a run in a few words."""
     causes = {
-        NEW: len(wording.causes(bug for bug in wording.brought(result) if not bug.regression)),
+        NEW: len(wording.causes(bug for bug in wording.new_and_back(result) if not bug.regression)),
         CHANGED: len(wording.alike(wording.changes(result, "changed"))),
     }
     told = [
@@ -98,7 +104,7 @@ def headline(result: RunResult) -> str:
 def _counts(result: RunResult) -> dict[str, int]:
     return {
         "regression": result.regressions,
-        NEW: sum(not bug.regression for bug in wording.brought(result)),
+        NEW: sum(not bug.regression for bug in wording.new_and_back(result)),
         "removed api": sum(one.kind == "removed" for one in result.dropped),
         CHANGED: len(wording.changes(result, "changed")),
         "deprecated api": sum(one.kind != "removed" for one in result.dropped),
@@ -111,12 +117,12 @@ def _nothing(result: RunResult) -> tuple[str, str]:
     if result.is_untouched:
         return "no seed is changed", "The pull request changes no seed that calls an api to fuzz, so no test was run."
     if result.stopped or result.incomplete or not result.figures.tests:
-        whys = {"It was cancelled before its time": result.stopped, "Results of it are missing": result.incomplete}
+        whys = {"The run was cancelled early": result.stopped, "Some results are missing": result.incomplete}
         why = next((words for words, holds in whys.items() if holds), "No test was run")
         return "too few results", f"{why}, so the comparison is incomplete."
     if result.baseline is None:
-        return "nothing new", "No new bug was found, and none is back."
-    return "nothing changes", "Each call that was run has the same result on both builds."
+        return "no new bug", "No new bug was found, and no fixed bug is back."
+    return "no change", "Each call that was run has the same result on both builds."
 
 
 def _page(result: RunResult, share: float, marker: str, blob_url: str, report_url: str) -> str:
@@ -124,7 +130,7 @@ def _page(result: RunResult, share: float, marker: str, blob_url: str, report_ur
         "marker": marker,
         "headline": headline(result),
         "nothing": "" if worth_telling(result) else _nothing(result)[1],
-        "new": wording.causes(wording.brought(result)),
+        "new": wording.causes(wording.new_and_back(result)),
         "report_url": address(report_url),
         "whole": f"[the report]({address(report_url)})" if report_url else "the run's artifact",
     }

@@ -76,17 +76,21 @@ _LIBRARY = re.compile(r"\btorch\.(?:Size(?=\())?")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|inf|nan|True|False)(?![\w])")
 _BOOLEANS = {"True": "1", "False": "0"}
 _NAMES = {"derivative": "gradient", "stride": "strides", "type of result": "type"}
-# The sentence for each witness against one of two results.
+# The sentence for each witness against one of two results; `{what}` stands for the compared property.
 _EVIDENCE = {
-    "difference quotients": "difference quotients agree with the right one",
-    "double precision": "the right one is nearer to a result in double precision",
-    "NumPy": "NumPy's function of the same name gives the right one",
+    "difference quotients": "difference quotients agree with the right {what}",
+    "double precision": "the right {what} is closer to double precision",
+    "NumPy": "NumPy's function of the same name gives the right {what}",
     RESIZED: "the plain call changes the shape of its argument",
 }
 
 
 class ValuePair(NamedTuple):
-    """Two values that ought to be the same. what: the compared property, such as a dtype or a gradient."""
+    """Two values that ought to be the same.
+
+    Attributes:
+        what: the compared property, such as a dtype or a gradient.
+    """
 
     actual: str
     expected: str
@@ -100,24 +104,28 @@ def title(bug: Bug) -> str:
 
 
 def seen_again(bug: Bug, outcome: Outcome, shown: bool) -> str:
-    """Return in one line the result of a later run of a bug's call. shown: whether the run shows the bug."""
+    """Return in one line the result of a later run of a bug's call.
+
+    Args:
+        shown: whether the run shows the bug.
+    """
     if shown:
-        return happened(bug.kind, asserted(bug.outcome, outcome), mode_of(bug))
+        return outcome_sentence(bug.kind, asserted(bug.outcome, outcome), mode_of(bug))
     if outcome.kind == "ok":
         return "both results agree" if mode_of(bug) else "the call returns"
     if outcome.kind == "timeout":
         return "the call does not return in time"
-    return happened("crash", outcome)
+    return outcome_sentence("crash", outcome)
 
 
 def compares_numbers(title: str) -> bool:
-    """Whether a title is about numbers, to which the libraries' rules for comparing results apply."""
+    """Return whether a title is about numbers, to which the libraries' rules for comparing results apply."""
     return re.search(r": (?:result|gradient|NaN or infinity) ", title) is not None
 
 
 def contradiction(bug: Bug) -> str:
     """Return in one line the result of a bug's call, and the expected result."""
-    return happened(bug.kind, bug.outcome, mode_of(bug))
+    return outcome_sentence(bug.kind, bug.outcome, mode_of(bug))
 
 
 def wrong_side(bug: Bug) -> str:
@@ -137,10 +145,10 @@ def blame_sentence(bug: Bug) -> str:
     how, reference = _phrases()[mode]
     what = "gradient" if bug.kind == "wrong-gradient" else "result"
     if _is_trusted(mode):
-        return f"The {what} {reference} is wrong: it is not the one {how}."
+        return f"The {what} {reference} is wrong: it differs from the {what} {how}."
     first, second = ("wrong", "right") if wrong == mode else ("right", "wrong")
-    evidence = _EVIDENCE.get(witness, f"{witness} gives the right one")
-    return f"The {what} {how} is {first}, the one {reference} is {second}: {evidence}."
+    evidence = _EVIDENCE.get(witness, f"{witness} gives the right {{what}}").replace("{what}", what)
+    return f"The {what} {how} is {first}. The {what} {reference} is {second}: {evidence}."
 
 
 def _blame(bug: Bug) -> tuple[str, str, str]:
@@ -157,7 +165,7 @@ def mode_of(bug: Bug) -> str:
     return bug.signature_text.removeprefix(head).partition(":")[0] if compared else ""
 
 
-def happened(kind: str, outcome: Outcome, mode: str = "") -> str:
+def outcome_sentence(kind: str, outcome: Outcome, mode: str = "") -> str:
     """Return an outcome of this kind in one line of a maintainer's words."""
     found = kind_of(kind)
     if kind == "bounds":
@@ -228,14 +236,15 @@ def _difference(kind: str, text: str, mode: str) -> str:
     if several:
         largest = _LARGEST.search(text)
         by = f", by up to {_short(largest[1])[0]}" if largest else ""
-        return f"{what} {how} is not the one {reference}: {several[1]} of {several[2]} elements differ{by}"
-    return f"{what} {how} is not the one {reference}"
+        return f"{what} {how} differs from that {reference}: {several[1]} of {several[2]} elements{by}"
+    return f"{what} {how} differs from that {reference}"
 
 
 def values_in(text: str, mode: str = "", numeric: bool = True) -> ValuePair | None:
     """Return the values of the mode and of its reference from a text, shortened; None if the text names no values.
 
-    numeric: whether to return, for two tensors, the numbers at the worst place.
+    Args:
+        numeric: whether to return, for two tensors, the numbers at the worst place.
     """
     text = text.removesuffix(blame_in(text)).rstrip()
     if found := _asserted(text):
@@ -293,7 +302,7 @@ def _short(*numbers: str) -> tuple[str, ...]:
 
 
 def _is_trusted(mode: str) -> bool:
-    """Whether the mode is the one whose result is right: double precision, or a difference quotient."""
+    """Return whether the mode is the one whose result is right: double precision, or a difference quotient."""
     return mode in _trusted()
 
 

@@ -14,7 +14,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.cluster import MEMORY, place_of
 from nightfuzz.reports.case import SHOWS, BugCase
 from nightfuzz.reports.contradiction import compares_numbers, title
-from nightfuzz.reports.markdown import render
+from nightfuzz.reports.markdown import counted, render
 from nightfuzz.reports.text import BODY, TITLE, bounded, call_of, fitting
 
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
@@ -33,25 +33,41 @@ class Issue(NamedTuple):
 
 
 def bug_report(case: BugCase, private: bool = False) -> Issue:
-    """A bug in the form of its library. Raises UserError for a private one, unless it is for a private place."""
+    """Return a bug in the form of its library.
+
+    Raises:
+        UserError: a private one, unless it is for a private place.
+    """
     return _alone(case, _form(case), "", private)
 
 
 def regression_report(case: BugCase, private: bool = False) -> Issue:
-    """A bug that the case's baseline does not show. Raises UserError without one, and for a private bug."""
+    """Return a bug that the case's baseline does not show.
+
+    Raises:
+        UserError: the change has no bug, or a private one.
+    """
     if case.baseline is None:
-        raise UserError(f"bug {case.bug.id} has no baseline that does not show it", "name one with --baseline")
+        raise UserError(
+            f"bug {case.bug.id}: no build is named that does not show the bug", "name the build with --baseline"
+        )
     return _alone(case, _form(case), "[regression] ", private)
 
 
 def umbrella_report(cases: Sequence[BugCase], as_items: bool = False) -> Issue:
     """Return a line per failure on input not known to be valid, and a table of missing checks; all of one target.
 
-    as_items: missing checks are lines of the list as well, in the order of all cases by api and number. Raises
-    UserError without a case, and for a private one.
+    Args:
+        as_items: missing checks are lines of the list as well, in the order of all cases by api and number.
+
+    Raises:
+        UserError: there is no case, or a private one.
     """
     if not cases:
-        raise UserError("no bug to batch", "bugs on valid input are reported one by one")
+        raise UserError(
+            "no bug to batch: --umbrella takes bugs on invalid input only",
+            "report the other bugs one by one: `nightfuzz report BUG`",
+        )
     for case in cases:
         _refuse_private(case)
     ordered = sorted(cases, key=lambda case: (case.bug.api, case.bug.id))
@@ -65,12 +81,10 @@ def umbrella_report(cases: Sequence[BugCase], as_items: bool = False) -> Issue:
 def _batch_title(cases: Sequence[BugCase]) -> str:
     target, taken = cases[0].target, sum(case.missing_check is not None for case in cases)
     failing = len(cases) - taken
-    crash = "crash on corner-case arguments" if failing > 1 else "crashes on corner-case arguments"
-    taking = "return although they should be refused" if taken > 1 else "returns although it should be refused"
-    verbs = (failing, crash), (taken, taking)
-    (first, verb), *more = [(number, verb) for number, verb in verbs if number]
-    head = f"{first} calls" if first > 1 else "One call"
-    return ", ".join([f"{head} of {target.library} {target.version} {verb}", *(f"{n} {verb}" for n, verb in more)])
+    crash = f"{counted(failing, 'call')} {'crash' if failing > 1 else 'crashes'} on corner-case arguments"
+    taking = f"{counted(taken, 'call')} {'return' if taken > 1 else 'returns'} a result instead of an error"
+    parts = [part for number, part in ((failing, crash), (taken, taking)) if number]
+    return f"{target.library} {target.version}: {', and '.join(parts)}"
 
 
 def _batch(cases: Sequence[BugCase], share: float) -> dict[str, Any]:
@@ -96,7 +110,7 @@ def _refuse_private(case: BugCase) -> None:
     if case.severity.private:
         raise UserError(
             f"bug {case.bug.id} is private: {case.severity.reason}",
-            "send it to the library's security contact; --private prints the text for that",
+            f"send it to the library's security contact: `nightfuzz report {case.bug.id} --private` prints the text",
         )
 
 
@@ -109,7 +123,7 @@ def _render(form: str, share: float, **names: Any) -> str:
 
 
 def _os_option(name: str) -> str:
-    """The option of Jittor's form for an operating system; the last one names it."""
+    """Return the option of Jittor's form for an operating system; the last one names it."""
     known = ("Ubuntu 20.04", "Ubuntu 22.04", "Ubuntu 24.04")
     return next(
         (option for option in known if name.startswith(option)), f"其他 / Other: {name}" if name else "其他 / Other"
@@ -121,7 +135,7 @@ def _misses_memory(case: BugCase) -> bool:
 
 
 def labels_of(case: BugCase) -> list[str]:
-    """Labels to suggest to the maintainers, by the rules of their triage."""
+    """Return labels to suggest to the maintainers, by the rules of their triage."""
     rules = disclosure_of(case.bug.api)
     known = rules.labels if rules else {}
     shows = [mode for mode, seen in case.modes.items() if seen == SHOWS]
@@ -132,7 +146,7 @@ def labels_of(case: BugCase) -> list[str]:
 
 
 def error_input(case: BugCase) -> str:
-    """The call as an error input of an OpInfo; empty if it is no call of a function with all its arguments."""
+    """Return the call as an error input of an OpInfo; empty if it is no call of a function with all its arguments."""
     try:
         call = ast.parse(call_of(case.bug.script, case.bug.api), mode="eval").body
     except SyntaxError:
@@ -155,7 +169,7 @@ def _says(pattern: str) -> Part:
 
 
 def _has_script(text: str) -> bool:
-    """A Python block that imports a library and compiles."""
+    """Return a Python block that imports a library and compiles."""
     for block in re.findall(r"^(`{3,})(?:python|shell)\n(.*?)^\1$", text, re.MULTILINE | re.DOTALL):
         try:
             if any(isinstance(node, ast.Import) for node in ast.parse(block[1]).body):
@@ -191,7 +205,7 @@ def missing_parts(text: str, library: str) -> list[str]:
     profile = profile_of(library)
     fields = profile.form if profile else ()
     missing += [f"the field {name!r}" for name in fields if f"\n### {name}\n" not in text]
-    if _FULL_LOG in fields and "As recorded when it was confirmed" in text:
+    if _FULL_LOG in fields and "This is the message that was recorded" in text:
         missing.append("the full log (--run gives it)")
     compares = re.search(r"Compared by\b", text) is not None
     head = text.partition("\n")[0]

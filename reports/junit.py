@@ -26,8 +26,9 @@ class _TestCase(NamedTuple):
 
 
 def junit(result: RunResult) -> str:
-    """Return the file's text. Failures are new bugs and regressions; older, known or fixed bugs are skipped, with the
-    reason.
+    """Return the file's text.
+
+    Failures are new bugs and regressions; older, known or fixed bugs are skipped, with the reason.
     """
     suites: dict[str, list[_TestCase]] = {}
     for case in (*_bugs(result), *_changes(result)):
@@ -42,20 +43,20 @@ def junit(result: RunResult) -> str:
 
 
 def _bugs(result: RunResult) -> Iterator[_TestCase]:
-    brought = {bug.fingerprint for bug in wording.brought(result)}
+    brought = {bug.fingerprint for bug in wording.new_and_back(result)}
     for bug in wording.worst_first(result.bugs):
         case = _TestCase(bug, f"{bug.title} [{bug.fingerprint[:8]}]")
         if bug.fingerprint in brought:
             state = "a regression" if bug.regression else "new"
             yield case._replace(failed=f"{state}, shown by {bug.hits} of {bug.runs} fresh processes: {bug.title}")
         else:
-            yield case._replace(skipped=bug.status if bug.status != "open" else "open, and not new")
+            yield case._replace(skipped=bug.status if bug.status != "open" else "open, but not new")
 
 
 def _changes(result: RunResult) -> Iterator[_TestCase]:
     was = wording.named(result.baseline, result.target)
     for change in wording.changes(result, "regression", "changed", "fixed"):
-        said = f"{wording.told(change.after)}; {was} {wording.told(change.before)}"
+        said = f"{wording.outcome_line(change.after)}; {was} {wording.outcome_line(change.before)}"
         case = _TestCase(change, f"{wording.call(change)} [{change.fingerprint[:8]}]")
         yield case._replace(skipped=f"fixed: {said}") if change.kind == "fixed" else case._replace(failed=said)
     for gone in wording.dropped(result):

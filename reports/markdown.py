@@ -35,7 +35,7 @@ def escaped(text: object) -> str:
 
 
 def fenced(text: str, language: str) -> str:
-    """A code block whose fence is longer than any run of backticks inside."""
+    """Return a code block whose fence is longer than any run of backticks inside."""
     shown, fence = fence_for(clean(text).strip(), 3)
     return f"{fence}{language}\n{shown}\n{fence}"
 
@@ -54,7 +54,7 @@ def page(template: str, share: float, result: RunResult, blob_url: str = "", **n
         "turned": [turn for turn in result.turns if turn.turn == "fixed"],
         "back": {turn.fingerprint for turn in result.turns if turn.turn != "fixed"},
         "dropped": wording.dropped(result),
-        "old": wording.causes(wording.standing(result)),
+        "old": wording.causes(wording.older(result)),
         "gaps": wording.gaps(result),
         "pictures": {},
     }
@@ -62,7 +62,7 @@ def page(template: str, share: float, result: RunResult, blob_url: str = "", **n
 
 
 def render(template: str, share: float, **names: Any) -> str:
-    """A template with these names; cuts are made to `share` of their limits."""
+    """Return a template with these names; cuts are made to `share` of their limits."""
     text = _templates().get_template(template).render(share=share, version=fuzz_core.__version__, **names)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
@@ -108,25 +108,25 @@ def _link(context: Context, site: Site) -> str:
 
 
 def some(items: Iterable[str], limit: int, noun: str = "") -> str:
-    """`a, b and 3 more`: as many of the items as the limit allows, and how many are left."""
+    """Return `a, b and 3 more`: as many of the items as the limit allows, and the number of further ones."""
     every = list(items)
     left = f" and {len(every) - limit} more{noun}" if len(every) > limit else ""
     return ", ".join(every[:limit]) + left
 
 
 def counted(number: int | Sequence[Any], noun: str) -> str:
-    """`1 bug`, `1,200 bugs`."""
+    """Return `1 bug`, `1,200 bugs`."""
     many = number if isinstance(number, int) else len(number)
     return f"{many:,} {noun}{'' if many == 1 else 's'}"
 
 
 def listed(parts: Sequence[str]) -> str:
-    """`a, b and c`."""
+    """Return `a, b and c`."""
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
 def duration(seconds: float) -> str:
-    """`45 s`, `9 min`, `2 h 5 min`."""
+    """Return `45 s`, `9 min`, `2 h 5 min`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes_left = divmod(minutes, 60)
     if hours:
@@ -135,7 +135,7 @@ def duration(seconds: float) -> str:
 
 
 def linked(site: Site, blob_url: str = "") -> str:
-    """A line of the user's tests, as a link where the address of the repository's files is known."""
+    """Return a line of the user's tests, as a link where the address of the repository's files is known."""
     place = span(f"{bounded(site.path, PLACE)}:{site.line}")
     url = f"{address(f'{blob_url}/{quote(site.path)}')}#L{site.line}"
     shown = f"[{place}]({url})" if blob_url and len(url) <= URL else place
@@ -148,7 +148,7 @@ def address(url: str) -> str:
 
 
 def _modes(bug: BugEntry) -> str:
-    """The modes that show a bug, where the plain call does not."""
+    """Return the modes that show a bug, where the plain call does not."""
     shows = wording.shows(bug)
     if not shows or PLAIN in shows:
         return ""
@@ -157,5 +157,5 @@ def _modes(bug: BugEntry) -> str:
 
 
 def _did(said: OutcomeEntry) -> str:
-    words, detail = wording.did(said)
+    words, detail = wording.outcome_in_words(said)
     return f"{words} {span(bounded(detail, 200))}" if detail else words

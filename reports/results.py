@@ -45,15 +45,18 @@ Path_ = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_is_i
 # Documents of earlier versions call a crash an abort.
 Grade = Annotated[Name, AfterValidator(lambda grade: "crash" if grade == "abort" else grade)]
 Count = Annotated[int, Field(ge=0, le=2**53)]
+Seconds = Annotated[float, Field(ge=0, le=1e9)]
+# Points of a curve.
+POINTS = 100
 
 
-class Part(BaseModel):
+class StrictModel(BaseModel):
     """Immutable, and without keys that the schema does not have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class BuildEntry(Part):
+class BuildEntry(StrictModel):
     """A build of a library, and the hardware it was run on."""
 
     key: Name
@@ -65,7 +68,7 @@ class BuildEntry(Part):
     devices: Names = ("cpu",)  # the hardware it was run on
 
 
-class OutcomeEntry(Part):
+class OutcomeEntry(StrictModel):
     """An outcome: its kind (ok, exception, signal, …), the exception's or signal's name, and its text."""
 
     kind: Name
@@ -73,15 +76,21 @@ class OutcomeEntry(Part):
     text: Text = ""
 
 
-class Site(Part):
-    """A place in the user's own tests. path: relative to the repository; line: from 1; test: `file.py::test`."""
+class Site(StrictModel):
+    """A place in the user's own tests.
+
+    Attributes:
+        path: relative to the repository.
+        line: from 1.
+        test: `file.py::test`.
+    """
 
     path: Path_
     line: Annotated[int, Field(ge=1, le=10_000_000)] = 1
     test: Name = ""
 
 
-class BugEntry(Part):
+class BugEntry(StrictModel):
     """A confirmed public bug."""
 
     fingerprint: Fingerprint  # digest of the signature
@@ -110,8 +119,12 @@ class BugEntry(Part):
     sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
 
 
-class ChangeEntry(Part):
-    """A difference between target and baseline; kind: regression, changed or fixed, worst first."""
+class ChangeEntry(StrictModel):
+    """A difference between target and baseline.
+
+    Attributes:
+        kind: regression, changed or fixed, worst first.
+    """
 
     oracle: ClassVar[str] = "versions"
     fingerprint: Fingerprint
@@ -127,8 +140,8 @@ class ChangeEntry(Part):
     sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
 
 
-class RemovalEntry(Part):
-    """An api that the user's tests call and that the target has removed or calls deprecated."""
+class RemovalEntry(StrictModel):
+    """An api that the user's tests call and that the target has removed or deprecated."""
 
     oracle: ClassVar[str] = "versions"
     script: ClassVar[str] = ""
@@ -146,8 +159,12 @@ class RemovalEntry(Part):
 Entry = BugEntry | ChangeEntry | RemovalEntry
 
 
-class StatusEntry(Part):
-    """A bug on record that this run has seen fixed or back. build: the first clean one, or the one that shows it."""
+class StatusEntry(StrictModel):
+    """A recorded bug that this run has found to be fixed or back.
+
+    Attributes:
+        build: the first clean one, or the one that shows it.
+    """
 
     fingerprint: Fingerprint
     number: Count
@@ -156,18 +173,25 @@ class StatusEntry(Part):
     build: Name
 
 
-class TotalsEntry(Part):
-    """Totals of a run. seconds: of wall time; pending: findings that wait for their examination."""
+class TotalsEntry(StrictModel):
+    """Totals of a run.
 
-    seconds: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+    Attributes:
+        seconds: of wall time.
+        cells: boundary classes of arguments that the sweep has tried.
+        pending: findings that wait for their examination.
+    """
+
+    seconds: Seconds = 0.0
     tests: Count = 0
+    cells: Count = 0
     apis: Count = 0
     seeds: Count = 0
     findings: Count = 0
     pending: Count = 0
 
 
-class RunResult(Part):
+class RunResult(StrictModel):
     """A run, or several shards of a run put together."""
 
     schema_: Annotated[Literal["nightfuzz-results/1"], Field(alias="schema")] = "nightfuzz-results/1"
@@ -179,6 +203,8 @@ class RunResult(Part):
     shard: Annotated[int, Field(ge=0, lt=256)] = 0
     shards: Annotated[int, Field(ge=1, le=256)] = 1
     figures: TotalsEntry = TotalsEntry()
+    # seconds of fuzzing and new outcome classes until then, in the order of time
+    growth: Annotated[tuple[tuple[Seconds, Count], ...], Field(max_length=POINTS)] = ()
     bugs: Annotated[tuple[BugEntry, ...], Field(max_length=MANY)] = ()
     changes: Annotated[tuple[ChangeEntry, ...], Field(max_length=MANY)] = ()
     dropped: Annotated[tuple[RemovalEntry, ...], Field(max_length=MANY)] = ()
@@ -191,10 +217,10 @@ class RunResult(Part):
     incomplete: bool = False  # a command failed, or a shard is missing, damaged or of other builds; problems say which
 
     def to_json(self) -> str:
-        """The document, its keys as in the schema."""
+        """Return the document, its keys as in the schema."""
         return self.model_dump_json(by_alias=True, indent=1)
 
-    def lacking(self, faults: Iterable[str]) -> RunResult:
+    def with_faults(self, faults: Iterable[str]) -> RunResult:
         """Return the run with these faults of its shards as its first problems; incomplete if there are any."""
         lines = tuple(line[:LONGEST_NAME] for line in faults)
         if not lines:
@@ -231,7 +257,7 @@ class RunResult(Part):
 
 
 def schema() -> dict[str, Any]:
-    """The published JSON schema of `RunResult`."""
+    """Return the published JSON schema of `RunResult`."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA,
@@ -240,11 +266,15 @@ def schema() -> dict[str, Any]:
 
 
 def read_result(path: Path, root: Path | None = None) -> RunResult:
-    """Read a document that another job wrote. Raises UserError with the file's name and the first invalid value.
+    """Read a document that another job wrote.
 
-    root: the folder below which no part of the path may be a link; None for the file's folder.
+    Args:
+        root: the folder below which no part of the path may be a link; None for the file's folder.
+
+    Raises:
+        UserError: the file is no result; the message has its name and the first invalid value.
     """
-    remedy = "it has to be a results.json that nightfuzz of this version wrote"
+    remedy = "write the file again with this version of nightfuzz: run the fuzz job again"
     try:
         return RunResult.model_validate_json(read_plain(path, BYTES, root))
     except OSError as error:
@@ -256,7 +286,9 @@ def read_result(path: Path, root: Path | None = None) -> RunResult:
 
 
 def merged(results: Sequence[RunResult]) -> RunResult:
-    """Merge the shards of a run. Their order makes no difference; a bug that several have found is there once.
+    """Merge the shards of a run.
+
+    Their order makes no difference; a bug that several have found is there once.
 
     If the shards ran different builds, the result names the build that most shards ran, with the devices of all shards.
 
@@ -264,10 +296,15 @@ def merged(results: Sequence[RunResult]) -> RunResult:
         UserError: there is no result, or the results have several modes or libraries.
     """
     if not results:
-        raise UserError("no results to report", "the fuzz job has left none: see its log")
+        raise UserError(
+            "the fuzz job has left no results to report",
+            "correct the cause that the log of the fuzz job shows, and run the fuzz job again",
+        )
     ordered = sorted(results, key=lambda each: (each.shard, each.to_json()))
     if len({(each.mode, each.target.library) for each in ordered}) > 1:
-        raise UserError("the results are of several runs", "report those of one run together, each run on its own")
+        raise UserError(
+            "the results are of several modes or libraries", "report the results of each run in a job of its own"
+        )
     counts = Counter(each.builds for each in ordered)
     alike = [each for each in ordered if each.builds == counts.most_common(1)[0][0]]
     first, backwards = alike[0], ordered[::-1]
@@ -279,6 +316,7 @@ def merged(results: Sequence[RunResult]) -> RunResult:
             "shard": 0,
             "shards": 1,
             "figures": _summed([each.figures for each in ordered]),
+            "growth": summed_curves([each.growth for each in ordered]),
             **{
                 name: tuple({getattr(one, key): one for each in backwards for one in getattr(each, name)}.values())
                 for name, key in keys.items()
@@ -295,6 +333,18 @@ def merged(results: Sequence[RunResult]) -> RunResult:
 
 
 def _summed(parts: list[TotalsEntry]) -> TotalsEntry:
-    """Shards run side by side, so the time is that of the longest."""
+    """Add up the shards; they run side by side, so the time is that of the longest."""
     sums = {name: sum(getattr(part, name) for part in parts) for name in TotalsEntry.model_fields}
     return TotalsEntry(**sums | {"seconds": max(part.seconds for part in parts)})
+
+
+def summed_curves(curves: Sequence[Sequence[tuple[float, int]]]) -> tuple[tuple[float, int], ...]:
+    """Add up curves of shards that ran side by side; the sum has at most POINTS points, the last one included."""
+    times = sorted({at for curve in curves for at, _ in curve})
+    step = -(-len(times) // POINTS) or 1
+    return tuple((at, sum(_amount(curve, at) for curve in curves)) for at in times[::-1][::step][::-1])
+
+
+def _amount(curve: Sequence[tuple[float, int]], at: float) -> int:
+    """Return the amount of a curve at a time; zero before its first point."""
+    return max((amount for moment, amount in curve if moment <= at), default=0)

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import fuzz_core
 from fuzz_core.oracles.kinds import OUTSIDE, RULES, Rule
 from nightfuzz.reports import wording
-from nightfuzz.reports.markdown import fenced
+from nightfuzz.reports.markdown import counted, fenced
 from nightfuzz.reports.results import BugEntry, Entry, RunResult, Site
 from nightfuzz.reports.text import bounded, clipped, fitting
 
@@ -26,7 +26,7 @@ RESULTS, LOCATIONS, PACKED = 5_000, 20, 10_000_000
 MESSAGE, SCRIPT, RULE = 1_000, 4_000, 200
 PROPERTIES = {"api", "kind", "grade", "validity", "number", "cluster", "hits", "runs", "regression"}
 ROOT = "%SRCROOT%"
-_FOUND = "Found by fuzzing; the place is a test that makes the call."
+_FOUND = "Found by fuzzing. The location is a test that makes the call."
 _LEVELS = ("error", "warning", "note")
 _ODD = re.compile(r"[^A-Za-z0-9.]+")
 _LINK = re.compile(r"\](?=\()")
@@ -95,21 +95,24 @@ def _summed(result: RunResult) -> dict[str, Any]:
 
 
 def _rows(result: RunResult) -> Iterator[_Row]:
-    brought = {bug.fingerprint for bug in wording.brought(result)}
+    brought = {bug.fingerprint for bug in wording.new_and_back(result)}
     where, was = wording.named(result.target, result.baseline), wording.named(result.baseline, result.target)
     for bug in wording.worst_first(wording.opened(result)):
-        clean = f" {was} does not show it." if bug.regression and result.baseline else ""
+        clean = f" {was} does not show the bug." if bug.regression and result.baseline else ""
         message = f"{bug.api}: {bug.title.removeprefix(f'{wording.call(bug)}: ')}. Seen with {where}.{clean}"
         yield _Row(bug, message, bug.fingerprint in brought)
     for change in wording.changes(result, "regression", "changed"):
-        message = f"{change.api} {wording.told(change.after)}. {was} {wording.told(change.before)}."
+        message = f"{change.api} {wording.outcome_line(change.after)}. {was} {wording.outcome_line(change.before)}."
         yield _Row(change, message, True)
     for gone in wording.dropped(result):
         yield _Row(gone, f"{gone.api} is {gone.kind} in {where}. {gone.said}", True)
 
 
 def _id(oracle: str, kind: str) -> str:
-    """Return a rule's id. It is a part of addresses on GitHub, so it has only characters that need no escape there."""
+    """Return a rule's id.
+
+    It is a part of addresses on GitHub, so it has only characters that need no escape there.
+    """
     return _ODD.sub("-", f"{oracle}-{kind}")[:RULE]
 
 
@@ -179,12 +182,12 @@ def _instead(fallback: str) -> dict[str, Any]:
     if not fallback:
         return {}
     place = {"artifactLocation": {"uri": quote(fallback), "uriBaseId": ROOT}, "region": {"startLine": 1}}
-    said = "No line of the repository is known to make this call: the file stands for the run."
+    said = "No line of the repository is known to make this call, so this file is the location of the whole run."
     return {"physicalLocation": place, "message": {"text": said}}
 
 
 def _literal(text: str) -> str:
-    """Text without placeholders and links, which SARIF has in messages."""
+    """Return text without placeholders and links, which SARIF has in messages."""
     return _LINK.sub("] ", text.replace("{", "{{").replace("}", "}}"))
 
 
@@ -193,13 +196,14 @@ def _formatted(text: str, script: str) -> str:
 
 
 def _invocation(result: RunResult, left: int) -> dict[str, Any]:
-    cut = [f"{left} results did not fit, the least grave ones."] if left else []
-    hidden = [f"{result.private} bugs may touch foreign memory and are not described here."] if result.private else []
+    cut = [f"{left} of the least severe results did not fit into this file."] if left else []
+    omitted = f"Omitted: {counted(result.private, 'private bug')}, which may touch memory outside the library."
+    hidden = [omitted] if result.private else []
     said = [("warning", line) for line in (*cut, *result.problems)] + [("note", line) for line in hidden]
     return {
         "executionSuccessful": not result.stopped,
         "toolExecutionNotifications": [
-            {"level": level, "message": {"text": _literal(bounded(line, MESSAGE)) or "a problem without words"}}
+            {"level": level, "message": {"text": _literal(bounded(line, MESSAGE)) or "a problem without a description"}}
             for level, line in said
         ],
     }

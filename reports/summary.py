@@ -12,6 +12,7 @@ from fuzz_core.modelgen.gandalf.scripts import SAID
 from nightfuzz.reports import wording
 from nightfuzz.reports.comment import headline
 from nightfuzz.reports.markdown import page
+from nightfuzz.reports.picture import NAME, curve_mermaid, curve_sentence, has_curve, picture
 from nightfuzz.reports.results import BugEntry, RunResult
 from nightfuzz.reports.text import fitting, utf8
 
@@ -19,7 +20,7 @@ STEP = 1 << 20
 # At most: entries with a script in each section, entries of one line, characters of a script.
 FULL, LINES, SCRIPT = 50, 500, 4_000
 HERE = (
-    "Every bug with its number, private ones included: nightfuzz bugs. One of them: nightfuzz show N",
+    "All bugs with their numbers, private bugs included: nightfuzz bugs. One bug: nightfuzz show N",
     "Known bugs: nightfuzz known list. Fixed bugs: nightfuzz history",
 )
 
@@ -36,21 +37,29 @@ def summary(result: RunResult, blob_url: str = "", notes: Sequence[str] = ()) ->
 
 
 def write_report(path: Path, result: RunResult, notes: Sequence[str] = ()) -> Path:
-    """Write the summary of a run on this machine, with pictures of models beside it, and return its path.
+    """Write the summary of a run on this machine, with pictures of the run and of models beside it; return its path.
 
     Args:
         notes: further lines, which go before those about commands.
     """
+    night = picture(result)
+    if night:
+        write_whole(path.with_name(NAME), night)
     pictures = {bug.number: name for bug in wording.opened(result) if (name := _drawn(path, bug))}
-    text = _summary(result, "", (*notes, *HERE), pictures, mode="", whole="`nightfuzz bugs`")
+    text = _summary(result, "", (*notes, *HERE), pictures, NAME if night else "", mode="", whole="`nightfuzz bugs`")
     write_whole(path, text)
     return path
 
 
 def _summary(
-    result: RunResult, blob_url: str, notes: Sequence[str], pictures: Mapping[int, str] | None = None, **names: str
+    result: RunResult,
+    blob_url: str,
+    notes: Sequence[str],
+    pictures: Mapping[int, str] | None = None,
+    night: str = "",
+    **names: str,
 ) -> str:
-    brought = wording.brought(result)
+    brought = wording.new_and_back(result)
     given: dict[str, Any] = {
         "headline": headline(result),
         "regressed": wording.causes(bug for bug in brought if bug.regression),
@@ -59,6 +68,8 @@ def _summary(
         "fixed": sum(bug.status == "fixed" for bug in result.bugs),
         "notes": (*result.remarks, *notes),
         "pictures": pictures or {},
+        "night": night,
+        "curve": (curve_sentence(result), curve_mermaid(result)) if has_curve(result) else None,
         **{"FULL": FULL, "LINES": LINES, "SCRIPT": SCRIPT},
         **names,
     }
@@ -66,7 +77,11 @@ def _summary(
 
 
 def _drawn(report: Path, bug: BugEntry) -> str:
-    """Draw a model that libraries disagree about, beside the report. Return the picture's name or an empty text."""
+    """Draw a model that libraries disagree about, beside the report.
+
+    Returns:
+        The picture's name or an empty text.
+    """
     picture = svg(bug.script) if any(said in bug.script for said in SAID) else None
     if picture is None:
         return ""

@@ -28,7 +28,7 @@ SHARES = (1.0, 0.5, 0.2, 0.05)
 
 
 def clean(text: str) -> str:
-    """The text without control signs and bidirectional marks, which a reader does not see."""
+    """Return the text without control signs and bidirectional marks, which a reader does not see."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() or sign in "\n\t" else "\N{REPLACEMENT CHARACTER}" for sign in text)
@@ -50,18 +50,21 @@ def clipped(text: str, limit: int) -> str:
 
 
 def fitting(render: Callable[[float], str], limit: int = BODY, size: Callable[[str], int] = len) -> str:
-    """The longest rendering that GitHub takes; `render` is given the share of its limits to use."""
+    """Return the longest rendering that GitHub takes; `render` is given the share of its limits to use."""
     bodies = (render(share) for share in SHARES)
     return next((body for body in bodies if size(body) <= limit), None) or clipped(render(SHARES[-1]), limit - 100)
 
 
 def utf8(text: str) -> int:
-    """How many bytes a text takes."""
+    """Return how many bytes a text takes."""
     return len(text.encode("utf-8", "replace"))
 
 
 def fence_for(text: str, shortest: int) -> tuple[str, str]:
-    """The text, and backticks that hold it: more than any run inside. A run of very many is cut."""
+    """Return the text, and backticks that hold it: more than any run inside.
+
+    A run of very many is cut.
+    """
     shown = _RUN.sub(f"{'`' * BACKTICKS}…", text)
     longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
     return shown, "`" * max(shortest, longest + 1)
@@ -76,7 +79,7 @@ class CodeBlock(NamedTuple):
 
 
 def code_blocks(markdown: str) -> list[CodeBlock]:
-    """The fenced code blocks of a text (CommonMark 0.31, section 4.5), numbered by its `text_lines`."""
+    """Return the fenced code blocks of a text (CommonMark 0.31, section 4.5), numbered by its `text_lines`."""
     lines, found = text_lines(markdown), []
     for token in _BLOCKS.parse(markdown):
         if token.type == "fence" and token.map is not None:
@@ -99,14 +102,16 @@ def span(text: str) -> str:
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
-def said(script: str, label: str) -> str:
+def comment_text(script: str, label: str) -> str:
     """Return the text of a script's comment: `expected` or `observed`."""
     found = re.search(rf"^# {label}: (.*)$", script, re.MULTILINE)
     return found.group(1) if found else ""
 
 
 def call_of(script: str, api: str, limit: int = CALL) -> str:
-    """The call that a script is about, of at most `limit` characters; a mark stands for each argument that is too long.
+    """Return the call that a script is about, of at most `limit` characters.
+
+    A mark stands for each argument that is too long.
 
     A call that is too long even so is its name with a mark in parentheses, however long the name is.
     """
@@ -142,7 +147,7 @@ def _printed(call: ast.expr) -> ast.expr:
 
 
 def _reports(node: ast.stmt) -> bool:
-    """Whether a statement prints the line of both results, or fails with it."""
+    """Return whether a statement prints the line of both results, or fails with it."""
     match node:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.NamedExpr()])) | ast.Raise():
             return True
@@ -150,7 +155,7 @@ def _reports(node: ast.stmt) -> bool:
 
 
 def _shortened(call: ast.expr, limit: int) -> ast.expr:
-    """The call, with a mark in the place of each argument that is longer."""
+    """Return the call, with a mark in the place of each argument that is longer."""
     if not isinstance(call, ast.Call):
         return call
     args = [arg if len(ast.unparse(arg)) <= limit else _LEFT_OUT for arg in call.args]
@@ -161,7 +166,10 @@ def _shortened(call: ast.expr, limit: int) -> ast.expr:
 
 
 def _gathered(call: ast.expr) -> ast.expr:
-    """The call with one mark for all that is left out behind the first arguments, names of arguments included."""
+    """Return the call with one mark for all that is left out behind the first arguments.
+
+    The mark stands for names of arguments, too.
+    """
     if not isinstance(call, ast.Call):
         return call
     args = [arg for place, arg in enumerate(call.args) if arg is not _LEFT_OUT or arg not in call.args[:place]]
@@ -206,7 +214,7 @@ def _plain_object(made: ast.expr) -> ast.expr:
 
 
 def one_line(script: str, limit: int) -> str | None:
-    """The script as one line to paste behind `python -c`; None if it has blocks or is too long."""
+    """Return the script as one line to paste behind `python -c`; None if it has blocks or is too long."""
     if len(script) > LONGEST:
         return None
     lines = [line for line in script.splitlines() if line.strip() and not line.startswith("#")]

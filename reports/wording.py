@@ -11,7 +11,7 @@ from fuzz_core.oracles.kinds import GRADES, GRAVE, UNPLEASANT, Level
 from fuzz_core.triage.assess import STATUSES
 from fuzz_core.triage.signature import normalised
 from nightfuzz.reports.case import SHOWS
-from nightfuzz.reports.contradiction import happened
+from nightfuzz.reports.contradiction import outcome_sentence
 from nightfuzz.reports.results import (
     BugEntry,
     BuildEntry,
@@ -47,7 +47,7 @@ class Cause(NamedTuple, Generic[E]):
 
 
 def worst_first(bugs: Iterable[BugEntry]) -> list[BugEntry]:
-    """Regressions, then valid input before invalid, then by grade; the lowest number first among equals."""
+    """Return regressions first, then valid input before invalid, then by grade and number."""
     return sorted(bugs, key=_rank)
 
 
@@ -66,7 +66,10 @@ def _place(names: Sequence[str], name: str) -> int:
 
 
 def causes(bugs: Iterable[BugEntry]) -> list[Cause[BugEntry]]:
-    """The bugs by cause, the worst cause first. Shown is the one that the cause is named after, else the worst."""
+    """Return the bugs by cause, the worst cause first.
+
+    Shown is the one that the cause is named after, else the worst.
+    """
     found: dict[str, list[BugEntry]] = {}
     for bug in worst_first(bugs):
         found.setdefault(bug.cluster, []).append(bug)
@@ -75,11 +78,11 @@ def causes(bugs: Iterable[BugEntry]) -> list[Cause[BugEntry]]:
 
 
 def opened(result: RunResult) -> list[BugEntry]:
-    """Bugs that are neither fixed nor known."""
+    """Return bugs that are neither fixed nor known."""
     return [bug for bug in result.bugs if bug.status == "open"]
 
 
-def brought(result: RunResult) -> list[BugEntry]:
+def new_and_back(result: RunResult) -> list[BugEntry]:
     """Return open bugs that are there since this run: regressions, and new bugs.
 
     A comparison of two builds counts no new bug, because the bug may be as old as both builds.
@@ -88,20 +91,20 @@ def brought(result: RunResult) -> list[BugEntry]:
     return [bug for bug in opened(result) if bug.regression or (bug.new and not compares)]
 
 
-def standing(result: RunResult) -> list[BugEntry]:
-    """Return the open bugs that `brought` leaves out."""
-    told = {bug.fingerprint for bug in brought(result)}
-    return [bug for bug in opened(result) if bug.fingerprint not in told]
+def older(result: RunResult) -> list[BugEntry]:
+    """Return the open bugs that `new_and_back` leaves out."""
+    recent = {bug.fingerprint for bug in new_and_back(result)}
+    return [bug for bug in opened(result) if bug.fingerprint not in recent]
 
 
 def changes(result: RunResult, *kinds: str) -> list[ChangeEntry]:
-    """Changes of these kinds, those that the user's tests reach first."""
+    """Change of these kinds, those that the user's tests reach first."""
     found = [change for change in result.changes if change.kind in kinds]
     return sorted(found, key=lambda change: (kinds.index(change.kind), not change.sites))
 
 
 def alike(changes: Iterable[ChangeEntry]) -> list[Cause[ChangeEntry]]:
-    """Changes by cause, in their order: one message under many apis, or one new check before many old ones."""
+    """Change by cause, in their order: one message under many apis, or one new check before many old ones."""
     found: dict[str, list[ChangeEntry]] = {}
     for change in changes:
         said, after = change.signature.partition(": ")[2], change.after
@@ -127,19 +130,19 @@ def level(entry: Entry) -> Level:
 
 
 def shows(bug: BugEntry) -> list[str]:
-    """The modes that show a bug."""
+    """Return the modes that show a bug."""
     return [mode for mode, seen in bug.modes.items() if seen == SHOWS]
 
 
 def call(one: ChangeEntry | BugEntry) -> str:
-    """The call that a script is about."""
+    """Return the call that a script is about."""
     return call_of(one.script, one.api)
 
 
-def did(said: OutcomeEntry) -> tuple[str, str]:
+def outcome_in_words(said: OutcomeEntry) -> tuple[str, str]:
     """Return the result of a call: our words, and the call's own message."""
     returned = said.kind == "ok"
-    shown = said.text.strip() if returned else happened("", Outcome(said.kind, said.name, said.text))
+    shown = said.text.strip() if returned else outcome_sentence("", Outcome(said.kind, said.name, said.text))
     words = {
         "ok": "returns",
         "exception": "raises",
@@ -164,9 +167,9 @@ def sides(change: ChangeEntry) -> tuple[OutcomeEntry, OutcomeEntry]:
     )
 
 
-def told(said: OutcomeEntry) -> str:
-    """The same in one line of plain text."""
-    return bounded(" ".join(did(said)), LINE)
+def outcome_line(said: OutcomeEntry) -> str:
+    """Return the result of a call in one line of plain text."""
+    return bounded(" ".join(outcome_in_words(said)), LINE)
 
 
 def named(build: BuildEntry | None, other: BuildEntry | None = None) -> str:
@@ -180,14 +183,17 @@ def named(build: BuildEntry | None, other: BuildEntry | None = None) -> str:
 
 def gaps(result: RunResult) -> list[str]:
     """List checks that were not made, although a reader may assume them: a line of plain text each."""
-    compared = {"bump": "calls that your tests make", "pr": "apis that the changed seeds call"}.get(result.mode)
+    compared = {
+        "bump": "calls that your tests do not make, except for variations of your tests' calls",
+        "pr": "apis that no changed seed calls",
+    }.get(result.mode)
     devices = ", ".join(result.target.devices)
     lines = {
-        "all that it had time for: it was cancelled before": result.stopped,
-        f"{result.figures.pending:,} findings that wait for their examination": result.figures.pending > 0,
-        "anything: no test was run": result.figures.tests == 0,
-        f"anything but {compared}, and variations of them": compared is not None,
+        "a part of the plan, because the run was cancelled early": result.stopped,
+        f"{result.figures.pending:,} findings that are not examined yet": result.figures.pending > 0,
+        "any call, because no test was run": result.figures.tests == 0,
+        compared or "": compared is not None,
         f"other hardware than {devices}, other operating systems, other versions of Python": True,
-        "that there are no more bugs: fuzzing cannot prove that": True,
+        "whether more bugs exist: fuzzing cannot prove that a library has no bug": True,
     }
     return [line for line, there in lines.items() if there]

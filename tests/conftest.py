@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import sysconfig
 import venv
 from collections.abc import Iterator
@@ -29,6 +31,7 @@ from fuzz_core.triage import process
 # Projects with tests of their own: nightfuzz's tests use them as input.
 collect_ignore = ["fixtures"]
 COMMON = str(Path(__file__).parent / "common")
+ROOT = Path(__file__).parents[1]
 os.environ["NIGHTFUZZ_PATH"] = COMMON
 # Every run draws the same examples, so a failure repeats. `make test` takes the fast profile, `make test-all` the
 # thorough one, and `--hypothesis-profile=explore` draws new examples. A test that costs more or less than others asks
@@ -157,3 +160,19 @@ def traced_session(tmp_path: Path, traced_template: Path, fakelib_target: Target
 def unconfined_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let scripts of bugs write outside of their own folders: some scripts count their runs there."""
     monkeypatch.setattr(process, "confined", lambda command, writable: [*command])
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout's committed and uncommitted files, built as a release builds it: from its sdist."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    listed = subprocess.check_output(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT)
+    names = [name for name in listed.decode().split("\0") if name and (ROOT / name).exists()]
+    packed = subprocess.run(["tar", "-C", str(ROOT), "-c", *names], stdout=subprocess.PIPE, check=True).stdout
+    source.mkdir()
+    subprocess.run(["tar", "-C", str(source), "-x"], input=packed, check=True)
+    command = [sys.executable, "-m", "uv", "build", "--offline", "--no-build-isolation", "--no-config"]
+    subprocess.run([*command, "--out-dir", str(folder / "dist"), str(source)], check=True, capture_output=True)
+    [made] = (folder / "dist").glob("*.whl")
+    return made

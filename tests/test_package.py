@@ -78,22 +78,6 @@ def engine() -> Iterator[Engine]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout's committed and uncommitted files, built as a release builds it: from its sdist."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    listed = subprocess.check_output(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT)
-    names = [name for name in listed.decode().split("\0") if name and (ROOT / name).exists()]
-    packed = subprocess.run(["tar", "-C", str(ROOT), "-c", *names], stdout=subprocess.PIPE, check=True).stdout
-    source.mkdir()
-    subprocess.run(["tar", "-C", str(source), "-x"], input=packed, check=True)
-    command = [sys.executable, "-m", "uv", "build", "--offline", "--no-build-isolation", "--no-config"]
-    subprocess.run([*command, "--out-dir", str(folder / "dist"), str(source)], check=True, capture_output=True)
-    [made] = (folder / "dist").glob("*.whl")
-    return made
-
-
 def test_the_wheel_holds_every_file_of_its_packages(wheel: Path) -> None:
     """The package `nightfuzz` holds the folders bot and reports, as files and not as links."""
     with zipfile.ZipFile(wheel) as archive:

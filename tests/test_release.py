@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from checking import ROOT, loaded, schema_errors
+from workflow_checks import ROOT, loaded, schema_errors
 
 from fuzz_core.targets.spaces import INDEX, offered
 
@@ -109,7 +109,7 @@ def test_only_the_last_job_writes_to_the_repository_and_it_waits_for_the_others(
     jobs = loaded(ROOT / ".github/workflows/release.yml")["jobs"]
     writers = [name for name, job in jobs.items() if job["permissions"].get("contents") == "write"]
     assert writers == ["announce"]
-    assert jobs["announce"]["needs"] == ["packages", "image"]
+    assert jobs["announce"]["needs"] == ["packages", "image", "site"]
     assert all(jobs[name]["needs"] == "check" for name in ("packages", "image"))
     assert [name for name, job in jobs.items() if job.get("environment") == "release"] == ["packages", "image"]
 

@@ -67,7 +67,8 @@ def reader_of(path: str) -> Callable[[str], Iterator[Pin]] | None:
 def pins(path: str, text: str) -> dict[str, Pin]:
     """Return the pins of a file by distribution; of several, the most precise, then the highest.
 
-    Raises ValueError for a file whose content does not fit its name.
+    Raises:
+        ValueError: the file's content does not fit its name.
     """
     reader = reader_of(path)
     found: dict[str, Pin] = {}
@@ -87,7 +88,7 @@ def _requirements(text: str) -> Iterator[Pin]:
 
 
 def _requirement(text: str) -> Iterator[Pin]:
-    """A PEP 508 requirement that counts on this platform."""
+    """Yield a PEP 508 requirement that counts on this platform."""
     try:
         asked = Requirement(text)
         if asked.marker is None or asked.marker.evaluate({"extra": ""}):
@@ -115,7 +116,10 @@ def _pyproject(text: str) -> Iterator[Pin]:
 
 
 def _tables(node: Any, listing: bool) -> Iterator[Pin]:
-    """Requirements in lists below a key that speaks of dependencies, and Poetry's tables of name and constraint."""
+    """Yield the tables and lists that may name dependencies.
+
+    They are requirements in lists below a key that speaks of dependencies, and Poetry's tables of name and constraint.
+    """
     if isinstance(node, str) and listing:
         yield from _requirement(node)
     elif isinstance(node, list):
@@ -130,7 +134,7 @@ def _tables(node: Any, listing: bool) -> Iterator[Pin]:
 
 
 def _poetry(name: str, constraint: str) -> Iterator[Pin]:
-    """Poetry's notation: `2.1.0` is exact, `^2.1` and `~2.1` have a lower bound."""
+    """Yield the pin in Poetry's notation: `2.1.0` is exact, `^2.1` and `~2.1` have a lower bound."""
     for part in constraint.split(","):
         found = re.fullmatch(r"\s*([\^~]?)\s*(\d[\w.+!-]*)\s*", part)
         if found:
@@ -143,7 +147,7 @@ def _poetry(name: str, constraint: str) -> Iterator[Pin]:
 
 
 def _toml_lock(text: str) -> Iterator[Pin]:
-    """uv.lock, poetry.lock and pdm.lock have `package`, pylock.toml (PEP 751) has `packages`."""
+    """Yield the pins of uv.lock, poetry.lock and pdm.lock (`package`) or pylock.toml (`packages`, PEP 751)."""
     data = tomllib.loads(text)
     for package in [*data.get("package", []), *data.get("packages", [])]:
         yield from _pin(str(package.get("name", "")), str(package.get("version", "")), Worth.LOCKED)
@@ -176,7 +180,7 @@ def _conda(text: str) -> Iterator[Pin]:
 
 
 def _conda_match(text: str) -> Iterator[Pin]:
-    """conda's notation: `channel::name=2.1.0=build`, `name==2.1.0`, `name >=2.1,<3`."""
+    """Yield the pin in conda's notation: `channel::name=2.1.0=build`, `name==2.1.0`, `name >=2.1,<3`."""
     found = re.fullmatch(r"(?:[^\s:]+::)?([\w.-]+)\s*(.*)", text.strip())
     if not found:
         return
@@ -220,7 +224,7 @@ class BumpReport(NamedTuple):
 
 
 def known_distributions() -> dict[str, str]:
-    """The library that each distribution holds, those from outside the project included."""
+    """Return the library that each distribution holds, those from outside the project included."""
     more = {name: library for library in reversed(plugins()) for name in dialect_of(library).distributions}
     return {**more, **distributions()}
 
@@ -265,13 +269,14 @@ def _commit(repository: Path, name: str) -> str:
     answer = git_in(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     if answer.code:
         raise UserError(
-            f"no commit {name[:100]!r} in {repository}", "check out with `fetch-depth: 2`, or 0 for the whole history"
+            f"the checkout {repository} has no commit {name[:100]!r}",
+            "give actions/checkout the input `fetch-depth: 2`, or 0 for the whole history",
         )
     return answer.output.decode().strip()
 
 
 def _files(repository: Path, before: str, after: str) -> tuple[list[str], list[str]]:
-    """The changed files that name dependencies; of very many, the first."""
+    """Return the changed files that name dependencies; of very many, the first."""
     answer = git_in(repository, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
     names = [name.decode(errors="surrogateescape") for name in answer.output.split(b"\0") if name]
     wanted = [name for name in names if reader_of(name)]
@@ -280,7 +285,11 @@ def _files(repository: Path, before: str, after: str) -> tuple[list[str], list[s
 
 
 def _content(repository: Path, commit: str, file: str) -> str:
-    """A file's text, empty if the commit has none. Raises ValueError for one that is too large or no text."""
+    """Return a file's text, empty if the commit has none.
+
+    Raises:
+        ValueError: the file is too large or no text.
+    """
     size = git_in(repository, "cat-file", "-s", f"{commit}:{file}")
     if size.code:
         return ""

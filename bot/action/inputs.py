@@ -42,7 +42,7 @@ _REF = r"(?!.*(?:\.\.|\.lock(?:/|$)))refs(?:/[A-Za-z0-9][A-Za-z0-9._-]*){2,}(?<!
 
 
 def _listed(text: object) -> object:
-    """Entries by line or comma, without empty ones."""
+    """Return entries by line or comma, without empty ones."""
     if not isinstance(text, str):
         return text
     return [part.strip() for part in re.split(r"[\n,]", text) if part.strip()]
@@ -61,7 +61,11 @@ def _one_line(text: str) -> str:
 
 
 def inside(text: str) -> str:
-    """A path relative to the repository. Raises ValueError for another."""
+    """Return a path relative to the repository.
+
+    Raises:
+        ValueError: the path leads out of the repository.
+    """
     pure = PurePosixPath(_one_line(text))
     if pure.is_absolute() or ".." in pure.parts:
         raise ValueError("it has to be a path inside the repository, relative to its root")
@@ -99,35 +103,47 @@ class ActionSettings(Settings):
     """Keys of the input `settings`: those of `nightfuzz.toml`, and the keys below, which the Action alone has."""
 
     config: Inside | None = Field(
-        None, description="Settings file, relative to the repository. Empty for `nightfuzz.toml`, where there is one."
+        None, description="Path of the settings file in the repository. Empty: `nightfuzz.toml`, if this file exists."
     )
-    shards: int = Field(1, ge=1, le=256, description="How many jobs share the apis.")
+    shards: int = Field(1, ge=1, le=256, description="Number of fuzz jobs that share the apis.")
     state_ref: Ref = Field(
         "refs/nightfuzz/state",
-        description="Full name of the ref with the state. It has one commit, without a parent, and only nightfuzz "
-        "writes it. Under `refs/heads/` it is a branch, which every clone fetches.",
+        description="Full name of the ref with the state. The ref has one commit without a parent, and only nightfuzz "
+        "writes it. A ref under `refs/heads/` is a branch, which every clone fetches.",
     )
     max_new_issues: int = Field(
-        5, ge=0, le=100, description="How many issues are opened in a day, the worst bugs first; further bugs wait."
+        5,
+        ge=0,
+        le=100,
+        description="Number of issues that the bot opens in a day, the worst bugs first. Further bugs wait.",
     )
     private_recipient: Recipient | None = Field(
         None,
-        description="Public key (`age1…`, from `nightfuzz init --private-key`) that bugs which must not be public are "
-        "encrypted with. Empty to leave them out and only count them.",
+        description="Public key (`age1…`, from `nightfuzz init --private-key`) that encrypts private bugs. Empty: "
+        "nightfuzz only counts these bugs.",
+    )
+    dashboard: bool = Field(
+        False,
+        description="Whether the report job of a night writes the dashboard of the public state and uploads it as the "
+        "artifact `github-pages`, which `actions/deploy-pages` publishes.",
     )
     app_id: int | None = Field(
         None,
         ge=1,
         le=2**53,
-        description="Number of a GitHub App to report as, with the input `app-private-key`. "
-        "Without `github-token` the App keeps the state, too.",
+        description="Number of the GitHub App that writes issues and comments, with the input `app-private-key`. If "
+        "there is no `github-token`, the App also writes the state.",
     )
     pull_request: int | None = Field(
-        None, ge=1, le=2**31, description="Number of the pull request to comment on. Empty for that of the event."
+        None,
+        ge=1,
+        le=2**31,
+        description="Number of the pull request to comment on. Empty: the pull request of the event.",
     )
-    commit: Commit | None = Field(None, description="Commit to report on. Empty for that of the event.")
+    commit: Commit | None = Field(None, description="Commit to report on. Empty: the commit of the event.")
     api_url: Line | None = Field(
-        None, description="Address of GitHub's API. Empty for that of the runner's server, GitHub Enterprise too."
+        None,
+        description="Address of GitHub's API. Empty: the API of the runner's own server, also on GitHub Enterprise.",
     )
 
     @field_validator("docs", "models")
@@ -142,12 +158,15 @@ class ActionSettings(Settings):
 
 
 def written(name: str) -> str:
-    """An input or a key as people write it: `nightfuzz.toml` has `_`, the Action has `-`."""
+    """Return an input or a key as people write it: `nightfuzz.toml` has `_`, the Action has `-`."""
     return name if name in Settings.model_fields else name.replace("_", "-")
 
 
 def _settings(text: object) -> object:
-    """Read the keys from TOML. An error repeats no value: it may be a secret in a wrong place."""
+    """Read the keys from TOML.
+
+    An error repeats no value: it may be a secret in a wrong place.
+    """
     if not isinstance(text, str):
         return text
     try:
@@ -165,10 +184,13 @@ def _settings(text: object) -> object:
 
 
 class Inputs(BaseModel):
-    """The inputs of action.yml by their names there, `-` written as `_`. time: in seconds.
+    """The inputs of action.yml by their names there, `-` written as `_`.
 
-    A test compares name, default and description in action.yml, the reusable workflows and docs/github-action.md.
-    Printing the inputs does not show a secret.
+    A test compares name, default and description in action.yml, the reusable workflows and
+    docs/reference/github-action.md. Printing the inputs does not show a secret.
+
+    Attributes:
+        time: in seconds.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -176,25 +198,25 @@ class Inputs(BaseModel):
     mode: Mode = Field(
         "nightly",
         description="What to do: `nightly` (fuzz the target), `pr` (fuzz the apis of the seeds that a pull request "
-        "changes), `bump` (compare two builds on the calls of your own tests), `recheck` (run known bugs again), "
-        "`report` (publish a fuzz job's results) or `listen` (execute a command in a comment). Only the last two need "
-        "a token.",
+        "changes), `bump` (compare two builds on the calls of your own tests), `recheck` (run open and "
+        "fixed bugs again), `report` (publish a fuzz job's results) or `listen` (execute a command in a "
+        "comment). Only `report` and `listen` need a token.",
     )
     plan_only: Annotated[bool, BeforeValidator(_truth)] = Field(
         False,
-        description="`true` to prepare without fuzzing: fetches the state and packs it with the sources into the "
-        "folder `results`, and sets the outputs `matrix` and `shards`.",
+        description="`true`: prepare the fuzz jobs and fuzz nothing. The step fetches the state, packs the state and "
+        "the sources into the folder that `results` names, and sets the outputs `matrix` and `shards`.",
     )
     target: Line | None = Field(
         None,
         description="The build to fuzz: `torch-nightly`, `tf-nightly-cpu`, `jittor` (its newest release), "
-        "`torch==2.13.0`, a wheel file, `index:URL#PACKAGE`. In the mode `bump` it is read from the pull request's "
-        "requirement and lock files where it is empty.",
+        "`torch==2.13.0`, a wheel file, `index:URL#PACKAGE`. If the input is empty in the mode `bump`, "
+        "the pull request's requirement and lock files name the build.",
     )
     baseline: Line | None = Field(
         None,
-        description="An older build to compare with, written as the target: bugs that it does not show are "
-        "regressions. Empty for none; in the mode `bump` as there.",
+        description="An older build to compare with, written like `target`. Bugs that the baseline does not show are "
+        "regressions. Empty: no comparison; in the mode `bump`, the build before the pull request.",
     )
     time: Seconds = Field(
         45 * 60.0, description="Time-box of the fuzzing, start-up and triage included: `45m`, `90s`, `1h30m`."
@@ -204,8 +226,9 @@ class Inputs(BaseModel):
     )
     settings: Annotated[ActionSettings, BeforeValidator(_settings)] = Field(
         default_factory=lambda: ActionSettings.model_validate({}),
-        description="TOML text for everything rare: keys of `nightfuzz.toml`, which win over that file, and keys of "
-        "the Action alone, such as `shards = 4` or `max-new-issues = 2`. No secrets: they have inputs of their own.",
+        description="TOML text with further settings: keys of `nightfuzz.toml`, which override that file, and keys of "
+        "the Action alone, such as `shards = 4` or `max-new-issues = 2`. Secrets have inputs of their "
+        "own.",
     )
     fail_on: FailOn = Field(
         "never",
@@ -214,41 +237,45 @@ class Inputs(BaseModel):
     )
     upstream: Upstream = Field(
         "off",
-        description="Whether bugs go to the library's own repository: `off`, `draft` (an issue here with the exact "
-        "text) or `approved` (filed there once a person with write access has put the label on the draft).",
+        description="Whether the bot reports bugs to the library's own repository: `off`, `draft` (writes the exact "
+        "text into an issue of your repository) or `approved` (also files the text, after a person with "
+        "write access has put the label on the draft).",
     )
     sandbox: Sandbox = Field(
         "auto",
-        description="What the code under test runs in: `docker` (no network, no capabilities, read-only), `none` "
-        "(process limits and a scrubbed environment) or `auto` (Docker where an engine is there, else that). The "
-        "summary says which it was.",
+        description="Where the code under test runs: `docker` (a read-only container without network and "
+        "capabilities), `none` (processes with limits and a scrubbed environment) or `auto` (`docker` if "
+        "the runner has an engine, else `none`). The summary names the choice.",
     )
     python_version: Python | None = Field(
         None,
-        description="Python of nightfuzz and of the builds under test, such as `3.12`. Empty for the runner's, from "
-        "3.11 on.",
+        description="Python of nightfuzz and of the builds under test, such as `3.12`. Empty: the runner's own "
+        "Python, 3.11 or newer.",
     )
     state: StatePlace = Field(
         "repository",
-        description="Where the state is kept from night to night: in the `repository`, under `refs/nightfuzz/state`; "
-        "in a `directory` of the runner; or in an `artifact` that a plan job has made.",
+        description="The place that keeps the state between nights: `repository` (the ref `refs/nightfuzz/state`), "
+        "`directory` (a directory of the runner) or `artifact` (an artifact that a plan job has made).",
     )
     state_path: Anywhere | None = Field(
-        None, description="The directory, for `directory`; the folder where the artifact was unpacked, for `artifact`."
+        None,
+        description="With `state: directory`, the directory of the state. With `state: artifact`, the folder where the "
+        "artifact was unpacked.",
     )
     shard: int = Field(0, ge=0, lt=256, description="Number of this shard, from 0.")
     results: Anywhere = Field(
         Path("nightfuzz-results"),
-        description="Folder that results are written to; in the mode `report`, that they are read from.",
+        description="Folder for the results. The mode `report` reads the results from this folder.",
     )
     artifact: Line | None = Field(
         None,
-        description="Name of the artifact that results are uploaded as, also when the job is cancelled. Empty for no "
-        "upload. It has to be another one for each shard.",
+        description="Name of the artifact with the results, which is uploaded even if the job is cancelled. Empty: no "
+        "upload. Each shard needs a name of its own.",
     )
     github_token: SecretStr | None = Field(
         None,
-        description="Token for the mode `report`, and for fetching the state of a private repository with `plan-only`.",
+        description="Token for the modes `report` and `listen`, and for fetching the state of a private repository "
+        "with `plan-only`.",
     )
     app_private_key: SecretStr | None = Field(
         None, description="Private key (PEM) of the GitHub App that the key `app-id` names, instead of `github-token`."
@@ -259,8 +286,9 @@ class Inputs(BaseModel):
     )
     private_identity: SecretStr | None = Field(
         None,
-        description="Secret key (`AGE-SECRET-KEY-1…`) to `private-recipient`. With it the report job "
-        "recognises private bugs of earlier nights; without it they are kept unread.",
+        description="Secret key (`AGE-SECRET-KEY-1…`) of the pair whose public key is `private-recipient`. If it is "
+        "given, the report job recognises private bugs of earlier nights. If not, the job keeps these "
+        "bugs unread.",
     )
 
     @property
@@ -282,13 +310,16 @@ _HIDDEN = {*SECRET, "private_recipient", "settings", *SECRETS}
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
     """Read the inputs from `INPUT_…` variables; an empty or missing input has its default.
 
-    Raises UserError with the first input that does not fit, and its valid values.
+    Raises:
+        UserError: an input does not fit; the message has the first such input and its valid values.
     """
     given: dict[str, Any] = {}
     for name in Inputs.model_fields:
         text = environment.get(PREFIX + name.upper(), "").strip()
         if len(text) > LONGEST:
-            raise UserError(f"input {written(name)} has {len(text):,} characters", f"at most {LONGEST:,} fit")
+            raise UserError(
+                f"input {written(name)} has {len(text):,} characters", f"shorten it to at most {LONGEST:,} characters"
+            )
         if text:
             given[name] = text
     try:
@@ -329,12 +360,28 @@ def _short(value: str) -> str:
 def _check_together(inputs: Inputs) -> None:
     """Check combinations of inputs, each of which is valid by itself."""
     if inputs.shard >= inputs.settings.shards:
-        raise UserError(f"input shard: {inputs.shard} is no shard of {inputs.settings.shards}", "shards count from 0")
+        raise UserError(
+            f"input shard: {inputs.shard} is not a shard of {inputs.settings.shards}",
+            f"write a number from 0 to {inputs.settings.shards - 1}",
+        )
     if inputs.state != "repository" and inputs.state_path is None and not inputs.plan_only:
-        raise UserError(f"input state-path is empty, and the state is kept in a {inputs.state}", "say where it is")
+        raise UserError(
+            f"input state-path is empty, but the input state is {inputs.state!r}",
+            f"set state-path to the path of the {inputs.state} that holds the state",
+        )
     if inputs.mode in TALKING and (inputs.settings.app_id is None) != (inputs.app_private_key is None):
-        raise UserError("an App needs both app-id and app-private-key", "give both, or neither and a github-token")
+        missing = "app-id in `settings`" if inputs.settings.app_id is None else "the input app-private-key"
+        raise UserError(
+            f"a GitHub App needs app-id and app-private-key, but {missing} is empty",
+            "give app-id and app-private-key, or give only a github-token",
+        )
     if inputs.mode in TALKING and inputs.github_token is None and inputs.app_private_key is None:
-        raise UserError(f"mode {inputs.mode} has no token", "add `github-token: ${{ github.token }}` to its inputs")
+        raise UserError(
+            f"mode {inputs.mode} needs a token, but the input github-token is empty",
+            "add `github-token: ${{ github.token }}` to the inputs of the step",
+        )
     if inputs.mode == "bump" and inputs.baseline and not inputs.target:
-        raise UserError("input baseline is given without a target", "give both builds, or neither to read the diff")
+        raise UserError(
+            f"input baseline is {inputs.baseline}, but the input target is empty",
+            "give both builds, or leave both inputs empty: the mode bump then reads the builds from the diff",
+        )

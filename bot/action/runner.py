@@ -23,7 +23,10 @@ _CUT = "\n\n… The summary was cut at GitHub's limit of 1 MiB; the whole report
 
 
 class Runner:
-    """The channel from a step to its runner. Outside a runner there are no files, and writes to files are skipped."""
+    """The channel from a step to its runner.
+
+    Outside a runner there are no files, and writes to files are skipped.
+    """
 
     def __init__(
         self,
@@ -31,14 +34,22 @@ class Runner:
         stream: TextIO | None = None,
         token: Callable[[], str] = lambda: secrets.token_hex(16),
     ) -> None:
-        """token: draws unpredictable text for delimiters."""
+        """Open the channel.
+
+        Args:
+            token: draws unpredictable text for delimiters.
+        """
         self._outputs = _file(environment, "GITHUB_OUTPUT")
         self._summary = _file(environment, "GITHUB_STEP_SUMMARY")
         self._stream = stream or sys.stdout
         self._token = token
 
     def output(self, name: str, value: object) -> None:
-        """Sets an output of the step. Raises ValueError for a name that is none."""
+        """Set an output of the step.
+
+        Raises:
+            ValueError: a name that is none.
+        """
         if not _OUTPUT.fullmatch(name):
             raise ValueError(f"{name!r} is no name of an output")
         text, mark = str(value), f"nightfuzz-{self._token()}"
@@ -47,7 +58,11 @@ class Runner:
         _append(self._outputs, f"{name}<<{mark}\n{text}\n{mark}\n")
 
     def summary(self, markdown: str) -> bool:
-        """Adds to the job summary, cut at a line where the step's 1 MiB is full. Returns whether all of it fitted."""
+        """Add to the job summary, cut at a line where the step's 1 MiB is full.
+
+        Returns:
+            Whether all of it fitted.
+        """
         if self._summary is None:
             return True
         there = self._summary.stat().st_size if self._summary.exists() else 0
@@ -74,14 +89,14 @@ class Runner:
         self.summary(f"**nightfuzz failed.** {escaped(said)}")
 
     def mask(self, secret: str) -> None:
-        """The log shows stars for it from now on, for each line of it and for the whole."""
+        """Have the log show stars for a text from now on, for each line of it and for the whole."""
         for part in dict.fromkeys([secret, *secret.splitlines()]):
             if len(part.strip()) >= SHORTEST:
                 self._say(f"::add-mask::{_data(part)}")
 
     @contextmanager
     def untrusted(self) -> Iterator[None]:
-        """No line that is printed inside is a command: for the output of code under test."""
+        """Keep the runner from taking lines that are printed within the context for commands."""
         mark = self._token()
         self._say(f"::stop-commands::{mark}")
         try:
@@ -124,5 +139,5 @@ def _closing(markdown: str) -> str:
 
 
 def _data(text: str) -> str:
-    """As it is, though in one line: a secret with a sign exchanged would not be recognised."""
+    """Return the text in one line, otherwise as it is: the runner recognises no changed secret."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

@@ -23,19 +23,23 @@ class TokenAuth(NamedTuple):
     token: Secret
 
     def signed(self) -> github.Auth.Auth:
-        """As PyGithub wants it."""
+        """Return the credentials as PyGithub wants them."""
         return github.Auth.Token(self.token.reveal())
 
 
 class AppAuth(NamedTuple):
-    """A GitHub App. permissions: of its tokens, like `{"issues": "write"}`; None for all that the app was given."""
+    """A GitHub App.
+
+    Attributes:
+        permissions: of its tokens, like `{"issues": "write"}`; None for all that the app was given.
+    """
 
     app_id: str
     private_key: Secret
     permissions: Mapping[str, str] | None = None
 
     def app(self) -> github.Auth.AppAuth:
-        """The app itself: requests signed with its key, good for ten minutes each."""
+        """Return the app itself: requests signed with its key, good for ten minutes each."""
         return github.Auth.AppAuth(self.app_id, self.private_key.reveal())
 
 
@@ -43,10 +47,13 @@ Auth = TokenAuth | AppAuth
 
 
 def log_in(auth: Auth, connect: Callable[[Callable[[], github.Auth.Auth]], Client]) -> tuple[Client, str]:
-    """A client with these credentials, and our own name on GitHub.
+    """Return a client with these credentials, and our own name on GitHub.
 
     An app's name is its slug; a workflow's token belongs to `github-actions[bot]`. PyGithub asks for the token of the
-    app's installation on the repository, and for the next one before that ends. Raises UserError.
+    app's installation on the repository, and for the next one before that ends.
+
+    Raises:
+        UserError: there are no credentials, or GitHub refuses them.
     """
     if not isinstance(auth, AppAuth):
         client = connect(auth.signed)
@@ -61,7 +68,7 @@ def log_in(auth: Auth, connect: Callable[[Callable[[], github.Auth.Auth]], Clien
 def _installation(app: Client, auth: AppAuth) -> int:
     installation = app.find("installation", lambda data: int(data["id"]))
     if installation is None:
-        remedy = "install it there: the app's page > Install App; or check the name of the repository"
+        remedy = "install it there: the app's page > Install App; or correct app-id or the name of the repository"
         raise UserError(f"the app {auth.app_id} is not installed on {app.repository}", remedy)
     return installation
 
@@ -95,31 +102,44 @@ def _login(client: Client) -> str:
 
 def _viewer(data: Any) -> str:
     if data.get("errors"):
-        raise UserError("GitHub does not say to whom the token belongs", "use a workflow's token, or an app")
+        raise UserError(
+            "GitHub does not say which user the token belongs to", "use the token of the workflow, or a GitHub App"
+        )
     return str(data["data"]["viewer"]["login"])
 
 
 def from_environment(environment: Mapping[str, str]) -> TokenAuth:
-    """The token in GITHUB_TOKEN. Raises UserError."""
+    """Return the token in GITHUB_TOKEN.
+
+    Raises:
+        UserError: the variable is not set, or holds no token.
+    """
     value = environment.get("GITHUB_TOKEN", "").strip()
     if not value:
         problem = "no way to log in to GitHub: GITHUB_TOKEN is not set"
-        raise UserError(problem, "in the workflow's step: `env: {GITHUB_TOKEN: ${{ github.token }}}`")
+        raise UserError(problem, "add to the workflow's step: `env: {GITHUB_TOKEN: ${{ github.token }}}`")
     if not (value.isascii() and value.isprintable()) or " " in value:
-        problem = "GITHUB_TOKEN is no token: it holds blanks or signs that no token has"
-        raise UserError(problem, "store the secret again")
+        problem = "the value of GITHUB_TOKEN is not a token: it has blanks or characters that no token has"
+        raise UserError(problem, "store the secret again, without blanks and line breaks")
     return TokenAuth(Secret(value))
 
 
 def api_address(environment: Mapping[str, str], option: str | None = None) -> str:
-    """Return the API's address: the option, else the runner's GITHUB_API_URL, else github.com's. Raises UserError."""
+    """Return the API's address: the option, else the runner's GITHUB_API_URL, else github.com's.
+
+    Raises:
+        UserError: the address is no web address, is not encrypted, or holds a password.
+    """
     address = (option or environment.get("GITHUB_API_URL") or PUBLIC_API).strip().rstrip("/")
     parts = urlsplit(address)
-    remedy = f"like {PUBLIC_API}, or https://github.example.com/api/v3 for GitHub Enterprise Server"
+    remedy = f"write an address such as {PUBLIC_API}, or https://HOST/api/v3 for GitHub Enterprise Server"
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise UserError("the address of GitHub's API is no web address", remedy)
+        raise UserError("the address of GitHub's API (setting api-url, or GITHUB_API_URL) is not a web address", remedy)
     if parts.username or parts.password:
-        raise UserError("the address of GitHub's API holds a name or a password", f"leave them out: {remedy}")
+        raise UserError(
+            "the address of GitHub's API (setting api-url, or GITHUB_API_URL) has a user name or a password", remedy
+        )
     if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
-        raise UserError("the address of GitHub's API is not encrypted: the token would be sent in the open", remedy)
+        problem = f"the address of GitHub's API, http://{parts.hostname}, would send the token without encryption"
+        raise UserError(problem, remedy)
     return address

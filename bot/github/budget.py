@@ -19,7 +19,10 @@ REPORT_MINUTES = 30
 
 
 class RateLimits(NamedTuple):
-    """GitHub's limits on content creation, and the times that the bot waits. Times are in seconds."""
+    """GitHub's limits on content creation, and the times that the bot waits.
+
+    Times are in seconds.
+    """
 
     between_writes: float = 1.0  # pause that GitHub asks of programs
     a_minute: int = 80  # things created in a minute
@@ -55,7 +58,7 @@ class Budget:
         self._written: datetime | None = None
 
     def text(self) -> str:
-        """For people: `37 requests (12 writes), 4 repeated, waited 12 s; 963 of 1000 left until 14:00 UTC`."""
+        """Return the figures: `37 requests (12 writes), 4 repeated, waited 12 s; 963 of 1000 left until 14:00 UTC`."""
         counts = (
             f"{self.requests} requests ({self.writes} writes), {self.repeated} repeated, waited {self.waited:.0f} s"
         )
@@ -71,14 +74,14 @@ class Budget:
         if max(self.waited, self._timer() - self._began) + seconds > self.limits.in_all:
             again = self.clock() + timedelta(seconds=seconds)
             raise GaveUpError(
-                f"gave up on GitHub after {self.waited:.0f} s of waiting ({self.text()}): {why}; what was written so "
-                f"far is kept, the next run continues from {again:%Y-%m-%d %H:%M} UTC on"
+                f"gave up on GitHub after {self.waited:.0f} s of waiting ({self.text()}): {why}; all writes so "
+                f"far are kept, and the next run continues from {again:%Y-%m-%d %H:%M} UTC on"
             )
         self.waited += seconds
         self._sleep(seconds)
 
     def before_write(self, creates: bool) -> None:
-        """Waits until GitHub's pace allows the next write."""
+        """Wait until GitHub's pace allows the next write."""
         now = self.clock()
         if self._written is not None:
             self.wait(self.limits.between_writes - (now - self._written).total_seconds(), "the pace of writes")
@@ -93,7 +96,7 @@ class Budget:
             self._created.append(self.clock())
 
     def after(self, verb: str, headers: Mapping[str, str]) -> None:
-        """Counts one request and keeps what GitHub still allows."""
+        """Count one request and keep what GitHub still allows."""
         self.requests += 1
         if verb != "GET":
             self.writes += 1
@@ -113,19 +116,27 @@ class Backoff:
         self._failed, self._waited = 0, 0.0
 
     def retry(self, error: UnsureError, at_least: float = 0.0) -> None:
-        """Waits before the next attempt. Raises GaveUpError."""
+        """Wait before the next attempt.
+
+        Raises:
+            GaveUpError: the wait would be longer than the limit.
+        """
         self._failed += 1
         backoff = min(LONGEST_BACKOFF, 2.0 ** min(self._failed - 1, 10)) * self._budget.rng.uniform(0.5, 1.0)
         self.wait(max(error.wait, at_least, backoff), str(error))
         self._budget.repeated += 1
 
     def wait(self, seconds: float, why: str) -> None:
-        """Waits without an attempt. Raises GaveUpError."""
+        """Wait without an attempt.
+
+        Raises:
+            GaveUpError: the wait would be longer than the limit.
+        """
         limits = self._budget.limits
         if self._waited + seconds > (limits.a_call if self._budget.answered else min(limits.first, limits.a_call)):
             raise GaveUpError(
-                f"gave up on GitHub after {self._waited:.0f} s of waiting for one thing: {why}; it would take another "
-                f"{seconds:.0f} s; what was written so far is kept, and the next run continues"
+                f"gave up on GitHub after {self._waited:.0f} s of waiting for a request: {why}; another wait of "
+                f"{seconds:.0f} s is too long; all writes so far are kept, and the next run continues"
             )
         self._waited += seconds
         self._budget.wait(seconds, why)

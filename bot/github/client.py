@@ -26,10 +26,16 @@ VERSION = "2022-11-28"
 
 
 class Client:
-    """Raises RefusedError if GitHub refuses a request, GaveUpError if GitHub does not answer for too long.
+    """GitHub's API for one repository, with retries.
 
-    credentials: makes what PyGithub signs requests with. A path is one of the repository's, like `issues/5`, one of the
-    API's, like `/user`, or a whole address.
+    A path is one of the repository's, like `issues/5`, one of the API's, like `/user`, or a whole address.
+
+    Args:
+        credentials: makes what PyGithub signs requests with.
+
+    Raises:
+        RefusedError: GitHub refuses a request.
+        GaveUpError: GitHub does not answer for too long.
     """
 
     def __init__(
@@ -62,7 +68,7 @@ class Client:
         parameters: Mapping[str, Any] | None = None,
         permission: str = "issues: read",
     ) -> T:
-        """Sends a GET until it has an answer that `parse` understands."""
+        """Send a GET until it has an answer that `parse` understands."""
         return self._repeat(lambda: self._send("GET", path, None, parse, parameters, permission))
 
     def pages(self, path: str, parse: Callable[[Any], T], parameters: Mapping[str, Any] | None = None) -> Iterator[T]:
@@ -74,7 +80,10 @@ class Client:
                 return
 
     def write(self, verb: str, path: str, body: Any, parse: Callable[[Any], T], permission: str = "issues: write") -> T:
-        """Sends a write until it has an answer. GitHub may execute it twice."""
+        """Send a write until it has an answer.
+
+        GitHub may execute it twice.
+        """
         # A write that takes effect late must not undo a later one.
         at_least = self.budget.limits.in_flight
         return self._repeat(lambda: self._send(verb, path, body, parse, permission=permission), at_least)
@@ -88,15 +97,19 @@ class Client:
         return self.change(path, {}, parse)
 
     def change(self, path: str, body: Any, parse: Callable[[Any], T]) -> T | None:
-        """Changes the object at this path; None if the path does not exist."""
+        """Change the object at this path; None if the path does not exist."""
         return unless_refused(GONE, lambda: self.write("PATCH", path, body, parse))
 
     def delete(self, path: str) -> None:
-        """Deletes the object at this path; a missing object is no error."""
+        """Delete the object at this path; a missing object is no error."""
         unless_refused(GONE, lambda: self.write("DELETE", path, None, nothing))
 
     def create(self, path: str, body: Any, parse: Callable[[Any], T], permission: str = "issues: write") -> T:
-        """Sends a POST once. Raises UnsureError if it may or may not have taken effect."""
+        """Send a POST once.
+
+        Raises:
+            UnsureError: it may or may not have taken effect.
+        """
         return self._send("POST", path, body, parse, permission=permission)
 
     def create_once(
@@ -150,7 +163,12 @@ class Client:
         parameters: Mapping[str, Any] | None = None,
         permission: str = "issues: write",
     ) -> T:
-        """Send a request. Raises RefusedError (unchanged) and UnsureError (the outcome is unknown)."""
+        """Send a request.
+
+        Raises:
+            RefusedError: GitHub refuses, and has changed no object.
+            UnsureError: the outcome is unknown.
+        """
         if verb != "GET":
             self.budget.before_write(creates=verb == "POST")
         address = path if path.startswith(("/", "http")) else f"/repos/{self.repository}/{path}".rstrip("/")
@@ -187,12 +205,16 @@ class Client:
             headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
             return error.status, headers, json.dumps(error.data if isinstance(error.data, dict) else {})
         except (RuntimeError, AssertionError) as error:
-            raise RefusedError(301, scrub(bounded(f"{self.repository}: {error}", 300)), "use its new name") from None
+            raise RefusedError(
+                301,
+                scrub(bounded(f"{self.repository}: {error}", 300)),
+                "write the new name of the repository into the workflow",
+            ) from None
         finally:
             self.budget.after(verb, headers)
 
     def _check_token(self) -> None:
-        """Lets PyGithub ask for the token of an installation, if there is none."""
+        """Let PyGithub ask for the token of an installation, if there is none."""
         if isinstance(self._requester.auth, github.Auth.AppInstallationAuth):
             try:
                 found = bool(self._requester.auth.token)
@@ -204,7 +226,10 @@ class Client:
 
 
 def many(parse: Callable[[Any], T]) -> Callable[[Any], list[T]]:
-    """Return a parser for a list of entries that `parse` reads. The parser raises TypeError for any other value."""
+    """Return a parser for a list of entries that `parse` reads.
+
+    The parser raises TypeError for any other value.
+    """
 
     def parse_list(data: Any) -> list[T]:
         if not isinstance(data, list):
@@ -215,4 +240,4 @@ def many(parse: Callable[[Any], T]) -> Callable[[Any], list[T]]:
 
 
 def nothing(data: Any) -> None:
-    """A parser for an answer that the caller does not need."""
+    """Parse an answer that the caller does not need."""

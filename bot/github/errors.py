@@ -11,7 +11,7 @@ from nightfuzz.reports.text import bounded
 
 T = TypeVar("T")
 LONGEST = 300
-RERUN = 'use "Re-run failed jobs" on this run\'s page once the cause is gone; the next run does the rest, too'
+RERUN = 'use "Re-run failed jobs" on this run\'s page once the cause is gone; the next run also writes what is missing'
 # Statuses of HTTP for what is not there: the token may lack access, too.
 GONE = (404, 410)
 # GitHub's names of permissions, and how a workflow spells them.
@@ -19,14 +19,21 @@ _WORKFLOW = {"pull_requests": "pull-requests", "security_events": "security-even
 
 
 class GaveUpError(UserError):
-    """GitHub gave no usable answer for longer than the bot waits. Earlier writes stay; try again later."""
+    """GitHub gave no usable answer for longer than the bot waits.
+
+    Earlier writes stay; try again later.
+    """
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem, RERUN)
 
 
 class UnsureError(NightfuzzError):
-    """A request has no reliable answer and may have taken effect. wait: seconds that GitHub asked for."""
+    """A request has no reliable answer and may have taken effect.
+
+    Args:
+        wait: seconds that GitHub asked for.
+    """
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -34,7 +41,12 @@ class UnsureError(NightfuzzError):
 
 
 class RefusedError(UserError):
-    """GitHub refused a request and changed no data. status: HTTP status. codes: GitHub's words for the reasons."""
+    """GitHub refused a request and changed no data.
+
+    Args:
+        status: HTTP status.
+        codes: GitHub's words for the reasons.
+    """
 
     def __init__(self, status: int, problem: str, remedy: str, codes: frozenset[str] = frozenset()) -> None:
         super().__init__(problem, remedy)
@@ -55,7 +67,11 @@ def unless_refused(statuses: Container[int], request: Callable[[], T]) -> T | No
 def refusal(
     status: int, headers: Mapping[str, str], data: Any, request: str, repository: str, permission: str
 ) -> RefusedError:
-    """Return the error for a 3xx or 4xx answer. permission: what the request takes, like `issues: write`."""
+    """Return the error for a 3xx or 4xx answer.
+
+    Args:
+        permission: what the request takes, like `issues: write`.
+    """
     found = data.get("errors") if isinstance(data, dict) else None
     errors = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
     parts = [data, *errors] if isinstance(data, dict) else []
@@ -71,25 +87,28 @@ def _explain(status: int, message: str, repository: str, needed: str) -> tuple[s
     others = "a fine-grained token or an app needs the same permission and access to this repository"
     settings = "Settings > General > Features > Issues"
     if "archived" in message:
-        return f"{repository} is archived, so GitHub refuses writes", "un-archive it, or remove the workflow"
+        return f"{repository} is archived, so GitHub refuses writes", "unarchive the repository, or remove the workflow"
     if "issues" in message and "disabled" in message:
         return f"issues are disabled in {repository}", f"enable them: {settings}"
     if status == 401:
-        return "the token is wrong, expired or revoked", "make a new one and store it as the secret the workflow names"
+        return (
+            "the token is wrong, expired or revoked",
+            "make a new token, and store it as the secret that the workflow names",
+        )
     if status == 403:
         return f"the token may not do this in {repository}: it lacks `{needed}`", f"{lines}; {others}"
     if status == 404:
-        problem = f"not found in {repository}, or the token has no access to it"
-        return problem, f"check the name; if it is right, {lines}; {others}"
+        problem = f"not found in {repository}, or the token has no access to {repository}"
+        return problem, f"check the name of the repository; if it is right, {lines}; {others}"
     if status == 410:
-        return "it was deleted, or issues are disabled", f"enable issues: {settings}"
+        return f"the issue was deleted, or issues are disabled in {repository}", f"enable issues: {settings}"
     if 300 <= status < 400:
-        return f"{repository} was moved or renamed", "use its new name"
-    return "GitHub does not take what was sent", "please report this: it is a bug in nightfuzz"
+        return f"{repository} was moved or renamed", "write the new name of the repository into the workflow"
+    return "GitHub refuses the content of the request", "please report this as a bug of nightfuzz"
 
 
 def _spell(accepted: str) -> str:
-    """`issues=write; pull_requests=write` as a workflow's permissions; alternatives are joined by "or"."""
+    """Spell `issues=write; pull_requests=write` as a workflow's permissions; "or" joins alternatives."""
     ways = []
     for way in bounded(accepted, LONGEST).split(";"):
         pairs = (each.strip().partition("=") for each in way.split(",") if "=" in each)

@@ -49,7 +49,7 @@ class Hub:
         home: Hub | None = None,
         budget: Budget | None = None,
     ) -> Hub:
-        """Asks GitHub who we are.
+        """Ask GitHub who we are.
 
         Args:
             auth: the credentials.
@@ -64,7 +64,7 @@ class Hub:
         """
         scrub_logs()
         if not _REPOSITORY.fullmatch(repository):
-            raise UserError(f"{repository!r:.100} is no repository", "give it as owner/name")
+            raise UserError(f"{repository!r:.100} is not the name of a repository", "write the name as OWNER/NAME")
         address, own = api_address({}, api_url), budget or Budget()
         return cls(*log_in(auth, lambda credentials: Client(credentials, repository, address, own)), home)
 
@@ -83,24 +83,32 @@ class Hub:
         return self._login
 
     def is_private(self) -> bool:
-        """Whether only the repository's members see it."""
+        """Return whether only the repository's members see it."""
         return self._client.read("", lambda data: bool(data["private"]), permission=READ)
 
     def issues(self, label: str | None = None) -> list[IssueView]:
-        """Issues without pull requests, open and closed, oldest first."""
+        """Return issues without pull requests, open and closed, oldest first."""
         asked = {"state": "all", "sort": "created", "direction": "asc"} | ({"labels": label} if label else {})
         return [view for view in self._client.pages("issues", IssueView.of, asked) if not view.pull_request]
 
     def issue(self, number: int) -> IssueView | None:
-        """Return an issue; None if it does not exist (any more). RefusedError with status 301: the issue has moved."""
+        """Return an issue; None if it does not exist (any more).
+
+        Raises:
+            RefusedError: with status 301, if the issue has moved.
+        """
         view = self._client.find(f"issues/{number}", IssueView.of)
         # PyGithub follows where GitHub sends it.
         if view is not None and f"/{self.name}/".casefold() not in view.url.casefold():
-            raise RefusedError(301, f"issue {number} was moved away from {self.name}", "forget about it")
+            raise RefusedError(
+                301,
+                f"issue {number} was moved away from {self.name}",
+                "no action is needed: nightfuzz leaves moved issues alone",
+            )
         return view
 
     def find_issue(self, fingerprint: str) -> IssueView | None:
-        """Our issue whose marker is about a fingerprint; of several, the oldest."""
+        """Return our issue whose marker is about a fingerprint; of several, the oldest."""
         return self._issues.find(fingerprint)
 
     def create_issue(self, marker: Marker, title: str, body: str, labels: Sequence[str] = ()) -> IssueView:
@@ -116,36 +124,46 @@ class Hub:
         state: str | None = None,
         state_reason: str | None = None,
     ) -> IssueView:
-        """Change the given parts of an issue. A body must bring its marker (`marked`)."""
+        """Change the given parts of an issue.
+
+        A body must bring its marker (`marked`).
+        """
         given = {"title": title, "body": body, "state": state, "state_reason": state_reason}
         changes = {name: value for name, value in given.items() if value is not None}
         return self._client.write("PATCH", f"issues/{number}", changes, IssueView.of)
 
     def add_labels(self, number: int, names: Iterable[str]) -> None:
-        """Adds labels to an issue or pull request; one that is there already stays."""
+        """Add labels to an issue or pull request; one that is there already stays."""
         self._labels.add(number, names)
 
     def remove_label(self, number: int, name: str) -> None:
-        """Takes a label off, if it is on."""
+        """Take a label off, if it is on."""
         self._client.delete(f"issues/{number}/{label_path(name)}")
 
     def ensure_labels(self, labels: Mapping[str, tuple[str, str]]) -> None:
-        """Makes the labels that are missing, now and whenever one is found to be gone. Values: colour, description."""
+        """Make the labels that are missing, now and whenever one is found to be gone.
+
+        Values: colour, description.
+        """
         self._labels.ensure(labels)
 
     def comments(self, number: int) -> list[CommentView]:
-        """The comments of an issue or pull request, oldest first."""
+        """Return the comments of an issue or pull request, oldest first."""
         return list(self._client.pages(f"issues/{number}/comments", CommentView.of))
 
     def wrote(self, comment: CommentView) -> bool:
-        """Whether a comment is ours or another bot's: a workflow that reports as an App now was another bot before.
+        """Return whether a comment is ours or another bot's.
+
+        A workflow that reports as an App now was another bot before.
 
         People can copy a marker, and are not bots.
         """
         return is_same_login(comment.author, self._login) or comment.author.endswith("[bot]")
 
     def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView:
-        """Update our comment with this marker (kind and id) in place, or make the comment. It is never made twice.
+        """Update our comment with this marker (kind and id) in place, or make the comment.
+
+        It is never made twice.
 
         A comment with this marker from another bot account that we used before is deleted.
         """
@@ -157,7 +175,10 @@ class Hub:
             return [each for each in comments if is_same_login(each.author, self._login) and marker.marks(each.body)]
 
         def find() -> CommentView | None:
-            """The oldest of ours. Younger ones, left by an accident, are deleted."""
+            """Return the oldest of ours.
+
+            Younger ones, left by an accident, are deleted.
+            """
             listed = self.comments(number)
             found = ours(listed)
             others = (each for each in listed if self.wrote(each) and each not in found)
@@ -196,7 +217,7 @@ class Hub:
         return self._client.write("PATCH", f"issues/comments/{found.id}", {"body": text}, CommentView.of)
 
     def _count_comments(self, number: int) -> int:
-        """How many comments an issue or a pull request has, hidden ones too."""
+        """Return how many comments an issue or a pull request has, hidden ones too."""
 
         def count(data: Any) -> int:
             return int(data["comments"])
@@ -205,7 +226,7 @@ class Hub:
         return self._client.write("PATCH", f"pulls/{number}", {}, count) if found is None else found
 
     def react(self, comment: int, content: str) -> None:
-        """A reaction to a comment: `+1`, `-1`, `eyes`, `confused`, `rocket`, …; twice is once."""
+        """React to a comment with `+1`, `-1`, `eyes`, `confused`, `rocket`, …; a repeated reaction counts once."""
         self._client.write("POST", f"issues/comments/{comment}/reactions", {"content": content}, nothing)
 
     def permission(self, login: str) -> Role:
@@ -221,12 +242,12 @@ class Hub:
         return sorted(found, key=lambda event: event.created_at)
 
     def search_issues(self, query: str, most: int = 100) -> list[IssueView]:
-        """Issues and pull requests of any repository that fit GitHub's search syntax, best first."""
+        """Return issues and pull requests of any repository that fit GitHub's search syntax, best first."""
         asked = {"q": query, "per_page": min(most, 100)}
         return self._client.read("/search/issues", lambda data: many(IssueView.of)(data["items"]), asked, READ)
 
     def workflows(self) -> list[tuple[str, str]]:
-        """Path and state (`active`, `disabled_inactivity`, …) of each workflow; none if GitHub does not say."""
+        """Return path and state (`active`, `disabled_inactivity`, …) of each workflow; none if GitHub does not say."""
 
         def pairs(data: Any) -> list[tuple[str, str]]:
             return [(str(each["path"]), str(each["state"])) for each in data["workflows"]]
@@ -248,10 +269,11 @@ class Hub:
         summary: str,
         annotations: Sequence[Mapping[str, Any]] = (),
     ) -> int:
-        """The finished check with this content on a commit, made once; its number.
+        """Return the finished check with this content on a commit, made once; its number.
 
-        conclusion: `success`, `neutral`, `failure`, `action_required`, … annotations: 50 at most, as the API takes
-        them. GitHub takes checks from workflows and apps alone, not from a person's token.
+        Args:
+            conclusion: `success`, `neutral`, `failure`, `action_required`, …
+            annotations: 50 at most, as the API takes them.
         """
         output = {"title": title, "summary": summary, "annotations": [*annotations]}
         identity = f"nightfuzz:{digest(json.dumps([sha, name, conclusion, output]))}"
@@ -272,7 +294,7 @@ class Hub:
         return self._client.create_once(find, create)
 
     def takes_private_reports(self) -> bool:
-        """Whether the repository has private vulnerability reporting enabled; False if GitHub does not say."""
+        """Return whether the repository has private vulnerability reporting enabled; False if GitHub does not say."""
         path = "private-vulnerability-reporting"
         is_on = unless_refused(
             (403, 404, 422), lambda: self._client.read(path, lambda data: data["enabled"] is True, permission=READ)
@@ -280,7 +302,7 @@ class Hub:
         return bool(is_on)
 
     def report_privately(self, summary: str, description: str) -> str:
-        """Sends a private vulnerability report once, and returns its address.
+        """Send a private vulnerability report once, and return its address.
 
         A reporter can't look the report up.
 

@@ -110,7 +110,7 @@ class Issues:
         return self._recall(fingerprint)
 
     def _keep_oldest(self, marker: Marker, made: IssueView) -> IssueView:
-        """The issue that stays, after the one we made; ours is closed if an older one is about the same."""
+        """Return the issue that stays, after the one we made; ours is closed if an older one is about the same."""
         self._learn(made)
         oldest = self.find(marker.id)
         if oldest is None or oldest.number >= made.number:

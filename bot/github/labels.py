@@ -38,7 +38,9 @@ class Labels:
         self._known: dict[str, tuple[str, str]] = {}
 
     def ensure(self, labels: Mapping[str, tuple[str, str]]) -> None:
-        """Makes the missing labels; existing labels stay as they are. Deletes claims that are a day old.
+        """Make the missing labels; existing labels stay as they are.
+
+        Claims that are a day old are deleted.
 
         Args:
             labels: colour and description by name.
@@ -63,12 +65,12 @@ class Labels:
                     self._client.delete(label_path(name))
 
     def add(self, number: int, names: Iterable[str]) -> None:
-        """Adds labels to an issue or pull request."""
+        """Add labels to an issue or pull request."""
         if body := list(names):
             self._repair(self._client.write("POST", f"issues/{number}/labels", {"labels": body}, many(named)))
 
     def restore(self, names: Iterable[str]) -> None:
-        """Gives labels that GitHub made itself, on a new issue, their colour and description."""
+        """Give labels that GitHub made itself, on a new issue, their colour and description."""
         for name in names:
             if name in self._known:
                 self._repair([self._client.read(label_path(name), named)])
@@ -93,7 +95,7 @@ def label_path(name: str) -> str:
 
 
 def is_taken(error: RefusedError) -> bool:
-    """Whether GitHub refused to make a label because there is one of its name."""
+    """Return whether GitHub refused to make a label because there is one of its name."""
     return error.status == 422 and (not error.codes or "already_exists" in error.codes)
 
 
@@ -102,7 +104,11 @@ class LostError(UnsureError):
 
 
 class Claim:
-    """The right of one runner to write the object that `key` names. client: of the label's repository."""
+    """The right of one runner to write the object that `key` names.
+
+    Args:
+        client: of the label's repository.
+    """
 
     def __init__(self, client: Client, key: str) -> None:
         self._client, self._clock, self._limits = client, client.budget.clock, client.budget.limits
@@ -111,7 +117,11 @@ class Claim:
         self._since = self._clock()
 
     def acquire(self, is_written: Callable[[], bool]) -> bool:
-        """Wait for the right. Return False if another runner has written the object meanwhile."""
+        """Wait for the right.
+
+        Returns:
+            False if another runner has written the object meanwhile.
+        """
         backoff, seen_at = Backoff(self._client.budget), self._clock()
         other: str | None = None
         while True:
@@ -131,7 +141,11 @@ class Claim:
             backoff.wait(self._limits.poll, f"another runner holds {self._name}")
 
     def confirm(self) -> None:
-        """Is called just before writing. Raises LostError if another runner has taken over."""
+        """Check that the right is still ours, just before a write.
+
+        Raises:
+            LostError: another runner has taken over.
+        """
         if self._is_fresh():
             return
         if not self._is_ours(self._holder()):
@@ -143,7 +157,7 @@ class Claim:
         self._since = now
 
     def release(self) -> None:
-        """Lets the next runner write."""
+        """Let the next runner write."""
         if self._is_fresh() or self._is_ours(self._holder()):
             self._client.delete(self._path)
 
@@ -160,7 +174,7 @@ class Claim:
         return False
 
     def _holder(self) -> str | None:
-        """The text of the runner that has the right, None for no runner."""
+        """Return the text of the runner that has the right, None for no runner."""
         label = self._client.find_surely(self._path, named)
         return label[1].rstrip(")").rpartition(" ")[2] if label else None
 
@@ -168,7 +182,7 @@ class Claim:
         return holder is not None and holder.split(".")[0] == self._nonce
 
     def _is_fresh(self) -> bool:
-        """Whether no other runner can have taken over yet."""
+        """Return whether no other runner can have taken over yet."""
         return (self._clock() - self._since).total_seconds() < self._limits.lease / 3
 
     def _description(self, holder: str) -> str:

@@ -19,7 +19,10 @@ _LINE = re.compile(
 
 
 class Marker(NamedTuple):
-    """The marker that an issue or a comment of the bot carries. It is public text."""
+    """The marker that an issue or a comment of the bot carries.
+
+    It is public text.
+    """
 
     kind: str  # `bug`, `umbrella`, `recurrence`, …
     id: str  # fingerprint of the subject, 32 hexadecimal digits
@@ -27,7 +30,11 @@ class Marker(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the line. Raises ValueError for a marker that `parsed` would not read back."""
+        """Return the line.
+
+        Raises:
+            ValueError: a marker that `parsed` would not read back.
+        """
         fine = _KIND.fullmatch(self.kind) and len(self.also) <= MOST_ALSO
         if not (fine and all(_ID.fullmatch(each) for each in (self.id, *self.also))):
             raise ValueError(f"no marker: {self!r:.200}")
@@ -35,17 +42,17 @@ class Marker(NamedTuple):
         return f"<!-- nightfuzz:1 kind={self.kind} id={self.id}{also} -->"
 
     def covers(self, fingerprint: str) -> bool:
-        """Whether the marker names this fingerprint, first or further down."""
+        """Return whether the marker names this fingerprint, first or further down."""
         return fingerprint == self.id or fingerprint in self.also
 
     def marks(self, body: str) -> bool:
-        """Whether a text of ours carries a marker of this kind and id."""
+        """Return whether a text of ours carries a marker of this kind and id."""
         found = parsed(body)
         return found is not None and found[:2] == self[:2]
 
 
 def digest(*parts: str) -> str:
-    """32 hexadecimal digits that stand for some texts."""
+    """Return 32 hexadecimal digits that stand for some texts."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
@@ -82,7 +89,7 @@ def _read(line: str) -> Marker | None:
 
 
 def _outside_code(body: str) -> list[str]:
-    """The lines that are neither empty nor part of a fenced code block."""
+    """Return the lines that are neither empty nor part of a fenced code block."""
     code = {number for block in code_blocks(body) for number in block.lines}
     lines = (line.rstrip() for number, line in enumerate(text_lines(body)) if number not in code)
     return [line for line in lines if line]

@@ -32,7 +32,7 @@ class Secret:
             _known.update(part for part in parts if len(part) >= _SHORTEST and not part.startswith("-----"))
 
     def reveal(self) -> str:
-        """The text itself, for the one place that sends it."""
+        """Return the text itself, for the one place that sends it."""
         return self._text
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ class Secret:
 
 
 def scrub(text: str) -> str:
-    """The text without the secrets that this process knows, and without texts that look like a secret."""
+    """Return the text without the secrets that this process knows, and without texts that look like a secret."""
     with _lock:
         known = sorted(_known, key=len, reverse=True)
     text = _SHAPES.sub(HIDDEN, text)
@@ -70,5 +70,5 @@ class ScrubbedRecord(logging.LogRecord):
 
 
 def scrub_logs() -> None:
-    """From now on every log record of this process is scrubbed."""
+    """Scrub every log record of this process from now on."""
     logging.setLogRecordFactory(ScrubbedRecord)

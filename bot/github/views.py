@@ -47,7 +47,11 @@ class IssueView(NamedTuple):
 
 
 class CommentView(NamedTuple):
-    """A comment on an issue or pull request. body: as written, may be hostile."""
+    """A comment on an issue or pull request.
+
+    Attributes:
+        body: as written, may be hostile.
+    """
 
     id: int
     body: str
@@ -93,13 +97,16 @@ class PullView(NamedTuple):
 
 
 def role(data: Any) -> Role:
-    """Return the role for a collaborator's permission. An organisation's own role counts as its base role."""
+    """Return the role for a collaborator's permission.
+
+    An organisation's own role counts as its base role.
+    """
     found = data.get("role_name") if data.get("role_name") in ROLES else data["permission"]
     return cast(Role, found) if found in ROLES else "none"
 
 
 def is_same_login(login: str, other: str) -> bool:
-    """Whether two logins are one; GitHub takes no notice of case."""
+    """Return whether two logins are one; GitHub takes no notice of case."""
     return login.casefold() == other.casefold()
 
 

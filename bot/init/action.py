@@ -21,7 +21,12 @@ _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class Action(NamedTuple):
-    """`OWNER/NAME` and the reference in it. commit: its hash, empty if it is not known. server: where it is."""
+    """`OWNER/NAME` and the reference in it.
+
+    Attributes:
+        commit: its hash, empty if it is not known.
+        server: where it is.
+    """
 
     repository: str
     reference: str
@@ -38,24 +43,33 @@ class Action(NamedTuple):
     @property
     def page(self) -> str:
         """The address of the documentation of that version."""
-        return f"{self.server}/{self.repository}/blob/{self.commit or self.reference}/docs/github-action.md"
+        return f"{self.server}/{self.repository}/blob/{self.commit or self.reference}/docs/reference/github-action.md"
 
 
 def action_of(text: str, server: str = SERVER) -> Action:
-    """Reads OWNER/REPO@REF on a server. Raises UserError for any other text."""
+    """Read OWNER/REPO@REF on a server.
+
+    Raises:
+        UserError: any other text.
+    """
     found = _FORM.fullmatch(text.strip())
     if not found or ".." in found[2] or found[1].endswith(("/.", "/..")):
-        raise UserError(f"--action: {text[:80]!r} does not fit", f"write OWNER/REPO@REF, such as {DEFAULT}")
+        raise UserError(
+            f"--action {text[:80]!r} is not an action with a ref", f"write OWNER/REPO@REF, such as {DEFAULT}"
+        )
     if not _SERVER.fullmatch(server):
-        raise UserError(f"--server: {server[:80]!r} does not fit", f"write an address such as {SERVER}")
+        raise UserError(
+            f"--server {server[:80]!r} is not the address of a server", f"write an address such as {SERVER}"
+        )
     repository, reference = found.groups()
     return Action(repository, reference, reference if _HASH.fullmatch(reference) else "", server)
 
 
 def pin_action(action: Action, address: str | None = None) -> Action:
-    """The same at the commit that its tag or branch names now; as it was where the repository can't be asked.
+    """Return the Action at the commit that its tag or branch names now; unchanged if the repository cannot be asked.
 
-    address: of the repository, for git.
+    Args:
+        address: of the repository, for git.
     """
     if action.commit:
         return action

@@ -30,9 +30,9 @@ _GLOB = re.compile(r"([*?+!\[\]\\])")
 
 
 def _plain(text: str) -> str:
-    """Text that stays text in a workflow: an expression would be evaluated by GitHub, wherever it stands."""
+    """Return text that stays text in a workflow: an expression would be evaluated by GitHub, wherever it stands."""
     if "${{" in text or "}}" in text:
-        raise ValueError("no ${{ }} here: write the value, and put expressions into the file yourself")
+        raise ValueError("the value has ${{ or }}: write a plain value, and put expressions into the file yourself")
     return text
 
 
@@ -49,13 +49,13 @@ def _day(text: str) -> str:
 
 def _label(text: str) -> str:
     if not re.fullmatch(LABEL, text):
-        raise ValueError("a runner's label has letters, digits, '.', '-', '_' and blanks")
+        raise ValueError("write a runner's label with letters, digits, '.', '-', '_' and blanks only")
     return text
 
 
 def _entry(text: str) -> str:
     if "," in text or text != text.strip():
-        raise ValueError("a path without commas, and without blanks around it")
+        raise ValueError("write a path without commas, and without blanks around it")
     return inside(text)
 
 
@@ -65,7 +65,13 @@ Label = Annotated[str, Field(max_length=100), AfterValidator(_label)]
 
 
 class Answers(BaseModel):
-    """Content of the workflows to write. Empty is the default of the reusable workflow. at: of the day, in UTC."""
+    """Content of the workflows to write.
+
+    Empty is the default of the reusable workflow.
+
+    Attributes:
+        at: of the day, in UTC.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -97,7 +103,7 @@ class Answers(BaseModel):
 
     @property
     def timeout_minutes(self) -> int:
-        """End of the fuzz job of a night."""
+        """Minutes after which GitHub ends the fuzz job of a night."""
         return max(TIMEOUT_MINUTES, math.ceil(float(str(seconds(self.time))) / 60) + INSTALL_MINUTES)
 
     @property
@@ -121,7 +127,11 @@ class Answers(BaseModel):
 
 
 def checked(**given: Any) -> Answers:
-    """The answers. Raises UserError that names the first one that does not fit, and what would."""
+    """Return the answers, after a check of each and of all together.
+
+    Raises:
+        UserError: an answer does not fit; the message names the first such answer, and what would fit.
+    """
     try:
         answers = Answers(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
@@ -135,8 +145,8 @@ def _check_together(answers: Answers) -> None:
     for workflow in answers.workflows:
         if workflow in seeds and not seeds[workflow]:
             raise UserError(
-                f"the workflow {workflow} needs tests: the calls that they make are what is looked at",
-                "name their directory with --tests",
+                f"the workflow {workflow} runs the calls of your tests on two builds, and no test directory is named",
+                "name the directory of your tests with --tests",
             )
     if answers.is_hosted and answers.timeout_minutes > HOSTED_MINUTES:
         raise UserError(

@@ -21,28 +21,40 @@ _ALSO = {name: library.name for library in KNOWN_LIBRARIES.values() for name in 
 
 
 class ProjectFacts(NamedTuple):
-    """libraries: those that can be fuzzed, the most used first. tests: directories, relative to the repository."""
+    """Facts of a project that `nightfuzz init` reads from its files.
+
+    Attributes:
+        libraries: those that can be fuzzed, the most used first.
+        tests: directories, relative to the repository.
+    """
 
     libraries: tuple[str, ...]
     tests: tuple[str, ...]
 
     @property
-    def target(self) -> str | None:
+    def newest_target(self) -> str | None:
         """The newest build of the library that is used most."""
         return library_of(self.libraries[0]).newest if self.libraries else None
 
 
 def repository_of(folder: Path) -> Path:
-    """The root of the git repository around a folder. Raises UserError if there is none."""
+    """Return the root of the git repository around a folder.
+
+    Raises:
+        UserError: the folder lies in no git repository.
+    """
     start = folder.absolute()
     for place in (start, *start.parents):
         if (place / ".git").exists():
             return place
-    raise UserError(f"{start} is in no git repository", "run it in your project, or name that with --into")
+    raise UserError(
+        f"{start} is not in a git repository",
+        "run `nightfuzz init` in your project, or name its folder with --into",
+    )
 
 
 def look_at(root: Path) -> ProjectFacts:
-    """Reads imports and file names; the project's code is not executed."""
+    """Read imports and file names; the project's code is not executed."""
     known, uses, tests = set(libraries()), Counter[str](), Counter[str]()
     for file in _sources(root):
         for name in _imports(file):
@@ -67,7 +79,7 @@ def _sources(root: Path) -> Iterator[Path]:
 
 
 def _imports(file: Path) -> set[str]:
-    """The packages that a file names, each once."""
+    """Return the packages that a file names, each once."""
     try:
         with file.open("rb") as stream:
             head = stream.read(HEAD_BYTES)
@@ -77,7 +89,7 @@ def _imports(file: Path) -> set[str]:
 
 
 def _folder(path: Path) -> str:
-    """The topmost folder that is called tests, else the folder itself."""
+    """Return the topmost folder that is called tests, else the folder itself."""
     parts = path.parts
     for index, part in enumerate(parts):
         if part in {"test", "tests"}:

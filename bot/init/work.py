@@ -30,7 +30,13 @@ Ask = Callable[[str, str], str]
 
 
 class KeyPair(NamedTuple):
-    """public: to be written into workflows. file: where the secret half is. made: now, and not on an earlier day."""
+    """A pair of keys for private findings.
+
+    Attributes:
+        public: to be written into workflows.
+        file: where the secret half is.
+        made: now, and not on an earlier day.
+    """
 
     public: str
     file: Path
@@ -38,14 +44,23 @@ class KeyPair(NamedTuple):
 
 
 class KeyChoice(NamedTuple):
-    """file: for the secret key. asked: whether the user has asked for a pair of keys, or gets one by default."""
+    """The user's choice about encryption.
+
+    Attributes:
+        file: for the secret key.
+        asked: whether the user has asked for a pair of keys, or gets one by default.
+    """
 
     file: Path
     asked: bool
 
 
 class Choices(NamedTuple):
-    """The choices of the command's user. key: None without encryption."""
+    """The choices of the command's user.
+
+    Attributes:
+        key: None without encryption.
+    """
 
     root: Path
     action: Action
@@ -54,7 +69,11 @@ class Choices(NamedTuple):
 
 
 def init(choices: Choices, given: dict[str, Any], ask: Ask) -> Report:
-    """Write the files and report what they need. Raises UserError before the first write."""
+    """Write the files and report what they need.
+
+    Raises:
+        UserError: an answer or the place does not fit; raised before the first write.
+    """
     answers = checked(**_answered(given, look_at(choices.root), ask))
     files = [choices.root / FOLDER / file_name(each) for each in answers.workflows]
     if choices.key is not None and choices.key.asked and not choices.force and all(file.exists() for file in files):
@@ -63,7 +82,10 @@ def init(choices: Choices, given: dict[str, Any], ask: Ask) -> Report:
     pair = None
     if choices.key is not None and (choices.key.asked or not KEYLESS.issuperset(answers.workflows)):
         if answers.private_recipient is not None:
-            raise UserError("a public key is given, and a pair of keys is asked for", "use one of the two options")
+            raise UserError(
+                "--private-recipient gives a public key, and --private-key makes a new pair of keys",
+                "leave out one of the two",
+            )
         pair = key_pair(choices.key.file)
         answers = answers.model_copy(update={"private_recipient": pair.public})
     for name, text in rendered(answers, choices.action).items():
@@ -72,10 +94,13 @@ def init(choices: Choices, given: dict[str, Any], ask: Ask) -> Report:
 
 
 def _answered(given: dict[str, Any], found: ProjectFacts, ask: Ask) -> dict[str, Any]:
-    """Ask for the answers that the flags leave out, and return all. A default comes from the repository's files."""
+    """Ask for the answers that the flags leave out, and return all.
+
+    A default comes from the repository's files.
+    """
     questions = {
-        "workflows": (f"Which workflows ({', '.join(WORKFLOWS)})", "nightly"),
-        "target": ("Which build to fuzz", found.target or DEFAULT_TARGET),
+        "workflows": (f"Workflows ({', '.join(WORKFLOWS)})", "nightly"),
+        "target": ("Build to fuzz", found.newest_target or DEFAULT_TARGET),
         "runs_on": ("Labels of the runner that fuzzes", HOSTED),
         "tests": ("Directories of your own tests, - for none", ", ".join(found.tests) or "-"),
     }
@@ -97,7 +122,7 @@ def silent(question: str, default: str) -> str:
 
 
 def prompt(question: str, default: str) -> str:
-    """Asks a person."""
+    """Ask a person."""
     return str(typer.prompt(question, default=default))
 
 
@@ -105,9 +130,9 @@ def _check_free(root: Path, files: Sequence[Path], force: bool) -> None:
     """Raise UserError if a write would replace a file or follow a link to another folder."""
     for file in files:
         if not file.parent.resolve().is_relative_to(root.resolve()) or file.is_symlink():
-            raise UserError(f"{file} leads out of {root}", "remove the link")
+            raise UserError(f"{file} is a link, or lies below a link that leads out of {root}", "remove the link")
         if file.exists() and not force:
-            raise UserError(f"{file} is there already", "compare, then use --force to overwrite it")
+            raise UserError(f"{file} exists already", "compare it with the new text, then add --force to overwrite it")
 
 
 def _write(file: Path, text: str) -> None:
@@ -115,7 +140,7 @@ def _write(file: Path, text: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UserError(f"cannot write {file}: {error.strerror}", "check the folder's permissions") from error
+        raise UserError(f"cannot write {file}: {error.strerror}", f"make {file.parent} writable") from error
 
 
 def files_report(answers: Answers, action: Action, pair: KeyPair | None) -> Report:
@@ -131,8 +156,11 @@ def files_report(answers: Answers, action: Action, pair: KeyPair | None) -> Repo
 
 
 def key_report(answers: Answers, pair: KeyPair) -> Report:
-    """Return what to write into files that are there already, and what to keep."""
-    text = [f"Keep {pair.file} safe: it alone reads what is encrypted (age -d -i KEYFILE private.age)."]
+    """Return instructions for files that exist already: the lines to write, and the key to keep."""
+    text = [
+        f"Keep {pair.file} safe: only this file decrypts private bugs "
+        "(age -d -i KEYFILE private.age | zstd -d > state.db)."
+    ]
     for path in _paths(answers):
         text.append(f"Write into {path}, below `with:`")
         text += ["      settings: |", f'        private-recipient = "{pair.public}"']
@@ -144,7 +172,7 @@ def _paths(answers: Answers) -> list[str]:
 
 
 def _data(answers: Answers, pair: KeyPair | None) -> dict[str, Any]:
-    """The answers, and the places of the keys; the secret key itself is not among them."""
+    """Return the answers, and the places of the keys; the secret key itself is not among them."""
     key = None if pair is None else {"public": pair.public, "file": str(pair.file), "made": pair.made}
     return {"answers": answers.model_dump(mode="json"), "key": key}
 
@@ -152,38 +180,38 @@ def _data(answers: Answers, pair: KeyPair | None) -> dict[str, Any]:
 def _steps(answers: Answers, action: Action, pair: KeyPair | None) -> Iterator[str]:
     yield "Look at the files, commit them, and push them to the default branch."
     if not action.commit:
-        yield f"Pin the Action to a commit: that of {action.reference} was not looked up, or was not to be found."
+        yield f"Pin the Action to a commit: the commit of {action.reference} was not looked up, or not found."
     if not answers.is_hosted:
         labels = ", ".join(answers.runs_on)
-        yield "The files hold their jobs themselves: GitHub keeps reusable workflows of another owner off your runners."
+        yield "The files contain all jobs: GitHub does not run another owner's reusable workflows on your own runners."
         yield f"Set up an ephemeral runner with the labels {labels}: {action.page}#your-own-runner"
     yield from _private(answers, pair)
     if answers.fork_environment:
         yield (
-            f"Make the environment {answers.fork_environment} with required reviewers before you push: GitHub makes a "
-            "missing one without any, and then it protects no job."
+            f"Before you push, create the environment {answers.fork_environment} with required reviewers. "
+            "Otherwise GitHub creates an environment without reviewers, which protects no job."
         )
-    yield "Start a first run: Actions, the workflow, Run workflow. Labels of issues are made with the first issue."
+    yield "Start a first run: open Actions, select the workflow, click Run workflow. The first issue makes the labels."
 
 
 def _private(answers: Answers, pair: KeyPair | None) -> Iterator[str]:
     if pair is not None:
-        made = "A new pair of keys" if pair.made else "The pair of keys that was there already"
+        made = "new" if pair.made else "existing"
         yield (
-            f"Keep {pair.file} safe. {made}: its public half, {pair.public}, is in the files; bugs that must not be "
-            "public, and findings that wait for their examination, are encrypted with it and read with the secret half "
-            "alone: age -d -i KEYFILE private.age"
+            f"Keep {pair.file} safe. The {made} public key, {pair.public}, is in the workflows. The key encrypts "
+            "private (security) bugs, and findings that are not examined yet. Only the secret key in that file "
+            "decrypts them: age -d -i KEYFILE private.age | zstd -d > state.db"
         )
         if "nightly" in answers.workflows:
             yield (
-                "So that the next night goes on with them, store the line AGE-SECRET-KEY-… of that file as a secret of "
-                "the repository, NIGHTFUZZ_IDENTITY, and give that to the report job as private-identity: "
-                "${{ secrets.NIGHTFUZZ_IDENTITY }}. The job that fuzzes never gets it."
+                "To examine these findings in the next night, store the line AGE-SECRET-KEY-… of that file as the "
+                "repository secret NIGHTFUZZ_IDENTITY. Give the secret to the report job as private-identity: "
+                "${{ secrets.NIGHTFUZZ_IDENTITY }}. The fuzz job never gets the secret."
             )
     elif answers.private_recipient is None:
         yield (
-            "Bugs that must not be public, and findings that wait for their examination, are counted and then lost. "
-            "With --private-key they are kept, encrypted for you."
+            "Private (security) bugs, and findings that are not examined yet, are counted and then lost. "
+            "--private-key keeps these bugs and findings, encrypted for you."
         )
 
 
@@ -193,13 +221,19 @@ def default_file(project: str) -> Path:
 
 
 def key_pair(file: Path) -> KeyPair:
-    """The pair whose secret half is in the file, made if the file does not exist. Its owner alone may read the file.
+    """Return the pair whose secret half is in the file, made if the file does not exist.
 
-    Raises UserError inside a git repository, and for a file that holds no key: the file is never overwritten.
+    Its owner alone may read the file.
+
+    Raises:
+        UserError: the place is inside a git repository, or the file holds no key. The file is never overwritten.
     """
     file = file.expanduser().absolute()
     if any((place / ".git").exists() for place in file.resolve().parents):
-        raise UserError(f"{file} is inside a git repository", "name a file outside of any with --key-file")
+        raise UserError(
+            f"{file} is inside a git repository, where a secret key must not be",
+            "name a file outside of every repository with --key-file",
+        )
     if file.exists():
         return KeyPair(_public(file), file, False)
     identity = pyrage.x25519.Identity.generate()
@@ -215,9 +249,9 @@ def key_pair(file: Path) -> KeyPair:
 
 
 def _public(file: Path) -> str:
-    remedy = "move it away, or name another file with --key-file"
+    remedy = "move the file away, or name another file with --key-file"
     try:
         lines = [line for line in file.read_text(encoding="ascii").splitlines() if line.startswith(_SECRET)]
         return str(pyrage.x25519.Identity.from_str(lines[0]).to_public())
     except (OSError, UnicodeDecodeError, IndexError, pyrage.IdentityError) as error:
-        raise UserError(f"{file} holds no key of age", remedy) from error
+        raise UserError(f"{file} contains no secret key of the tool `age`", remedy) from error

@@ -13,7 +13,11 @@ from nightfuzz.bot.init.answers import TIMEOUT_MINUTES, Answers
 
 
 class Permission(NamedTuple):
-    """A permission of the workflow's own token. level: read or write."""
+    """A permission of the workflow's own token.
+
+    Attributes:
+        level: read or write.
+    """
 
     name: str
     level: str
@@ -59,7 +63,10 @@ class Expression(str):
 
 
 class JobTexts(NamedTuple):
-    """The texts of the jobs plan, fuzz and report. An empty one leaves its input out."""
+    """The texts of the jobs plan, fuzz and report.
+
+    An empty one leaves its input out.
+    """
 
     kind: Literal["night", "pull"]  # of the report: issues of a night, or the comment on a pull request
     uses: str  # the Action, with its reference
@@ -98,7 +105,7 @@ def reusable_jobs(kind: Literal["night", "pull"]) -> str:
 
 
 def _own_jobs(answers: Answers, action: Action, workflow: Workflow) -> JobTexts:
-    """The texts of a workflow that holds the jobs itself."""
+    """Return the texts of a workflow that holds the jobs itself."""
     kind: Literal["night", "pull"] = "pull" if workflow in PULL else "night"
     by_hand = workflow == "manual"
     modes = {"nightly": "nightly", "manual": "${{ inputs.mode }}", "pull-request": "pr", "bump": "bump"}
@@ -130,7 +137,7 @@ def _unless(value: str, default: str) -> str:
 
 
 def rendered(answers: Answers, action: Action) -> dict[str, str]:
-    """The files by their names in `.github/workflows`."""
+    """Return the files by their names in `.github/workflows`."""
     templates = _environment()
     return {
         file_name(workflow): templates.get_template(f"{workflow}.yml.j2").render(
@@ -144,7 +151,7 @@ def rendered(answers: Answers, action: Action) -> dict[str, str]:
 
 
 def file_name(workflow: Workflow) -> str:
-    """The file that a workflow is written to."""
+    """Return the file that a workflow is written to."""
     return "nightfuzz.yml" if workflow == "nightly" else f"nightfuzz-{workflow}.yml"
 
 
@@ -169,7 +176,10 @@ def _scalar(value: str) -> str:
 
 
 def _quoted(value: object) -> str:
-    """Return a YAML text in single quotes; the quote is its only special character. The answers are one line."""
+    """Return a YAML text in single quotes; the quote is its only special character.
+
+    The answers are one line.
+    """
     text = str(value)
     if not text.isprintable():
         raise ValueError("a value of several lines")

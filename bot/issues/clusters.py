@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from fuzz_core.campaign.cases import JudgedBug, batch, case, guarded
+from fuzz_core.campaign.cases import JudgedBug, batch, case, with_privacy
 from fuzz_core.store.checks import FIXED, KNOWN, REAL
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
@@ -28,7 +28,7 @@ Status = Literal["open", "fixed", "back"]
 SHOWN_APIS = 20
 _WORST = {"back": 0, "open": 1, "fixed": 2}
 _HOW_TO_SILENCE = (
-    "To hear no more of it, close it as not planned, or give it one of the labels "
+    "To stop reports of this bug, close the issue as not planned, or give the issue one of the labels "
     f"`{labels.IGNORE}`, `{labels.WRONG}` or `{labels.KNOWN}`."
 )
 
@@ -80,7 +80,7 @@ class Umbrella(NamedTuple):
 
 
 def newer(build: str, than: str) -> bool:
-    """Whether a version is of a later build; False if one of them is none."""
+    """Return whether a version is of a later build; False if one of them is none."""
     try:
         return Version(Version(build).public) > Version(Version(than).public)
     except InvalidVersion:
@@ -88,7 +88,7 @@ def newer(build: str, than: str) -> bool:
 
 
 def newest(builds: Iterable[str]) -> str:
-    """The latest of some versions, the first where that is not known; empty if there are none."""
+    """Return the latest of some versions, the first where that is not known; empty if there are none."""
     found = ""
     for build in builds:
         found = build if not found or newer(build, found) else found
@@ -119,7 +119,7 @@ def joined(clusters: Sequence[ClusterReport]) -> ClusterReport:
 
 
 def cluster_reports(store: Store) -> list[ClusterReport]:
-    """Every cluster on record, of all libraries and builds, private ones too (without their text)."""
+    """Return every cluster on record, of all libraries and builds, private ones too (without their text)."""
     appearances = _appearances(store)
     clusters: dict[int, list[JudgedBug]] = defaultdict(list)
     for each in _bugs(store):
@@ -145,23 +145,24 @@ def umbrellas(store: Store) -> list[Umbrella]:
 
 
 def first_row(store: Store, fingerprint: str) -> BugRow | None:
-    """The first row of a bug, by its fingerprint."""
+    """Return the first row of a bug, by its fingerprint."""
     later = store.later_rows()
     return next((bug for bug in store.bugs() if bug.signature == fingerprint and bug.id not in later), None)
 
 
 def _bugs(store: Store) -> list[JudgedBug]:
-    """A line for each bug: its first row."""
+    """Return a line for each bug: its first row."""
     later = store.later_rows()
-    return guarded(store, [bug for bug in store.bugs() if bug.id not in later], across=True)
+    return with_privacy(store, [bug for bug in store.bugs() if bug.id not in later], across=True)
 
 
 def _report(
     store: Store, members: Sequence[JudgedBug], appearances: Mapping[int, Appearance], declined: Collection[int]
 ) -> ClusterReport:
-    """Members come the most urgent first: that one speaks for the cluster where it is still open.
+    """Return the report of a cluster, in which the most urgent open member comes first.
 
-    declined: numbers of bugs that a person judged otherwise than real.
+    Args:
+        declined: numbers of bugs that a person judged otherwise than real.
     """
     lead = next((each for each in members if each.row.status not in (FIXED, KNOWN)), members[0])
     seen = [appearances[each.row.id] for each in members]
@@ -209,7 +210,7 @@ class Appearance(NamedTuple):
 
 
 def _appearances(store: Store) -> dict[int, Appearance]:
-    """When each bug was last seen: found, found again on a later build, or shown by a recheck."""
+    """Return when each bug was last seen: found, found again on a later build, or shown by a recheck."""
     versions = {target.key: target.version for target in store.targets()}
     later, last = store.later_rows(), store.last_found()
     seen = [(row.id, row.target, last.get(row.id, row.first_found), row.findings) for row in store.bugs()]
@@ -227,32 +228,35 @@ def by_fingerprint(clusters: Iterable[ClusterReport]) -> dict[str, ClusterReport
     return {key: each for each in clusters for key in each.signatures}
 
 
-def recurrence(cluster: ClusterReport) -> str:
-    """The one comment that is kept up to date while the bug is seen. Depends on the cluster alone."""
+def recurrence_comment(cluster: ClusterReport) -> str:
+    """Return the one comment that is kept up to date while the bug is seen.
+
+    The text depends on the cluster alone.
+    """
     apis = list(dict.fromkeys((cluster.api, *cluster.apis)))
     more = f" and {len(apis) - SHOWN_APIS} more" if len(apis) > SHOWN_APIS else ""
     rows = {
         "newest build that shows it": f"{escaped(cluster.seen)} ({cluster.seen_at:%Y-%m-%d})",
         "first found": escaped(cluster.since) if cluster.since else "",
-        "findings": str(cluster.findings),
+        "test cases that showed it": str(cluster.findings),
         # A bar in a code span would end the cell.
         "apis": ", ".join(map(escaped, apis[:SHOWN_APIS])) + more if len(apis) > 1 else "",
         "back since": escaped(cluster.changed_in) if cluster.status == "back" and cluster.changed_in else "",
     }
     lines = [f"| {name} | {value} |" for name, value in rows.items() if value]
-    intro = "Where it was seen last. This comment is kept up to date while the bug is there."
+    intro = "The latest runs that showed the bug. nightfuzz updates this comment while the bug appears."
     return "\n".join([intro, "", "| | |", "|---|---|", *lines])
 
 
 def fixed(cluster: ClusterReport) -> str:
-    """Why an issue is closed."""
+    """Return why an issue is closed."""
     return (
-        f"Fixed with {span(cluster.changed_in)}: the script of this report runs clean there, every time in fresh "
-        "processes. It is run again on later builds, and this issue is reopened should one show it again."
+        f"Fixed in {span(cluster.changed_in)}: the script of this report does not show the bug in any fresh process. "
+        "nightfuzz runs the script again on later builds. If a later build shows the bug, nightfuzz reopens this issue."
     )
 
 
 def back(cluster: ClusterReport) -> str:
-    """Why an issue is open again."""
-    since = f" It was fixed, and is back with {span(cluster.changed_in)}." if cluster.status == "back" else ""
-    return f"Seen again: {span(cluster.seen)} shows it.{since}\n\n{_HOW_TO_SILENCE}"
+    """Return why an issue is open again."""
+    since = f" The bug was fixed, and is back since {span(cluster.changed_in)}." if cluster.status == "back" else ""
+    return f"Seen again: {span(cluster.seen)} shows the bug.{since}\n\n{_HOW_TO_SILENCE}"

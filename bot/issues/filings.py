@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from nightfuzz.reports.results import Fingerprint, Line, Name, Part, Text
+from nightfuzz.reports.results import Fingerprint, Line, Name, StrictModel, Text
 
 CLAIMED = timedelta(hours=1)
 REMEMBERED = timedelta(days=90)
@@ -26,7 +26,7 @@ Digest = Annotated[str, Field(pattern="^([0-9a-f]{32})?$")]
 MOST, MOST_LEFT = 100_000, 100
 
 
-class IssueRecord(Part):
+class IssueRecord(StrictModel):
     """An issue of the bot."""
 
     number: Number
@@ -50,14 +50,14 @@ class IssueRecord(Part):
         return next(iter(self.signatures), "")
 
 
-class RunClaim(Part):
+class RunClaim(StrictModel):
     """A run that is about to file a cluster: for an hour no other does."""
 
     run: Name
     at: When
 
 
-class CommandRequest(Part):
+class CommandRequest(StrictModel):
     """A command that a person gave in a comment."""
 
     kind: CommandKind
@@ -75,7 +75,7 @@ class CommandRequest(Part):
         return f"{self.comment}:{self.kind}"
 
 
-class DraftRecord(Part):
+class DraftRecord(StrictModel):
     """A report for another repository."""
 
     number: Number
@@ -89,9 +89,10 @@ class DraftRecord(Part):
     at: When
 
 
-class FilingStatus(Part):
-    """The progress of the last report job. The job writes it with the state before the first call of GitHub, and at the
-    end.
+class FilingStatus(StrictModel):
+    """The progress of the last report job.
+
+    The job writes it with the state before the first call of GitHub, and at the end.
     """
 
     run: Name
@@ -100,7 +101,7 @@ class FilingStatus(Part):
     left: tuple[Line, ...] = Field((), max_length=MOST_LEFT)
 
 
-class Filings(Part):
+class Filings(StrictModel):
     """The content of `filings.json`."""
 
     schema_: Annotated[Literal["nightfuzz-filings/1"], Field(alias="schema")] = "nightfuzz-filings/1"
@@ -114,7 +115,7 @@ class Filings(Part):
     status: FilingStatus | None = None
 
     def to_json(self) -> str:
-        """The document; equal filings give equal text."""
+        """Return the document; equal filings give equal text."""
         return self.model_dump_json(by_alias=True, indent=1)
 
     def with_issue(self, record: IssueRecord) -> Filings:
@@ -123,7 +124,11 @@ class Filings(Part):
         return self.model_copy(update={"issues": _sorted({**self.issues, record.number: record}), "claims": claims})
 
     def amended(self, number: int, now: datetime, **changes: Any) -> Filings:
-        """Return a copy with changed fields of a record; signatures are added. Raises KeyError without a record."""
+        """Return a copy with changed fields of a record; signatures are added.
+
+        Raises:
+            KeyError: there is no record.
+        """
         record = self.issues[number]
         signatures = {**record.signatures, **changes.pop("signatures", {})}
         # Later than before, also where the clock was turned back: the later record wins.
@@ -137,7 +142,11 @@ class Filings(Part):
         return self.model_copy(update={"handled": handled, "requests": requests})
 
     def with_answer(self, key: str, text: str, now: datetime) -> Filings:
-        """Return a copy with an answered request. Raises KeyError for a request that is not there."""
+        """Return a copy with an answered request.
+
+        Raises:
+            KeyError: a request that is not there.
+        """
         update = {"settled": True, "said": " ".join(text.split())[:2_000], "at": now}
         return self.with_request(self.requests[key].model_copy(update=update))
 
@@ -157,7 +166,10 @@ class Filings(Part):
         return self.model_copy(update={"claims": _sorted({**mine, **live})})
 
     def claimed(self, fingerprint: str, run: str, now: datetime) -> bool:
-        """Whether another run is about to file this. A claim from the future is of a runner with a wrong clock."""
+        """Return whether another run is about to file this.
+
+        A claim from the future is of a runner with a wrong clock.
+        """
         claim = self.claims.get(fingerprint)
         return claim is not None and claim.run != run and abs(now - claim.at) < CLAIMED
 
@@ -168,7 +180,9 @@ class Filings(Part):
 
 
 def merged(first: Filings, second: Filings) -> Filings:
-    """Merge the memory of two runs: the later of each pair of records wins. The order makes no difference.
+    """Merge the memory of two runs: the later of each pair of records wins.
+
+    The order makes no difference.
 
     Requests and handled comments older than `REMEMBERED` before the last comment are dropped, answered or not. If only
     answered requests were dropped, an older copy would bring them back as unanswered.
@@ -190,7 +204,10 @@ def merged(first: Filings, second: Filings) -> Filings:
 
 
 def _joined(latest: IssueRecord, *records: IssueRecord) -> IssueRecord:
-    """Merge records of an issue. A fingerprint that one run has added stays, even if another run wrote later."""
+    """Merge records of an issue.
+
+    A fingerprint that one run has added stays, even if another run wrote later.
+    """
     signatures = dict(sorted(pair for each in records for pair in each.signatures.items()))
     created = min(each.created_at for each in records)
     return latest.model_copy(update={"signatures": signatures, "created_at": created})
@@ -206,7 +223,7 @@ def _latest(first: Mapping[_Key, _Record], second: Mapping[_Key, _Record]) -> di
 
 
 def _age(record: Any) -> tuple[datetime, str]:
-    """Records of one moment are ordered by their fields that are not joined, so the order of merges does not count."""
+    """Record of one moment are ordered by their fields that are not joined, so the order of merges does not count."""
     return (record, "") if isinstance(record, datetime) else (record.at, record.model_dump_json(exclude=_JOINED))
 
 

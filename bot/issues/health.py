@@ -17,13 +17,13 @@ from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import bounded
 
 MARKER = marker_of("health", "nights")
-TITLE = "The nights of nightfuzz need attention"
+TITLE = "The nightly runs of nightfuzz need attention"
 SHOWN, LINE = 20, 500
-_END = "This issue is kept up to date, and the next night that is whole closes it."
+_END = "nightfuzz updates this issue. The next complete nightly run closes this issue."
 
 
 def update_health(hub: Hub, faults: Sequence[str], run_url: str, is_night: bool = True) -> tuple[str, ...]:
-    """Open, update or close the health issue. Return lines for the summary.
+    """Open, update or close the health issue.
 
     A disabled schedule is noticed by the next run of any kind: another night, a recheck, a command in a comment.
 
@@ -32,8 +32,13 @@ def update_health(hub: Hub, faults: Sequence[str], run_url: str, is_night: bool 
         faults: problems of this night, a line each.
         run_url: the address of this run.
         is_night: a run that is no night adds the faults that it sees, and removes none.
+
+    Returns:
+        Lines for the summary.
     """
-    disabled = [f"GitHub has disabled the schedule of {path}: enable it on the Actions page" for path in _paths(hub)]
+    disabled = [
+        f"GitHub has disabled the schedule of {path}: enable the workflow on the Actions page" for path in _paths(hub)
+    ]
     found = _find(hub)
     try:
         if not (*faults, *disabled):
@@ -68,4 +73,4 @@ def _close(hub: Hub, found: IssueView | None) -> tuple[str, ...]:
 def _body(faults: Sequence[str], disabled: Sequence[str], run_url: str) -> str:
     lines = [f"- {escaped(bounded(line, LINE))}" for line in (*faults, *disabled)[:SHOWN]]
     where = f"\n\nThe run: {run_url}" if run_url else ""
-    return "\n".join(["nightfuzz cannot do its work as it should:", "", *lines]) + f"{where}\n\n{_END}"
+    return "\n".join(["nightfuzz cannot do all of its work:", "", *lines]) + f"{where}\n\n{_END}"

@@ -1,6 +1,11 @@
-"""Plans issues: from the state and the issues on GitHub to a list of actions. Pure.
+"""Plans issues: from the state and the issues on GitHub to a list of actions, without any call of GitHub.
 
-An action can be executed twice with the same effect as once.
+The plan compares three facts: the clusters of the state, the issues on GitHub, and the filings, which are the memory of
+earlier runs. A cluster belongs to an issue if they share a fingerprint. If several issues match, the oldest open one
+speaks for the cluster. People win: an issue that a person has judged or refused keeps its clusters silent, and a closed
+issue opens again only for a later build or after COOLDOWN. New issues are filed the most urgent first, within the daily
+limit. An action can be executed twice with the same effect as once. So a run that stops in the middle needs no repair:
+the next run makes a new plan from the new facts.
 """
 
 from __future__ import annotations
@@ -20,11 +25,12 @@ from nightfuzz.bot.issues.clusters import (
     joined,
     newer,
     newest,
-    recurrence,
+    recurrence_comment,
 )
 from nightfuzz.bot.issues.filings import Filings, IssueRecord, Lesson
 from nightfuzz.bot.issues.labels import OURS, REGRESSION, UMBRELLA, lesson_of
 from nightfuzz.bot.issues.umbrella import chosen, extended, items
+from nightfuzz.reports.markdown import counted
 
 DAY = timedelta(days=1)
 # How long an issue that a person has closed stays closed.
@@ -34,15 +40,15 @@ MARKED = 50
 
 
 class Rules(NamedTuple):
-    """daily: new issues in 24 hours. run: this run's name. login: the bot's own."""
+    """Limits and labels of a plan."""
 
-    daily: int = 5
-    run: str = ""
-    login: str = ""
+    daily: int = 5  # new issues in 24 hours
+    run: str = ""  # this run's name
+    login: str = ""  # the bot's own
 
 
 class Create(NamedTuple):
-    """An issue to be filed. record: fields of its record."""
+    """An issue to be filed; `record` has the fields of its record."""
 
     marker: Marker
     title: str
@@ -123,10 +129,13 @@ class OwnIssue(NamedTuple):
 
 
 def own_issues(existing: Iterable[IssueView], filings: Filings, login: str, now: datetime) -> dict[int, OwnIssue]:
-    """The bot's own issues by number, the oldest first. login: its own.
+    """Return the bot's own issues by number, the oldest first.
 
     Anyone can copy a marker, so it counts in the bot's own issues alone. A marker that a person has edited or removed
     is no loss where the issue is on record, and is not put back.
+
+    Args:
+        login: its own.
     """
     found = (_own(view, filings.issues.get(view.number), login, now) for view in existing if not view.pull_request)
     return {each.number: each for each in sorted(filter(None, found), key=lambda each: each.number)}
@@ -167,7 +176,9 @@ def plan(
     umbrellas: Sequence[Umbrella] = (),
     gone: Collection[int] = (),
 ) -> IssuePlan:
-    """Plan the actions. After their execution, the same input gives no further action.
+    """Plan the actions.
+
+    After their execution, the same input gives no further action.
 
     Args:
         reports: the clusters of the state.
@@ -192,7 +203,7 @@ def plan(
 
 
 def _apart(clusters: Sequence[ClusterReport]) -> list[ClusterReport]:
-    """Clusters that share a fingerprint are one: those of several builds of a library, say."""
+    """Merge clusters that share a fingerprint, such as those of several builds of a library."""
     groups: dict[str, list[ClusterReport]] = {}
     for cluster in clusters:
         touching = {id(group): group for key in cluster.signatures if (group := groups.get(key)) is not None}
@@ -205,7 +216,7 @@ def _apart(clusters: Sequence[ClusterReport]) -> list[ClusterReport]:
 def _lessons(
     issues: Mapping[int, OwnIssue], filings: Filings, gone: Collection[int], now: datetime
 ) -> list[IssueRecord]:
-    """Records of issues on which people have another verdict than at the last run."""
+    """Return records of issues on which people have another verdict than at the last run."""
     lessons: dict[int, Lesson] = {number: issue.lesson for number, issue in issues.items()}
     lessons |= dict.fromkeys(gone, "gone")
     return [
@@ -218,7 +229,7 @@ def _lessons(
 def _adopted(
     issues: Mapping[int, OwnIssue], filings: Filings, clusters: Iterable[ClusterReport], umbrellas: Iterable[Umbrella]
 ) -> list[IssueRecord]:
-    """Records for issues of which only the marker is left to say that they are the bot's."""
+    """Record for issues of which only the marker is left to say that they are the bot's."""
     subjects: list[tuple[str, ClusterReport | Umbrella]] = [("bug", each) for each in clusters]
     subjects += [("umbrella", each) for each in umbrellas]
     about = {(kind, key): each for kind, each in reversed(subjects) for key in each.signatures}
@@ -250,7 +261,7 @@ class _Planner:
         self.notes: list[str] = []
 
     def place(self, cluster: ClusterReport) -> None:
-        """Finds the issues of a cluster, or notes that it has none."""
+        """Find the issues of a cluster, or note that it has none."""
         found = {issue.number: issue for key in cluster.signatures for issue in self.by_fingerprint.get(key, ())}
         matches = [found[number] for number in sorted(found)]
         live = [issue for issue in matches if not issue.lesson]
@@ -313,24 +324,27 @@ class _Planner:
             actions.append(Update("reopen", number, {**changes, "closed_for": ""}, comment, {"state": "open"}, labels))
         elif is_new_regression:
             actions.append(Update("relabel", number, changes, labels=labels))
-        text = recurrence(one)
+        text = recurrence_comment(one)
         if record.told != digest(text):
             changes = {"told": digest(text), "build": one.seen, "signatures": one.signatures}
             actions.append(Update("recur", number, changes, (Marker("recurrence", digest(str(number))), text)))
         return actions
 
     def _returns(self, issue: OwnIssue, one: ClusterReport) -> bool:
-        """Whether a closed issue is opened again: it was seen since, on a newer build or after the cool-down."""
+        """Return whether a closed issue is opened again: it was seen since, on a newer build or after the cool-down."""
         known = newest(each for each in (issue.record.build, issue.record.closed_for) if each)
         is_later = newer(one.seen, known) or self.now - issue.closed_at >= COOLDOWN
         return one.seen_at > issue.closed_at and is_later
 
     def _batch(self, umbrella: Umbrella, room: bool) -> Action | None:
-        """Return the action for the umbrella of a library; None if it needs none.
+        """Return the action for the umbrella issue of a library; None if it needs none.
 
-        room: whether the day's limit leaves a new issue. Items go to the open umbrella of their library; what
-        people have checked off or deleted there stays so. A new one is filed only for what no earlier one
-        lists, a while after that was closed, and never where people have refused one.
+        Items go to the open umbrella of their library; what people have checked off or deleted there stays so. A
+        new umbrella is filed only for items that no earlier one lists, a while after that was closed, and never
+        where people have refused one.
+
+        Args:
+            room: whether the day's limit leaves a new issue.
         """
         own = self.issues.values()
         mine = [each for each in own if (each.record.kind, each.record.library) == ("umbrella", umbrella.library)]
@@ -343,7 +357,7 @@ class _Planner:
             return self._extend(still[0], umbrella, fresh)
         closed = max((issue.closed_at for issue in mine), default=None)
         if not room or (closed is not None and self.now - closed < COOLDOWN):
-            self.notes.append(f"{len(fresh)} bugs of {umbrella.library} that do not go alone wait to be filed")
+            self.notes.append(f"{counted(len(fresh), 'bug')} of {umbrella.library} for the umbrella issue: filed later")
             return None
         # An item may get an issue of its own one day, so the marker names no items.
         marker = marker_of("umbrella", umbrella.library, next(iter(fresh)))
@@ -355,7 +369,7 @@ class _Planner:
         more = {key: lines[key] for key in fresh if key in lines and key not in there}
         _, fitting = extended(issue.view.body, more)
         if left := len(more) - len(fitting):
-            self.notes.append(f"{left} bugs that do not go alone have no room in #{issue.number}")
+            self.notes.append(f"the umbrella issue #{issue.number} has no room for {counted(left, 'bug')}")
         if not fitting:
             return None
         is_ours = issue.record.title == issue.view.title != umbrella.title
@@ -375,7 +389,7 @@ def _created(cluster: ClusterReport) -> Create:
         "library": cluster.library,
         "signatures": cluster.signatures,
         "build": cluster.seen,
-        "told": digest(recurrence(cluster)),
+        "told": digest(recurrence_comment(cluster)),
         "regression": regression,
     }
     labels = (OURS, REGRESSION) if regression else (OURS,)

@@ -20,7 +20,7 @@ _ITEM = re.compile(r"^- \[[ xX]\] .*<!-- item ([0-9a-f]{32}) -->$", re.MULTILINE
 
 
 def mark_items(body: str, fingerprints: Sequence[str]) -> str:
-    """A rendered body whose items are marked: the n-th item by the n-th fingerprint."""
+    """Return a rendered body whose items are marked: the n-th item by the n-th fingerprint."""
     lines = body.replace("\r", "").split("\n")
     places = [place for place, line in enumerate(lines) if line.startswith(_BOX)][: len(fingerprints)]
     if not places:
@@ -35,7 +35,7 @@ def mark_items(body: str, fingerprints: Sequence[str]) -> str:
 
 
 def items(body: str) -> dict[str, str]:
-    """The items of a marked body by fingerprint: a line with what is indented under it."""
+    """Return the items of a marked body by fingerprint: a line with what is indented under it."""
     anchor = _ANCHOR.search(body)
     if anchor is None:
         return {}
@@ -45,7 +45,7 @@ def items(body: str) -> dict[str, str]:
 
 
 def chosen(body: str, kept: Container[str]) -> str:
-    """A marked body with these items alone."""
+    """Return a marked body with these items alone."""
     for fingerprint, block in items(body).items():
         if fingerprint not in kept:
             body = body.replace(f"{block}\n", "", 1)
@@ -53,7 +53,10 @@ def chosen(body: str, kept: Container[str]) -> str:
 
 
 def extended(body: str, more: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """Return an issue's body with further items, and the items that fitted. The body needs its anchor."""
+    """Return an issue's body with further items, and the items that fitted.
+
+    The body needs its anchor.
+    """
     # An edit in the browser brings carriage returns.
     body = body.replace("\r\n", "\n")
     anchor = _ANCHOR.search(body)

@@ -47,7 +47,10 @@ def load_issues(hub: Hub, filings: Filings) -> tuple[list[IssueView], frozenset[
 
 
 def carry_out(hub: Hub, plan: IssuePlan, filings: Filings, clock: Callable[[], datetime]) -> WriteReport:
-    """Execute a plan. Each executed action is remembered, even if a later action fails."""
+    """Execute a plan.
+
+    Each executed action is remembered, even if a later action fails.
+    """
     for record in plan.learned:
         filings = filings.with_issue(record)
     before, counts = set(filings.issues), Counter[str]()
@@ -91,7 +94,7 @@ def _execute(hub: Hub, action: Action, filings: Filings, clock: Callable[[], dat
 
 
 def _extend(hub: Hub, action: Update) -> Mapping[str, Any] | None:
-    """Reads the body again: a person may have checked a box since it was planned."""
+    """Read the body again: a person may have checked a box since it was planned."""
     view = hub.issue(action.number)
     if view is None:
         return None

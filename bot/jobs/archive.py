@@ -11,8 +11,11 @@ from pathlib import Path, PurePosixPath
 def extract(archive: tarfile.TarFile, members: Sequence[tarfile.TarInfo], folder: Path) -> None:
     """Write files, folders and links into an existing empty folder.
 
-    Members of another kind and links to the outside are left out; owners, times and special modes are dropped. Raises
-    tarfile.TarError for a path that leads out, a link below a link, and a damaged archive; OSError.
+    Members of another kind and links to the outside are left out; owners, times and special modes are dropped.
+
+    Raises:
+        tarfile.TarError: a path leads out, a link lies below a link, or the archive is damaged.
+        OSError: a file cannot be written.
     """
     linked = {PurePosixPath(member.name) for member in members if member.issym()}
     for member in members:
@@ -51,7 +54,10 @@ def _link(member: tarfile.TarInfo, file: Path) -> Path:
 
 
 def _remove_leading_out(links: Sequence[Path], root: Path) -> None:
-    """Remove the links that lead out of `root`. A link may change other links, so the check repeats."""
+    """Remove the links that lead out of `root`.
+
+    A link may change other links, so the check repeats.
+    """
     while wrong := [link for link in links if link.is_symlink() and not _resolves_inside(link, root)]:
         for link in wrong:
             link.unlink()

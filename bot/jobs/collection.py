@@ -54,7 +54,10 @@ def collect(inputs: Inputs, scratch: Path) -> CollectedRun:
 
     A sound part is kept even if another part of the shard is broken: a document without its state, or the state alone.
     All parts of a shard that is not of this run are left out. If there are states but no document, the plan names the
-    run. Raises UserError if the plan is missing as well, and for documents of several modes or libraries.
+    run.
+
+    Raises:
+        UserError: the plan is missing as well, or the documents have several modes or libraries.
     """
     plan, faults = _plan(inputs.results)
     wanted = _wanted(inputs, plan)
@@ -69,20 +72,27 @@ def collect(inputs: Inputs, scratch: Path) -> CollectedRun:
             faults += [f"{shard.name} is damaged: {shard.problem}"] if shard.problem else []
     kept = [shard.result for shard in ours if shard.result is not None]
     lost = wanted - {shard.number for shard in found}
-    faults += [f"shard {number} is missing: it left no results, see the log of its job" for number in sorted(lost)]
+    faults += [
+        f"shard {number} is missing: its job left no results, and the log of the job says why"
+        for number in sorted(lost)
+    ]
     if not kept and ours and plan is not None:
         kept = _empty(plan)
     if not kept:
-        raise UserError("no results to report", "; ".join(faults) or "the fuzz job has left none: see its log")
+        why = "; ".join(faults) or "the fuzz job has left no results"
+        raise UserError(
+            f"no results to report in {inputs.results}: {why}",
+            "correct the cause that the log of the fuzz job shows, and run the fuzz job again",
+        )
     faults += _kinds(kept)
     if plan is None and not faults and any(each.plan for each in kept):
         faults.append(f"the plan is not in the folder {PLAN_FOLDER} of the results: builds and shards are not checked")
     shards, damaged = read_shards([(shard.name, shard.folder) for shard in ours], scratch)
-    return CollectedRun(merged(kept).lacking([*faults, *damaged]), shards)
+    return CollectedRun(merged(kept).with_faults([*faults, *damaged]), shards)
 
 
 def folders(root: Path) -> Iterator[Path]:
-    """The folders with a document or a state below one, whichever way the artifacts were unpacked.
+    """Yield the folders with a document or a state below one, whichever way the artifacts were unpacked.
 
     A shard may bring folders of its own: none below one of these is another shard.
     """
@@ -99,7 +109,7 @@ def _plan(results: Path) -> tuple[HandedPlan | None, list[str]]:
 
 
 def _wanted(inputs: Inputs, plan: HandedPlan | None) -> set[int]:
-    """The numbers of the run's shards; empty for a run of one job that had no plan."""
+    """Return the numbers of the run's shards; empty for a run of one job that had no plan."""
     asked = inputs.settings.shards
     return {*(plan.note.shards if plan else ()), *(range(asked) if asked > 1 else ())}
 
@@ -125,11 +135,15 @@ def _read(folder: Path, root: Path) -> _Shard:
 
 
 def _foreign(shard: _Shard, plan: HandedPlan | None, wanted: set[int], before: Sequence[int | None]) -> str:
-    """Return why a shard does not count; empty if it belongs to this run. before: numbers of the accepted shards."""
+    """Return why a shard does not count; empty if it belongs to this run.
+
+    Args:
+        before: numbers of the accepted shards.
+    """
     if wanted and shard.number is not None and shard.number not in wanted:
-        return f"the run has {len(wanted)} shards, and none with this number"
+        return f"the run has {len(wanted)} shards, and no shard with this number"
     if wanted and shard.number in before:
-        return "another one with this number is here"
+        return "the results have another shard with this number"
     if shard.result is None:
         # A state alone does not name its build, so the name of its artifact has to do.
         return "" if shard.number is not None or not wanted else shard.problem
@@ -144,10 +158,10 @@ def _unplanned(result: RunResult, plan: HandedPlan) -> str:
     if result.plan != plan.identity:
         return "its results follow another plan" if result.plan else "its results follow no plan"
     if result.mode != note.mode:
-        return f"its results are of the mode {result.mode}, planned was {note.mode}"
+        return f"its results are of the mode {result.mode}, but the plan has the mode {note.mode}"
     for what, planned, build in (("target", note.target, result.target), ("baseline", note.baseline, result.baseline)):
         if (planned is None) != (build is None) or (planned and build and not _fits(planned, build)):
-            return f"its {what} is {build.key if build else 'none'}, planned was {_told(planned)}"
+            return f"its {what} is {build.key if build else 'none'}, but the plan has {_told(planned)}"
     return ""
 
 

@@ -44,10 +44,16 @@ class WorkflowEvent(NamedTuple):
 
 
 def event_of(inputs: Inputs, environment: Mapping[str, str]) -> WorkflowEvent:
-    """Return the event; an input replaces a part of it. Raises UserError outside of a workflow."""
+    """Return the event; an input replaces a part of it.
+
+    Raises:
+        UserError: the process runs outside of a workflow.
+    """
     repository = environment.get("GITHUB_REPOSITORY", "")
     if not repository:
-        raise UserError("GITHUB_REPOSITORY is not set", "run this in a workflow, or set it to OWNER/NAME")
+        raise UserError(
+            "GITHUB_REPOSITORY is not set", "run this step in a workflow, or set the variable to OWNER/NAME"
+        )
     payload = _payload(environment.get("GITHUB_EVENT_PATH", ""))
     pull = payload.get("pull_request") or {}
     other_run = payload.get("workflow_run") or {}
@@ -67,7 +73,7 @@ def event_of(inputs: Inputs, environment: Mapping[str, str]) -> WorkflowEvent:
 
 
 def workflow_of(environment: Mapping[str, str]) -> str:
-    """Path in the repository of the workflow that runs, a caller's own; empty if it is in another repository."""
+    """Return path in the repository of the workflow that runs, a caller's own; empty if it is in another repository."""
     repository, _, path = environment.get("GITHUB_WORKFLOW_REF", "").partition("/.github/")
     is_here = bool(path) and repository == environment.get("GITHUB_REPOSITORY")
     return f".github/{path.partition('@refs/')[0]}" if is_here else ""
@@ -84,7 +90,10 @@ def _payload(path: str) -> dict[str, Any]:
 def pull_of(hub: Hub, repository: str, commit: str) -> int:
     """Return the number of the open pull request whose head is this commit; 0 for none.
 
-    repository: `owner/name`. The search also finds pull requests that mention the commit, so each candidate is checked.
+    The search also finds pull requests that mention the commit, so each candidate is checked.
+
+    Args:
+        repository: `owner/name`.
     """
     for found in hub.search_issues(f"repo:{repository} is:pr is:open {commit}", CANDIDATES):
         pull = hub.pull(found.number)
@@ -101,16 +110,22 @@ def app_of(inputs: Inputs) -> AppAuth | None:
 
 
 def auth_of(inputs: Inputs) -> Auth:
-    """Return the credentials that write to the user's own repository. Raises UserError if the inputs hold none."""
+    """Return the credentials that write to the user's own repository.
+
+    Raises:
+        UserError: the inputs hold none.
+    """
     if (app := app_of(inputs)) is not None:
         return app
     if inputs.github_token is None:
-        raise UserError("there is no token", "add `github-token: ${{ github.token }}` to the step's inputs")
+        raise UserError(
+            "the input github-token is empty", "add `github-token: ${{ github.token }}` to the step's inputs"
+        )
     return TokenAuth(secret(inputs.github_token))
 
 
 def keys_of(inputs: Inputs) -> Keys:
-    """Who private bugs are encrypted for, and who reads them."""
+    """Return the keys that private bugs are encrypted for, and the key that reads them."""
     recipients = (inputs.settings.private_recipient,) if inputs.settings.private_recipient else ()
     return Keys(recipients, None if inputs.private_identity is None else secret(inputs.private_identity))
 

@@ -27,11 +27,15 @@ UNTRACED = 20
 
 
 def export_job(inputs: Inputs, work: Workspace, now: datetime, workflow: str = "") -> RunResult:
-    """Write the folder `results` and return its document. Raises UserError if the job never began to fuzz.
+    """Write the folder `results` and return its document.
 
-    workflow: the file that runs, for SARIF.
+    Args:
+        workflow: the file that runs, for SARIF.
+
+    Raises:
+        UserError: the job never began to fuzz.
     """
-    start, end = work.start(), work.end()
+    start, end = work.start_note(), work.end_note()
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with open_store(work.state_file) as store:
@@ -42,7 +46,7 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime, workflow: str = "
             ran = replace(ran, figures=recorded.model_copy(update={"seeds": ran.figures.seeds}))
         result = result_of(store, ran)
     problems = _state(inputs, work, folder)
-    result = result.model_copy(update={"problems": (*result.problems, *problems)}).lacking(_own(end.problems, work))
+    result = result.model_copy(update={"problems": (*result.problems, *problems)}).with_faults(_own(end.problems, work))
     write_documents(folder, result, workflow)
     return result
 
@@ -59,6 +63,7 @@ def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: d
         was=dict(start.was),
         dropped=[Dropped(**each) for each in bump.get("dropped_apis", ())],
         figures=_figures(ran, bump, (now - datetime.fromisoformat(start.at)).total_seconds()),
+        since=datetime.fromisoformat(start.at),
         protection=read_protection(work.state),
         remarks=_taken(ran),
         problems=_own((*_untraced(bump), *_untraced(ran)), work),
@@ -82,12 +87,16 @@ def _apis(start: StartNote, work: Workspace) -> set[str] | None:
 
 
 def _figures(ran: dict[str, Any], bump: dict[str, Any], seconds: float) -> TotalsEntry:
-    """Add up the engines of a run, or take those of a bump. An api that several engines have tested counts once."""
+    """Add up the engines of a run, or take those of a bump.
+
+    An api that several engines have tested counts once.
+    """
     fuzz, models, compared = ran.get("fuzz", {}), ran.get("models", {}), ran.get("baseline", {})
     named = {*fuzz.get("costs", ()), *models.get("apis", ())}
     return TotalsEntry(
         seconds=max(seconds, 0.0),
         tests=sum(part.get("tests", 0) for part in (fuzz, models, compared, bump)),
+        cells=fuzz.get("cells", 0) + compared.get("cells", 0),
         apis=max(len(named), *(part.get("apis", 0) for part in (fuzz, compared, bump))),
         seeds=ran.get("seeds", 0) or bump.get("traced", {}).get("tests", 0),
         findings=fuzz.get("kept", 0) + models.get("kept", 0),
@@ -96,7 +105,7 @@ def _figures(ran: dict[str, Any], bump: dict[str, Any], seconds: float) -> Total
 
 
 def _taken(answer: dict[str, Any]) -> list[str]:
-    """A line about the space file that a run took over; no line without one."""
+    """Return a line about the space file that a run took over; no line without one."""
     return [] if (space := answer.get("space")) is None else [TakenSpace(**space).summary()]
 
 
@@ -108,12 +117,16 @@ def _untraced(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _state(inputs: Inputs, work: Workspace, folder: Path) -> list[str]:
-    """Pack the public part, and encrypt the private part if there is a key. Return notes about the private part."""
+    """Pack the public part, and encrypt the private part if there is a key.
+
+    Returns:
+        Notes about the private part.
+    """
     public, private = work.root / "public.db", work.root / "private.db"
     parted = split(work.state_file, public, private)
     for name, data in pack(public).items():
         (folder / name).write_bytes(data)
-    what = f"{len(parted.fingerprints)} private bugs and {parted.pending} findings that wait for their examination"
+    what = f"{len(parted.fingerprints)} private bugs and {parted.pending} unexamined findings"
     if not parted.there:
         return []
     if inputs.settings.private_recipient is not None:
@@ -121,4 +134,4 @@ def _state(inputs: Inputs, work: Workspace, folder: Path) -> list[str]:
         return []
     if inputs.state == "directory" and inputs.mode not in PULLS:
         return [f"{what} stay in the state directory of the runner"]
-    return [f"{what} are not kept: the setting private-recipient names no key to encrypt them with"]
+    return [f"{what} are not kept: the setting private-recipient names no key to encrypt them"]

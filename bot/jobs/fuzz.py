@@ -16,8 +16,8 @@ from typing import IO, Any
 
 from packaging.version import InvalidVersion, Version
 
-from fuzz_core.campaign.document import standings_now
-from fuzz_core.cli.errors import BUGS, INTERRUPTED, stopping
+from fuzz_core.campaign.document import statuses_now
+from fuzz_core.cli.errors import BUGS, INTERRUPTED, stop_requests
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.statefile import open_store
@@ -41,7 +41,8 @@ Quiet = Callable[[str], AbstractContextManager[None]]
 class FuzzJob:
     """Runs commands of nightfuzz on a job's state, and records their exit codes.
 
-    quiet: keeps the runner from reading a command's output as workflow commands.
+    Args:
+        quiet: keeps the runner from reading a command's output as workflow commands.
     """
 
     def __init__(self, work: Workspace, stopped: Callable[[], bool], quiet: Quiet) -> None:
@@ -61,11 +62,11 @@ class FuzzJob:
             process = subprocess.Popen(
                 line, cwd=self.work.sources, env=environment, stdout=told, stderr=subprocess.PIPE
             )
-            with last_lines(process.stderr) as said:
+            with echoed_lines(process.stderr) as said:
                 code = self._wait(process)
         self.codes[command.name] = code
         if code not in (0, BUGS, INTERRUPTED):
-            why = error_of(said) or f"it ended with exit code {code} and without an error message"
+            why = error_of(said) or f"the command ended with exit code {code} and without an error message"
             self.problems.append(f"`nightfuzz {command.arguments[0]}` failed: {why}"[:PROBLEM])
         self._note()
         return self.work.answer(command.name)
@@ -87,7 +88,7 @@ class FuzzJob:
 
 
 @contextmanager
-def last_lines(stream: IO[bytes] | None) -> Iterator[deque[str]]:
+def echoed_lines(stream: IO[bytes] | None) -> Iterator[deque[str]]:
     """Print a command's standard error as it comes, and keep its last lines."""
     kept: deque[str] = deque(maxlen=LINES)
 
@@ -124,16 +125,23 @@ def fuzz_job(
     quiet: Quiet,
     now: Callable[[], datetime],
 ) -> int:
-    """Make the targets, note the status of all bugs, run the commands. Return the worst exit code.
+    """Make the targets, note the status of all bugs, run the commands.
 
-    builds: the target and the baseline. Raises UserError if a target can't be made.
+    Args:
+        builds: the target and the baseline.
+
+    Returns:
+        The worst exit code.
+
+    Raises:
+        UserError: a target can't be made.
     """
-    with stopping() as stopped:
+    with stop_requests() as stopped:
         job = FuzzJob(work, stopped, quiet)
         target = _make_target(job, "pull", builds[0], request.pull)
         baseline = None if builds[1] is None else _make_target(job, "pull-baseline", builds[1], request.pull)
         with open_store(work.state_file) as store:
-            was = standings_now(store)
+            was = statuses_now(store)
         work.note(
             StartNote(
                 mode=request.mode, target=target, baseline=baseline, at=now().isoformat(), plan=request.plan, was=was
@@ -148,8 +156,9 @@ def fuzz_job(
 
 
 def _make_target(job: FuzzJob, name: str, build: PlannedBuild, options: Sequence[str]) -> str:
-    """Return the key of a target, and make the target if it does not exist; for a locked build, from one of its files
-    alone.
+    """Return the key of a target, and make the target if it does not exist.
+
+    A locked build is made from one of its files.
     """
     locked: tuple[str, ...] = ()
     if build.lock is not None:
@@ -160,13 +169,17 @@ def _make_target(job: FuzzJob, name: str, build: PlannedBuild, options: Sequence
     made = job.call(JobCommand(name, ("pull", build.spec, *locked, *options, "--json")))
     if not isinstance(made, list) or not made:
         raise UserError(
-            f"the target {build.spec} could not be made", "; ".join(job.problems) or "the lines above say why"
+            f"the target {build.spec} could not be made: {'; '.join(job.problems) or 'the lines above say why'}",
+            "correct the cause, or name another build, and run the job again",
         )
     return str(made[0]["key"])
 
 
 def _verify(job: FuzzJob, command: JobCommand, options: Sequence[str]) -> None:
-    """Run bugs that would be closed once more on the build that showed them. The build may have to be made again."""
+    """Run bugs that would be closed once more on the build that showed them.
+
+    The build may have to be made again.
+    """
     if command.name != "recheck" or job.stopped():
         return
     waiting = list(_unverified(job.work.answer(command.name)))
@@ -188,7 +201,7 @@ def _unverified(told: Any) -> Iterator[int]:
 
 
 def exact_spec(target: TargetRecord) -> str:
-    """A spec that gives this very build again."""
+    """Return a spec that gives this very build again."""
     try:
         version = Version(target.version).public
     except InvalidVersion:

@@ -57,7 +57,7 @@ class FilingReport(NamedTuple):
 
 
 def begun(run: str, clock: Callable[[], datetime]) -> Callable[[bytes], bytes]:
-    """A change of the filings that notes, together with the state, that all of a run is still to be filed."""
+    """Return a change of the filings that notes, together with the state, that all of a run is still to be filed."""
 
     def note(data: bytes) -> bytes:
         before = read(data)
@@ -100,7 +100,7 @@ def file_issues(
     mine = _without_claims(there.filings, run)
     revised(place, lambda now: merged(_without_claims(now, run), mine).with_left(run, clock(), *left), "filed")
     filed_there = [f"filed upstream: {url}" for url in there.filed]
-    earlier = [] if before.status is None else [f"taken up: {line}" for line in before.status.left[:-1]]
+    earlier = [] if before.status is None else [f"left by an earlier run: {line}" for line in before.status.left[:-1]]
     waiting = _waiting(ours, done, rules)
     notes = (*earlier, *_notes(ours, done, left, waiting), *heard.problems, *filed_there, *there.problems)
     return FilingReport(notes, _unfinished(len(ours.actions), done, left), waiting)
@@ -120,18 +120,25 @@ def _unfinished(planned: int, done: WriteReport, left: Sequence[str]) -> UserErr
     if not left:
         return None
     why = bounded((*done.problems, *left)[0], LINE)
-    return UserError(f"{len(left)} of {planned} changes are not on GitHub, and the state says which: {why}", RERUN)
+    return UserError(f"{len(left)} of {planned} changes are not on GitHub yet (the state lists them): {why}", RERUN)
 
 
 def listen_job(
     inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, clock: Callable[[], datetime]
 ) -> tuple[str, ...]:
-    """Execute the commands in the event's comment, or note them for the next fuzz job. Return lines for the summary."""
+    """Execute the commands in the event's comment, or note them for the next fuzz job.
+
+    Returns:
+        Lines for the summary.
+    """
     if not event.comment:
-        raise UserError("this run was started by no comment", "use the mode listen in a workflow on issue_comment")
+        raise UserError(
+            "this run was not started by a comment",
+            "use the mode `listen` only in a workflow with the trigger `on: issue_comment`",
+        )
     before = remembered(place)
     if event.issue not in before.issues:
-        return (f"issue {event.issue} is not the bot's: no work to do",)
+        return (f"issue {event.issue} is not from the bot: no work to do",)
     with tempfile.TemporaryDirectory(prefix="nightfuzz-listen-") as name:
         path = Path(name) / "state.db"
         fetch_state(place, path)
@@ -155,7 +162,7 @@ def _handler(
     batches: Sequence[Umbrella],
     now: datetime,
 ) -> CommandHandler:
-    """The handler of commands in comments; `/nightfuzz upstream` writes a draft."""
+    """Return the handler of commands in comments; `/nightfuzz upstream` writes a draft."""
     draft = partial(write_draft, hub, inputs.upstream, disclosure_of, by_fingerprint(clusters), batches, now)
     return CommandHandler(hub, filings, draft, now)
 
@@ -177,8 +184,8 @@ def _file_upstream(
     def opened(repository: str) -> Hub:
         if inputs.upstream_token is None:
             raise UserError(
-                f"there is no token that may write to {repository}",
-                "a workflow's own token cannot: store one as a secret and give it as the input upstream-token",
+                f"there is no token to write to {repository}: the input upstream-token is empty",
+                "store a token that may write there as a secret, and give it as the input upstream-token",
             )
         # A token for the other repository has no rights in our own repository: our own hub makes the claims.
         return Hub.open(TokenAuth(secret(inputs.upstream_token)), repository, event.api, home=hub)
@@ -188,15 +195,23 @@ def _file_upstream(
 
 
 def read(data: bytes) -> Filings:
-    """Read the filings of a state storage. Raises UserError for unreadable filings."""
+    """Read the filings of a state storage.
+
+    Raises:
+        UserError: unreadable filings.
+    """
     try:
         return Filings.model_validate_json(data) if data.strip() else Filings()
     except ValidationError as error:
         if _LATER.match(data[:LINE]):
             raise UserError(
-                f"{FILINGS} was written by a later nightfuzz", "use that version, or a newer one"
+                f"{FILINGS} in the state was written by a later nightfuzz",
+                "use that version of nightfuzz, or a newer one",
             ) from error
-        raise UserError(f"{FILINGS} cannot be read", "delete it: issues are found again by their markers") from error
+        raise UserError(
+            f"{FILINGS} in the state is damaged or has another format",
+            f"delete the file {FILINGS} from the state: nightfuzz finds its issues again by their markers",
+        ) from error
 
 
 def remembered(place: StateStorage) -> Filings:
@@ -206,7 +221,7 @@ def remembered(place: StateStorage) -> Filings:
 
 
 def revised(place: StateStorage, change: Callable[[Filings], Filings], what: str) -> Filings:
-    """Changes the place's memory of issues; `change` is called again if another run was faster."""
+    """Change the place's memory of issues; `change` is called again if another run was faster."""
     return read(revise(place, FILINGS, lambda data: change(read(data)).to_json().encode(), what))
 
 
@@ -224,7 +239,7 @@ def _notes(planned: IssuePlan, done: WriteReport, left: Sequence[str], waiting: 
         yield waiting
         yield from (f"waiting: {bounded(each.title, LINE)}" for each in planned.waiting[:SHOWN])
     if planned.silent:
-        yield f"{planned.silent} causes of which people want to hear no more, or that are known"
+        yield f"{planned.silent} causes are known, or people asked for no reports of them"
     if planned.private:
         yield f"{planned.private} private causes: not published"
     yield from (bounded(line, LINE) for line in (*planned.notes, *done.problems))
@@ -232,11 +247,11 @@ def _notes(planned: IssuePlan, done: WriteReport, left: Sequence[str], waiting: 
 
 
 def answer_requests(hub: Hub, store: Store, filings: Filings, now: datetime) -> Filings:
-    """Settles requests that the state has an answer to, and brings the answers in their issues up to date."""
+    """Settle requests that the state has an answer to, and bring the answers in their issues up to date."""
     touched = set()
     for request in filings.waiting:
         bug = first_row(store, request.fingerprint)
-        text = "this bug is not on record any more" if bug is None else _answer(store, bug, request)
+        text = "this bug is no longer on record" if bug is None else _answer(store, bug, request)
         if text:
             filings = filings.with_answer(request.key, text, now)
             touched.add(request.issue)
@@ -254,15 +269,15 @@ def _answer(store: Store, bug: BugRow, request: CommandRequest) -> str:
         last = checks[-1]
         return f"{last.status} on {store.target(last.target).version}: {last.hits} of {last.runs} runs"
     if request.kind == "minimize":
-        return "it is minimised: the script is the smallest that was found to show it" if bug.minimised else ""
+        return "the script is minimised: nightfuzz found no smaller script that shows the bug" if bug.minimised else ""
     return ""
 
 
 def bisected(came: Came) -> str:
     """Return the two builds between which a bug appeared; empty before the first bisection."""
     if came.bad is None:
-        return f"{came.tried} builds tried, none shows it" if came.tried else ""
-    good = f"last good: {_on(came.good)}" if came.good else "no older build is without it"
+        return f"{came.tried} builds tried, no build shows the bug" if came.tried else ""
+    good = f"last good: {_on(came.good)}" if came.good else "no tested older build is without the bug"
     return f"first bad: {_on(came.bad)}; {good}; {came.tried} builds tried"
 
 

@@ -21,7 +21,10 @@ def plan_builds(inputs: Inputs, specs: Sequence[str], sources: Path) -> list[Pla
     """Lock the build of each spec without an installation.
 
     Builds that are compared are locked to files of one flavour, if there are such. A spec that only the fuzz job can
-    resolve is passed on, with the reason. Raises UserError for a malformed spec.
+    resolve is passed on, with the reason.
+
+    Raises:
+        UserError: a malformed spec.
     """
     settings = _settings(inputs, sources)
     builds = [_planned(spec, settings, sources, inputs.python_version or "") for spec in specs]
@@ -30,7 +33,7 @@ def plan_builds(inputs: Inputs, specs: Sequence[str], sources: Path) -> list[Pla
 
 
 def describe(what: str, build: PlannedBuild) -> list[str]:
-    """Lines about a planned build for the summary."""
+    """Return lines about a planned build for the summary."""
     if build.lock is None:
         return [f"{what}: {build.spec}, resolved by each fuzz job: {build.problem}"]
     return [f"{what}: {build.lock.summary()}", *(f"{what}: {note}" for note in build.lock.notes)]
@@ -63,7 +66,7 @@ def _is_file(text: str) -> bool:
 def _elsewhere(text: str, settings: Settings, sources: Path) -> str:
     """Return why only a runner can resolve a spec; empty if this machine can."""
     if text.startswith("python:"):
-        return "it is an interpreter of the runner"
+        return "the interpreter is on the runner"
     if _is_file(text) and not (sources / Path(text).expanduser()).is_file():
         return "the file is on the runner"
     if settings.library is not None and settings.library not in libraries():

@@ -13,14 +13,14 @@ from fuzz_core.targets.lock import BuildLock
 from nightfuzz.bot.issues.filings import CommandRequest
 from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER
 from nightfuzz.reports.artifact import folders_with, read_plain
-from nightfuzz.reports.results import Line, Mode, Name, Part
+from nightfuzz.reports.results import Line, Mode, Name, StrictModel
 
 PLAN_BYTES = 4 << 20
 SHARDS = 256
 Shard = Annotated[int, Field(ge=0, lt=SHARDS)]
 
 
-class PlannedBuild(Part):
+class PlannedBuild(StrictModel):
     """A build to fuzz or to compare with."""
 
     spec: Name  # as the user or the pull request's files name it
@@ -29,7 +29,7 @@ class PlannedBuild(Part):
     problem: Line = ""  # reason for the missing lock
 
 
-class PlanNote(Part):
+class PlanNote(StrictModel):
     """The decisions of the plan job."""
 
     run: Name = ""  # number of the workflow's run and the time, so that no two plans are equal
@@ -41,28 +41,48 @@ class PlanNote(Part):
 
 
 class HandedPlan(NamedTuple):
-    """A plan as a later job got it. identity: digest of the document, which results repeat."""
+    """A plan as a later job got it.
+
+    Attributes:
+        identity: digest of the document, which results repeat.
+    """
 
     note: PlanNote
     identity: str
 
 
 def read_note(path: Path, root: Path | None = None) -> HandedPlan:
-    """Read a plan document. root: as for `read_plain`. Raises UserError for a file that is none."""
+    """Read a plan document.
+
+    Args:
+        root: as for `read_plain`.
+
+    Raises:
+        UserError: the file is no plan document.
+    """
     try:
         data = read_plain(path, PLAN_BYTES, root)
         return HandedPlan(PlanNote.model_validate_json(data), sha256(data).hexdigest())
     except (OSError, ValidationError) as error:
-        raise UserError(f"{PLAN} cannot be read", "run the plan job again") from error
+        raise UserError(
+            f"{PLAN} cannot be read: {path} is missing, or not a plan of this version of nightfuzz",
+            "run the plan job again",
+        ) from error
 
 
 def handed_plan(results: Path) -> HandedPlan | None:
-    """The plan in the folder of the results; None without a plan. Raises UserError for several or a broken one.
+    """Return the plan in the folder of the results; None without a plan.
 
     The plan lies in the folder `plan` there, or in the folder of its artifact below that. A shard cannot write there:
     the workflow unpacks each artifact into a folder of its own.
+
+    Raises:
+        UserError: there are several plans, or the plan is broken.
     """
     found = list(folders_with(PLAN, results / PLAN_FOLDER, 2))
     if len(found) > 1:
-        raise UserError(f"there are {len(found)} plans among the results", "report one run at a time")
+        raise UserError(
+            f"{results} has {len(found)} plans ({PLAN})",
+            "download the artifacts of one run only, and run the job again",
+        )
     return read_note(found[0] / PLAN, results) if found else None

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def check_patterns(inputs: Inputs, workspace: Path, files: Mapping[str, bytes], target: str | None) -> tuple[str, ...]:
-    """Check that each pattern matches an api of the target's library. The library is not imported.
+    """Check that each pattern matches an api of the target's library.
+
+    The library is not imported.
 
     Args:
         files: the state, packed. Without a build of the library in it, the fuzz job alone checks the patterns.
@@ -58,7 +60,7 @@ def check_patterns(inputs: Inputs, workspace: Path, files: Mapping[str, bytes], 
     except UserError as error:
         if exact:
             raise
-        return (f"{error.problem}, as far as the state knows; the fuzz job asks {target} itself ({error.remedy})",)
+        return (f"{error.problem}, according to the state; the fuzz job checks {target} itself ({error.remedy})",)
     return ()
 
 

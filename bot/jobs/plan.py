@@ -35,7 +35,8 @@ class Matrix(NamedTuple):
 def plan_job(inputs: Inputs, place: StateStorage, workspace: Path, run: str = "") -> Matrix:
     """Write the folder `results`: the state, the sources, and the plan document.
 
-    run: makes this plan different from the plans of other runs, see PlanNote.
+    Args:
+        run: makes this plan different from the plans of other runs, see PlanNote.
     """
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +78,10 @@ def _write_known(folder: Path, filings: Filings) -> None:
 
 
 def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | None, str | None] | None:
-    """Return the specs in the pull request's files; of several bumps, the most precise. None if there is no bump."""
+    """Return the specs in the pull request's files; of several bumps, the most precise.
+
+    None if there is no bump.
+    """
     if inputs.mode != "bump" or inputs.target:
         return inputs.target, inputs.baseline
     found = find_bumps(workspace, "HEAD^1", "HEAD")
@@ -91,7 +95,11 @@ def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | No
 
 
 def read_plan(inputs: Inputs) -> HandedPlan:
-    """Read the document of the plan job; an empty one without a plan. Raises UserError for an unreadable document."""
+    """Read the document of the plan job; an empty one without a plan.
+
+    Raises:
+        UserError: an unreadable document.
+    """
     path = inputs.plan_folder / PLAN if inputs.plan_folder else None
     return read_note(path) if path is not None and path.is_file() else HandedPlan(PlanNote(), "")
 
@@ -99,11 +107,13 @@ def read_plan(inputs: Inputs) -> HandedPlan:
 def builds_of(inputs: Inputs, plan: PlanNote) -> tuple[PlannedBuild, PlannedBuild | None]:
     """Return the target and the baseline: those of the plan if there is a plan, else those of the inputs.
 
-    Raises UserError if the mode needs a build that is not named, and for a shard that is not in the plan.
+    Raises:
+        UserError: the mode needs a build that is not named, or the shard is not in the plan.
     """
     if plan.shards and inputs.shard not in plan.shards:
         raise UserError(
-            f"input shard: {inputs.shard} is none of the plan's {len(plan.shards)}", "run the plan job again"
+            f"input shard: the plan has {len(plan.shards)} shards, and none has the number {inputs.shard}",
+            "set the input shard to a value from `matrix`, an output of the plan job, or run the plan job again",
         )
     if plan.target is not None:
         return plan.target, plan.baseline
@@ -112,7 +122,11 @@ def builds_of(inputs: Inputs, plan: PlanNote) -> tuple[PlannedBuild, PlannedBuil
 
 
 def _needed(inputs: Inputs, target: str | None, baseline: str | None) -> tuple[str, str | None]:
-    """Return the specs that the mode needs. Raises UserError for a missing one."""
+    """Return the specs that the mode needs.
+
+    Raises:
+        UserError: a spec is missing.
+    """
     if target is None:
         raise UserError("input target is empty", "name the build to fuzz, such as torch-nightly")
     if inputs.mode == "bump" and baseline is None:

@@ -1,5 +1,6 @@
-"""`nightfuzz action report`: the job that holds the token. The job runs no foreign code and treats results as hostile
-data.
+"""`nightfuzz action report`: the job that holds the token.
+
+The job runs no foreign code and treats results as hostile data.
 """
 
 from __future__ import annotations
@@ -39,10 +40,15 @@ class ReportOutcome(NamedTuple):
     failed: bool  # the run's findings fail the job
     error: UserError | None = None  # reason why GitHub lacks a part of the report
     waiting: str = ""  # as of FilingReport
+    state: Path | None = None  # the public state, in the folder `scratch`; None for a pull request
 
 
 def read_run(inputs: Inputs, event: WorkflowEvent, scratch: Path) -> CollectedRun:
-    """Read what the fuzz jobs have left. Raises as `collect` does, and for a night in a run for a pull request."""
+    """Read what the fuzz jobs have left.
+
+    Raises:
+        UserError: as `collect`; also for a night in a run for a pull request.
+    """
     run = collect(inputs, scratch)
     _check_mode(event, run.result)
     return run
@@ -59,14 +65,16 @@ def report_job(
 ) -> ReportOutcome:
     """Keep the state of a night, then write issues; or write the comment and the check of a pull request.
 
-    GitHub's API is asked only once the state is kept. Raises UserError if the state cannot be kept: then no issue is
-    filed, and the same job can be run again. A refusal of the API is part of the outcome.
+    GitHub's API is asked only once the state is kept. A refusal of the API is part of the outcome.
+
+    Raises:
+        UserError: the state cannot be kept: then no issue is filed, and the same job can be run again.
     """
     result, state, notes = run.result, None, tuple[str, ...]()
     if result.mode not in PULLS:
         update = _keep(inputs, event, place, clock, run, scratch)
         # The update has checked the shards' states, so the result can name the broken ones.
-        result, state = result.lacking(update.refused), update.public
+        result, state = result.with_faults(update.refused), update.public
         dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(update.dropped.items())]
         notes = (*update.refused, *update.problems, *dropped)
     failed = conclusion(result, inputs.fail_on) == "failure"
@@ -79,13 +87,16 @@ def report_job(
             health = update_health(hub, result.problems if result.incomplete else (), event.links.report)
             done = done._replace(notes=(*done.notes, *health))
     except UserError as error:
-        return ReportOutcome(result, (*notes, error.problem), failed, _unfinished(error, state))
+        return ReportOutcome(result, (*notes, error.problem), failed, _unfinished(error, state), state=state)
     budget = f"GitHub: {hub.budget.text()}"
-    return ReportOutcome(result, (*notes, *done.notes, budget), failed, done.error, done.waiting)
+    return ReportOutcome(result, (*notes, *done.notes, budget), failed, done.error, done.waiting, state)
 
 
-def tell_lost_night(event: WorkflowEvent, connect: Connect, why: UserError) -> None:
-    """Say in the health issue why a night has no results. Its own failure is none: the run is red already."""
+def report_lost_night(event: WorkflowEvent, connect: Connect, why: UserError) -> None:
+    """Say in the health issue why a night has no results.
+
+    Its own failure is none: the run is red already.
+    """
     if not event.pull and event.name not in ELSEWHERE:
         with suppress(UserError):
             update_health(connect(), [f"{why.problem}: {why.remedy}"], event.links.report)
@@ -98,8 +109,11 @@ def _unfinished(error: UserError, state: Path | None) -> UserError:
     )
 
 
-def heard_again(state: Path, result: RunResult) -> None:
-    """Remove the mark `known` from bugs that the registry no longer knows. A merge alone would keep each old mark."""
+def drop_known_marks(state: Path, result: RunResult) -> None:
+    """Remove the mark `known` from bugs that the registry no longer knows.
+
+    A merge alone would keep each old mark.
+    """
     speaking = {bug.fingerprint for bug in result.bugs if bug.status != KNOWN}
     with open_store(state) as store:
         for bug in store.bugs():
@@ -111,15 +125,18 @@ def _check_mode(event: WorkflowEvent, result: RunResult) -> None:
     """Refuse a night's document in a run for a pull request, whose code may claim to be a night."""
     if (event.pull or event.name in ELSEWHERE) and result.mode not in PULLS:
         raise UserError(
-            f"results of the mode {result.mode} in a run for a pull request",
-            "report nights in the workflow that ran them",
+            f"a run for a pull request has results of the mode {result.mode}, which this run must not report",
+            "set mode to pr or bump in this workflow; report the results of nightly runs in a scheduled workflow",
         )
 
 
 def _pull(inputs: Inputs, event: WorkflowEvent, hub: Hub, result: RunResult) -> FilingReport:
     number = event.pull or pull_of(hub, event.repository, event.sha)
     if not number:
-        raise UserError("this run belongs to no pull request", "give the setting pull-request, or use the mode nightly")
+        raise UserError(
+            f"the commit {event.sha} belongs to no pull request",
+            "write the number of the pull request into the setting pull-request, or use the mode nightly",
+        )
     told = update_pull(hub, number, result, sha=event.sha, fail_on=inputs.fail_on, links=event.links)
     return FilingReport((f"pull request {number}: comment {told.comment}", *told.problems))
 
@@ -139,5 +156,5 @@ def _keep(
         raise UserError(
             f"the state of this night is not kept: {error.problem}", f"{error.remedy}; then {RERUN}"
         ) from error
-    heard_again(update.public, run.result)
+    drop_known_marks(update.public, run.result)
     return update

@@ -20,7 +20,11 @@ RECHECK_SHARE = 0.2
 
 
 class JobCommand(NamedTuple):
-    """A command line behind `nightfuzz`. name: the name of the file with its answer."""
+    """A command line behind `nightfuzz`.
+
+    Attributes:
+        name: the name of the file with its answer.
+    """
 
     name: str
     arguments: tuple[str, ...]
@@ -46,7 +50,10 @@ class JobRequest(NamedTuple):
 
 
 def commands(request: JobRequest) -> list[JobCommand]:
-    """Return the commands of a job. The first of several shards alone runs known bugs again."""
+    """Return the commands of a job.
+
+    The first of several shards alone runs known bugs again.
+    """
 
     def command(name: str, seconds: float, *options: str) -> JobCommand:
         return JobCommand(name, (name, *options, "--time", f"{seconds:.0f}s", *request.common, "--json"))
@@ -74,7 +81,10 @@ def commands(request: JobRequest) -> list[JobCommand]:
 
 
 def request_of(inputs: Inputs, plan: PlanNote, work: Workspace) -> JobRequest:
-    """Make the request that the commands are made from. The targets' keys are added once the targets exist."""
+    """Make the request that the commands are made from.
+
+    The targets' keys are added once the targets exist.
+    """
     settings = settings_file(inputs, work)
     return JobRequest(
         mode=cast(Mode, inputs.mode),

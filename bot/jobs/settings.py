@@ -30,23 +30,31 @@ PATHS = {name for name, field in Settings.model_fields.items() if "Path" in str(
 
 
 def keep_base_settings(inputs: Inputs, checkout: Path, folder: Path) -> tuple[str, ...]:
-    """Write the base's settings and known findings into `folder` where a pull request is worked on. Return notes.
+    """Write the base's settings and known findings into `folder` where a pull request is worked on.
 
-    checkout: of the pull request's merge commit. Raises UserError for a key that a pull request may not set, and where
-    the base lacks the file that `config` names.
+    Args:
+        checkout: of the pull request's merge commit.
+
+    Returns:
+        Notes.
+
+    Raises:
+        UserError: a pull request may not set a key, or the base lacks the file that `config` names.
     """
     if inputs.mode not in PULLS:
         return ()
     _refuse_denied(inputs)
     folder.mkdir(parents=True, exist_ok=True)
     if git_in(checkout, "rev-parse", "--verify", "--quiet", BASE).code:
-        return ("the commit that the pull request is compared with is not checked out: no settings file was read",)
+        return (
+            "the checkout lacks the pull request's base commit, so no settings file was read: set `fetch-depth: 2`",
+        )
     name = inputs.settings.config or Path(DEFAULT_FILE)
     text = _base_file(checkout, name)
     if text is None and inputs.settings.config is not None:
         raise UserError(
             f"input settings: config: the base branch has no file {name}",
-            "settings of a pull request come from the branch that it is for: merge the file there first",
+            "merge the file into the base branch first: settings of a pull request come from there",
         )
     (folder / BASE_SETTINGS).write_bytes(text or b"")
     known = _read_settings(folder / BASE_SETTINGS).get("known", name.with_name(KNOWN_FILE))
@@ -58,7 +66,9 @@ def settings_file(inputs: Inputs, work: Workspace) -> tuple[str, ...]:
     """Make the settings file of the commands and return the flag that names the file; empty without settings.
 
     The input `settings` wins over the user's file. Verdicts that people gave by labels are added to the known findings.
-    Raises UserError for a key that a pull request may not set, and for a path that leads out of the repository.
+
+    Raises:
+        UserError: a pull request may not set a key, or a path leads out of the repository.
     """
     options, sources = inputs.settings.options, work.sources
     is_pull = inputs.mode in PULLS
@@ -78,18 +88,19 @@ def settings_file(inputs: Inputs, work: Workspace) -> tuple[str, ...]:
 
 
 def _of_sources(inputs: Inputs, work: Workspace) -> tuple[Path, Path]:
-    """The user's settings file, and where its known findings lie unless it says so."""
+    """Return the user's settings file, and where its known findings lie unless it says so."""
     config = inputs.settings.config
     own = work.sources / (config or DEFAULT_FILE)
     if config is not None and not own.is_file():
         raise UserError(
-            f"input settings: config: there is no file {config}", "write its path from the repository's root"
+            f"input settings: config: there is no file {config}",
+            "write the path of the file from the repository's root",
         )
     return own, own.with_name(KNOWN_FILE)
 
 
 def _of_base(inputs: Inputs, work: Workspace) -> tuple[Path, Path]:
-    """The settings and known findings of the base: from the plan, else from the checkout that is worked in."""
+    """Return the settings and known findings of the base: from the plan, else from the checkout that is worked in."""
     _refuse_denied(inputs)
     if inputs.plan_folder is None:
         for note in keep_base_settings(inputs, work.sources, work.root):
@@ -102,18 +113,24 @@ def _refuse_denied(inputs: Inputs) -> None:
     for name in sorted(DENIED & inputs.settings.options.keys()):
         raise UserError(
             f"input settings: {written(name)} cannot be set in the mode {inputs.mode}",
-            f"a pull request may bring its own workflow: set it in {DEFAULT_FILE} of the branch that it is for",
+            f"set this key in {DEFAULT_FILE} of the base branch; "
+            "a pull request can change the workflow file, so its input is not trusted",
         )
 
 
 def _check_places(settings: Mapping[str, Any], work: Workspace, is_pull: bool) -> None:
-    """Links are followed. A base's `known` and its file itself are not read from the pull request's files."""
+    """Check the places that the settings name; links are followed.
+
+    A base's `known` and its file itself are not read from the pull request's files.
+    """
     root = work.sources.resolve()
     checked = (PATHS | {"config"}) - ({"known", "config"} if is_pull else set())
     for name in sorted(checked & settings.keys()):
         for path in _listed(settings[name]):
             if not (root / path).resolve().is_relative_to(root):
-                raise UserError(f"{written(name)}: {path} leads out of the repository", "name a place inside of it")
+                raise UserError(
+                    f"{written(name)}: {path} leads out of the repository", "name a path inside the repository"
+                )
 
 
 def _listed(value: object) -> Iterator[str]:
@@ -130,5 +147,6 @@ def _read_settings(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(
-            f"{file.name} is not valid TOML: {error}", "see docs/configuration.md for an example"
+            f"{file.name} is not valid TOML: {error}",
+            "correct that line; docs/reference/configuration.md has an example",
         ) from error

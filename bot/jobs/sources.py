@@ -18,7 +18,7 @@ from nightfuzz.bot.jobs.settings import BASE
 from nightfuzz.bot.jobs.workspace import BASE_FILES, CHANGED, SOURCES, Workspace
 
 SOURCE_BYTES, SOURCE_FILES = 2 << 30, 200_000
-LIMIT = f"at most {SOURCE_FILES:,} files of {SOURCE_BYTES >> 30} GiB"
+LIMIT = f"the limit is {SOURCE_FILES:,} files with {SOURCE_BYTES >> 30} GiB"
 # Files that a note names at most.
 NAMED = 5
 LFS = b"version https://git-lfs.github.com/spec/"
@@ -38,7 +38,8 @@ def pack_sources(workspace: Path, archive: Path) -> tuple[str, ...]:
     listed = git_in(workspace, "ls-files", "-z", "--cached", "--recurse-submodules")
     if listed.code:
         raise UserError(
-            f"the sources in {workspace} cannot be packed: {listed.message}", "check out the repository first"
+            f"the sources in {workspace} cannot be packed: {listed.message}",
+            "check out the repository with actions/checkout before this step",
         )
     root = workspace.resolve()
     names = dict.fromkeys(os.fsdecode(name) for name in listed.output.split(b"\0") if name)
@@ -51,7 +52,10 @@ def pack_sources(workspace: Path, archive: Path) -> tuple[str, ...]:
             if absence in (None, Absence.POINTER):
                 size += _add(packed, root, name)
             if number >= SOURCE_FILES or size > SOURCE_BYTES:
-                raise UserError(f"the checkout is too large at {name}", f"{LIMIT}: leave out what is no seed")
+                raise UserError(
+                    f"the checkout has {number:,} files and {size >> 20:,} MiB up to {name}, which is too large",
+                    f"check out less, for example with `sparse-checkout`: {LIMIT}",
+                )
     return tuple(f"{_counted(found)} {absence.value}" for absence, found in absent.items())
 
 
@@ -122,7 +126,11 @@ def _counted(names: Sequence[str]) -> str:
 
 
 def unpack_sources(inputs: Inputs, work: Workspace) -> None:
-    """Takes the repository's files out of the plan's artifact. Raises UserError for an archive that is none of ours."""
+    """Take the repository's files out of the plan's artifact.
+
+    Raises:
+        UserError: the archive is none of ours.
+    """
     if inputs.plan_folder is None or work.sources != work.root / "sources":
         return
     work.sources.mkdir(parents=True, exist_ok=True)
@@ -148,5 +156,5 @@ def _places(member: tarfile.TarInfo) -> list[str]:
 def _members(archive: tarfile.TarFile) -> list[tarfile.TarInfo]:
     members = archive.getmembers()
     if len(members) > SOURCE_FILES or sum(member.size for member in members) > SOURCE_BYTES:
-        raise UserError(f"{SOURCES} is too large", LIMIT)
+        raise UserError(f"{SOURCES} is too large: {LIMIT}", "run the plan job again")
     return members

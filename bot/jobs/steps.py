@@ -15,8 +15,9 @@ from typing import NamedTuple
 import typer
 
 from fuzz_core.cli.errors import BUGS, guarded
-from fuzz_core.cli.output import printable
+from fuzz_core.cli.streams import printable
 from fuzz_core.ir.errors import UserError
+from fuzz_core.triage.known import load_registry
 from nightfuzz.bot.action.environment import drop_variables
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.action.runner import Runner
@@ -30,7 +31,7 @@ from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of,
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
-from nightfuzz.bot.jobs.report import ELSEWHERE, read_run, report_job, tell_lost_night
+from nightfuzz.bot.jobs.report import ELSEWHERE, read_run, report_job, report_lost_night
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.sources import unpack_sources
 from nightfuzz.bot.jobs.workspace import REPORT, SARIF, TOLD, restore, work_of
@@ -60,6 +61,7 @@ class StepContext(NamedTuple):
 
 
 SHOWN = 5
+DASHBOARD = "dashboard"  # folder of the site, beside the report
 SYSTEM = Chance(_now, time.sleep, random.random)
 
 
@@ -69,7 +71,9 @@ def perform(work: Callable[[StepContext], int]) -> None:
 
 
 def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str], chance: Chance = SYSTEM) -> int:
-    """Run a step behind the error boundary. Secrets are masked before the first print.
+    """Run a step behind the error boundary.
+
+    Secrets are masked before the first print.
 
     An error of the user's stands in the log, in the job's summary and as an annotation.
     """
@@ -89,6 +93,7 @@ def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str],
 
 
 def fuzz_step(step: StepContext) -> int:
+    """Fuzz, and return the worst exit code of the commands."""
     # A job without a token works with what is not installed in one that holds a token.
     from nightfuzz.bot.jobs.fuzz import fuzz_job
 
@@ -96,7 +101,7 @@ def fuzz_step(step: StepContext) -> int:
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
     for problem in restore(step.inputs, work, lambda: _place(step)):
-        print(f"the state is not used, and a fresh one begins: {printable(problem)}", flush=True)
+        print(f"the state is not used, and a new state begins: {printable(problem)}", flush=True)
 
     @contextmanager
     def quiet(title: str) -> Iterator[None]:
@@ -109,6 +114,7 @@ def fuzz_step(step: StepContext) -> int:
 
 
 def export_step(step: StepContext) -> int:
+    """Write the results of a fuzz job, and print their annotations."""
     from nightfuzz.bot.jobs.export import export_job
 
     work, now = work_of(step.inputs, step.environment), step.chance.clock()
@@ -120,6 +126,7 @@ def export_step(step: StepContext) -> int:
 
 
 def plan_step(step: StepContext) -> int:
+    """Write the plan, and set the outputs `matrix` and `shards`."""
     workspace = Path(step.environment.get("GITHUB_WORKSPACE") or ".").resolve()
     run = f"{step.environment.get('GITHUB_RUN_ID', '')} {step.chance.clock().isoformat()}".strip()
     matrix = plan_job(step.inputs, _place(step), workspace, run)
@@ -130,6 +137,7 @@ def plan_step(step: StepContext) -> int:
 
 
 def report_step(step: StepContext) -> int:
+    """Keep the state and report it; the exit code is that of found bugs if the check fails."""
     event = event_of(step.inputs, step.environment)
     if event.name in ELSEWHERE and next(folders(step.inputs.results), None) is None:
         _list(step, ("The other run left no results to report. The log of its jobs says why.",))
@@ -141,13 +149,15 @@ def report_step(step: StepContext) -> int:
         try:
             run = read_run(step.inputs, event, scratch)
         except UserError as error:
-            tell_lost_night(event, lambda: _hub(step, event), error)
+            report_lost_night(event, lambda: _hub(step, event), error)
             raise
         fresh_folder(folder)
         write_documents(folder, run.result, workflow)
         _publish(step, run.result, folder, (), event.links.blob)
         place, clock = _place(step), step.chance.clock
         done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
+        if step.inputs.settings.dashboard and done.state is not None:
+            _write_dashboard(step, done.state, folder / DASHBOARD)
     write_documents(folder, done.result, workflow)
     _list(step, done.notes)
     if done.waiting:
@@ -159,7 +169,17 @@ def report_step(step: StepContext) -> int:
     return BUGS if done.failed else 0
 
 
+def _write_dashboard(step: StepContext, state: Path, folder: Path) -> None:
+    from fuzz_core.campaign.dashboard.collection import public_site
+    from nightfuzz.reports.dashboard.site import write_site
+
+    clock = step.chance.clock
+    site = public_site(state, load_registry(step.inputs.settings.known, clock().date()), clock)
+    step.runner.output("dashboard-path", write_site(site, folder).parent)
+
+
 def listen_step(step: StepContext) -> int:
+    """Handle the commands in the event's comment."""
     event = event_of(step.inputs, step.environment)
     _list(step, listen_job(step.inputs, event, _hub(step, event), _place(step), step.chance.clock))
     return 0
@@ -178,7 +198,7 @@ def _list(step: StepContext, notes: tuple[str, ...]) -> None:
 
 
 def _publish(step: StepContext, result: RunResult, folder: Path, notes: tuple[str, ...], blob: str = "") -> None:
-    """Outputs of the step, and the job's summary."""
+    """Write the outputs of the step, and the job's summary."""
     outputs = {
         "bugs-total": sum(bug.status == "open" for bug in result.bugs) + result.private,
         "bugs-new": len(result.fresh),
@@ -198,7 +218,9 @@ def _place(step: StepContext) -> StateStorage:
     inputs = step.inputs
     if inputs.state != "repository":
         if inputs.state_path is None:
-            raise UserError("input state-path is empty", "say where the state is")
+            raise UserError(
+                "input state-path is empty", f"set state-path to the path of the {inputs.state} that holds the state"
+            )
         return StateDirectory(inputs.state_path / "reported")
     server = step.environment.get("GITHUB_SERVER_URL", "https://github.com")
     repository = step.environment.get("GITHUB_REPOSITORY", "")

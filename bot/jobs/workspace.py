@@ -17,7 +17,7 @@ from fuzz_core.store.intake import look_over
 from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.state.place import STATE, StateStorage, parts, unpack
 from nightfuzz.bot.state.update import fetch_state
-from nightfuzz.reports.results import Mode, Name, Names, Part
+from nightfuzz.reports.results import Mode, Name, Names, StrictModel
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
 # Data of a pull request: the paths that differ from its base, and the files there as they were.
@@ -30,7 +30,9 @@ RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", 
 
 
 def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
-    """The folders of a fuzz job. A state that stays on the runner is worked on where it is, by nights alone.
+    """Return the folders of a fuzz job.
+
+    A state that stays on the runner is worked on where it is, by nights alone.
 
     The user's repository comes out of the plan's artifact if it has one, else it is the runner's workspace.
     """
@@ -43,11 +45,14 @@ def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
 
 
 def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) -> tuple[str, ...]:
-    """Put the state into the job's folder: out of the plan's artifact, or from the repository. A directory has it.
+    """Put the state into the job's folder: out of the plan's artifact, or from the repository.
+
+    A directory has it.
 
     A pull request works on a copy. Otherwise its seeds would count as known, and a repeated check as clean.
 
-    Returns the fault of an unreadable state: the job begins anew, and the report keeps the old state aside.
+    Returns:
+        The fault of an unreadable state: the job begins anew, and the report keeps the old state aside.
     """
     if work.state_file.exists():
         return ()
@@ -75,7 +80,7 @@ def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) 
 TOLD_BYTES = 256 << 20
 
 
-class StartNote(Part):
+class StartNote(StrictModel):
     """The note that a fuzz job writes at its start."""
 
     mode: Mode
@@ -87,7 +92,7 @@ class StartNote(Part):
     protection: Names = ()
 
 
-class EndNote(Part):
+class EndNote(StrictModel):
     """The exit codes of the job's commands by name, in the order of their execution, and the faults in words."""
 
     codes: Mapping[Name, int] = Field(default_factory=dict)
@@ -96,7 +101,13 @@ class EndNote(Part):
 
 
 class Workspace(NamedTuple):
-    """root: for notes. state: directory of the state file. sources: of the user's repository."""
+    """The folders of a fuzz job.
+
+    Attributes:
+        root: for notes.
+        state: directory of the state file.
+        sources: of the user's repository.
+    """
 
     root: Path
     state: Path
@@ -125,19 +136,24 @@ class Workspace(NamedTuple):
             return {}
 
     def note(self, note: StartNote | EndNote) -> None:
-        """Keeps a note for the steps that follow."""
+        """Keep a note for the steps that follow."""
         self.root.mkdir(parents=True, exist_ok=True)
         (self.root / f"{type(note).__name__.lower()}.json").write_text(note.model_dump_json(), encoding="utf-8")
 
-    def start(self) -> StartNote:
-        """Read the note of the job's start. Raises UserError if the job did not start."""
+    def start_note(self) -> StartNote:
+        """Read the note of the job's start.
+
+        Raises:
+            UserError: the job did not start.
+        """
         try:
             return StartNote.model_validate_json((self.root / "startnote.json").read_bytes())
         except (OSError, ValidationError) as error:
-            why = "; ".join(self.end().problems) or "the log of its step says why"
-            raise UserError("the job ended before it could begin to fuzz", why) from error
+            why = "; ".join(self.end_note().problems) or "the log of the fuzz step says why"
+            problem = f"the job ended before it began to fuzz: {why}"
+            raise UserError(problem, "correct the cause, and run the job again") from error
 
-    def end(self) -> EndNote:
+    def end_note(self) -> EndNote:
         """Read the note of the job's end; a note that says so for a job that was killed."""
         try:
             return EndNote.model_validate_json((self.root / "endnote.json").read_bytes())

@@ -33,7 +33,11 @@ class StateDirectory:
         self.path = path
 
     def load(self) -> Snapshot | None:
-        """Load the files of the directory. Raises UserError: not readable, or not written by nightfuzz."""
+        """Load the files of the directory.
+
+        Raises:
+            UserError: not readable, or not written by nightfuzz.
+        """
         if not self.path.is_dir():
             return None
         with self._alone():
@@ -46,7 +50,7 @@ class StateDirectory:
             return None
         name = pointer.read_text(encoding="utf-8", errors="replace").strip()
         if not name.startswith(_FOLDER) or "/" in name:
-            raise UserError(f"{pointer} names no state: {name[:80]!r}", FOREIGN)
+            raise UserError(f"{pointer} does not name a state: {name[:80]!r}", FOREIGN)
         files = read_files(self.path / name)
         if not is_ours(files):
             raise UserError(f"{self.path / name} was not written by nightfuzz", FOREIGN)
@@ -54,10 +58,17 @@ class StateDirectory:
 
     def _refuse_foreign(self) -> None:
         if self.path.is_dir() and any(not each.name.startswith((_LOCK, _FOLDER)) for each in self.path.iterdir()):
-            raise UserError(f"{self.path} holds files of something else", "choose an empty directory for the state")
+            raise UserError(
+                f"{self.path} holds files that nightfuzz has not written",
+                "set state-path to the path of an empty directory",
+            )
 
     def store(self, build: FilesUpdate, message: str) -> Snapshot:
-        """Store the files under a lock, with one call of `build`. Raises UserError: not writable, or locked."""
+        """Store the files under a lock, with one call of `build`.
+
+        Raises:
+            UserError: not writable, or locked.
+        """
         with self._alone():
             return self._replace(marked(build(self._load())))
 
@@ -68,9 +79,12 @@ class StateDirectory:
             with FileLock(self.path / _LOCK, timeout=LOCK_SECONDS):
                 yield
         except Timeout:
-            raise UserError(f"another job has held {self.path / _LOCK} for {LOCK_SECONDS:.0f} s", "end it") from None
+            raise UserError(
+                f"another job has held the lock {self.path / _LOCK} for {LOCK_SECONDS:.0f} s",
+                "wait until that job ends, or cancel it, and run this job again",
+            ) from None
         except OSError as error:
-            remedy = "make it writable, or choose another"
+            remedy = "make the directory writable, or set state-path to the path of another directory"
             raise UserError(f"cannot read or write {self.path}: {error.strerror}", remedy) from error
 
     def _replace(self, files: Files) -> Snapshot:
@@ -87,7 +101,7 @@ class StateDirectory:
         return Snapshot(files, name)
 
     def set_aside(self, snapshot: Snapshot) -> str:
-        """Keeps the files of a snapshot in a directory beside this one; returns its path."""
+        """Keep the files of a snapshot in a directory beside this one; return its path."""
         kept = self.path.with_name(f"{self.path.name}-broken-{_digest(snapshot.files)}")
         write_files(kept, snapshot.files)
         return str(kept)
@@ -99,14 +113,18 @@ def _digest(files: Files) -> str:
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
-    """The files of a folder and of its subfolders, as an artifact brings them.
+    """Return the files of a folder and of its subfolders, as an artifact brings them.
 
-    Raises UserError for links, for names and sizes that no state has, and for unreadable files.
+    Raises:
+        UserError: a link, a name or size that no state has, or an unreadable file.
     """
     try:
         found = {path.relative_to(folder).as_posix(): path.lstat() for path in sorted(folder.rglob("*"))}
     except OSError as error:
-        raise UserError(f"cannot read {folder.name}: {error.strerror}", "is it the artifact of this run?") from error
+        raise UserError(
+            f"cannot read {folder.name}: {error.strerror}",
+            "download the artifact of this run again, or run the job again that made the artifact",
+        ) from error
     plain = {name: about.st_size for name, about in found.items() if not stat.S_ISDIR(about.st_mode)}
     for name in plain:
         if not stat.S_ISREG(found[name].st_mode):
@@ -121,11 +139,14 @@ def _read(path: Path) -> bytes:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
             return file.read(MAX_FILE)
     except OSError as error:
-        raise UserError(f"cannot read {path.name}: {error.strerror}", "is it the artifact of this run?") from error
+        raise UserError(
+            f"cannot read {path.name}: {error.strerror}",
+            "download the artifact of this run again, or run the job again that made the artifact",
+        ) from error
 
 
 def write_files(folder: Path, files: Files) -> None:
-    """Writes files into a folder; one of another name that is there stays."""
+    """Write files into a folder; one of another name that is there stays."""
     checked((name, len(data)) for name, data in files.items())
     for name, data in files.items():
         path = folder / name

@@ -26,8 +26,8 @@ SCHEMA = "nightfuzz-state/1"
 MAX_FILES = 500
 MAX_FILE = 95 << 20
 MAX_TOTAL = 1 << 30
-FOREIGN = "choose another ref or directory for the state, or delete this one if it is not needed"
-TOO_LARGE = "remove targets that are no longer needed, or keep the state in a directory of the runner"
+FOREIGN = "choose another ref (state-ref) or directory (state-path) for the state, or delete the old one if you can"
+TOO_LARGE = "begin a new state in another ref (state-ref), or keep the state in a directory of the runner"
 # Targets of one library repeat each other, and a window of this size finds the repetitions. It is the largest window
 # that `zstd -d` takes without a flag, and the memory that a reader needs.
 WINDOW_LOG = 27
@@ -43,7 +43,7 @@ SETTINGS: Mapping[int, int] = {
 PART = 45 << 20
 MAX_BYTES = 2 << 30
 CHUNK = 1 << 20
-REMEDY = "the copy that is kept aside may be mended; nightfuzz begins anew without it"
+REMEDY = "no action is needed: nightfuzz begins a new state, and keeps the damaged copy beside it"
 _NAME = re.compile(r"(?:private/)?[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 _ABOUT = f"""# The state of nightfuzz
 
@@ -62,7 +62,11 @@ are recognised by their markers.
 
 
 class Snapshot(NamedTuple):
-    """The files as they were at one time. version: names that time, in a form of the place's own."""
+    """The files as they were at one time.
+
+    Attributes:
+        version: names that time, in a form of the place's own.
+    """
 
     files: Files
     version: str
@@ -73,7 +77,10 @@ FilesUpdate = Callable[[Snapshot | None], Files]
 
 
 class StateStorage(Protocol):
-    """A place that keeps a state. All methods raise UserError for faults that a person has to mend."""
+    """A place that keeps a state.
+
+    All methods raise UserError for faults that a person has to mend.
+    """
 
     confidential: bool
 
@@ -88,25 +95,29 @@ class StateStorage(Protocol):
 
 
 def marked(files: Files) -> dict[str, bytes]:
-    """Return the files with the files that identify the place. Raises UserError for invalid names or sizes."""
+    """Return the files with the files that identify the place.
+
+    Raises:
+        UserError: invalid names or sizes.
+    """
     whole = {**files, README: _ABOUT.encode(), MARKER: (json.dumps({"schema": SCHEMA}) + "\n").encode()}
     checked((name, len(data)) for name, data in whole.items())
     return whole
 
 
 def checked(sizes: Iterable[tuple[str, int]], what: str = "the new state") -> None:
-    """Raises UserError for names of files that are none of ours, and for more or larger ones than any state has."""
+    """Raise UserError for names of files that are none of ours, and for more or larger ones than any state has."""
     total = 0
     for count, (name, size) in enumerate(sizes, 1):
         total += size
         if not _NAME.fullmatch(name):
-            raise UserError(f"{what} has a file that is none of its own: {name[:100]!r}", FOREIGN)
+            raise UserError(f"{what} contains a file that is not from nightfuzz: {name[:100]!r}", FOREIGN)
         if count > MAX_FILES or size > MAX_FILE or total > MAX_TOTAL:
             raise UserError(f"{what} is too large: {name[:100]!r} is file {count} with {size >> 20} MiB", TOO_LARGE)
 
 
 def is_ours(files: Files) -> bool:
-    """Whether nightfuzz has written these files."""
+    """Return whether nightfuzz has written these files."""
     try:
         told = json.loads(files.get(MARKER, b""))
     except (ValueError, RecursionError):
@@ -115,7 +126,7 @@ def is_ours(files: Files) -> bool:
 
 
 def revise(place: StateStorage, name: str, change: Callable[[bytes], bytes], message: str) -> bytes:
-    """Changes one file of the place and leaves every other file as it is. Returns its new content.
+    """Change one file of the place and leaves every other file as it is.
 
     Args:
         place: the place.
@@ -123,6 +134,9 @@ def revise(place: StateStorage, name: str, change: Callable[[bytes], bytes], mes
         change: from the current content (empty if the file does not exist) to the new content; called again if another
             job was faster.
         message: describes the change in the place's history.
+
+    Returns:
+        Its new content.
     """
 
     def build(before: Snapshot | None) -> Files:
@@ -133,12 +147,13 @@ def revise(place: StateStorage, name: str, change: Callable[[bytes], bytes], mes
 
 
 def pack(path: Path, name: str = STATE) -> dict[str, bytes]:
-    """The file, compressed, as parts `state.db.zst`, `state.db.zst.1`, … that every place takes.
+    """Return the file, compressed, as parts `state.db.zst`, `state.db.zst.1`, … that every place takes.
 
-    Raises UserError for one that `unpack` would refuse.
+    Raises:
+        UserError: `unpack` would refuse the result.
     """
     if path.stat().st_size > MAX_BYTES:
-        raise UserError(f"the state is larger than {MAX_BYTES >> 20} MiB", TOO_LARGE)
+        raise UserError(f"the state file {path.name} is larger than {MAX_BYTES >> 20} MiB", TOO_LARGE)
     packed = compressed(path.read_bytes())
     starts = range(0, len(packed), PART)
     return {_part(name, number): packed[start : start + PART] for number, start in enumerate(starts)}
@@ -154,7 +169,7 @@ def _part(name: str, number: int) -> str:
 
 
 def parts(files: Files, name: str = STATE) -> list[bytes]:
-    """The parts of a packed file, in order; empty if the file does not exist."""
+    """Return the parts of a packed file, in order; empty if the file does not exist."""
     found: list[bytes] = []
     while (part := _part(name, len(found))) in files:
         found.append(files[part])
@@ -162,7 +177,11 @@ def parts(files: Files, name: str = STATE) -> list[bytes]:
 
 
 def unpack(packed: list[bytes], path: Path, max_bytes: int = MAX_BYTES) -> None:
-    """Writes the file that these parts are. Raises UserError: damaged, cut short, or more than `max_bytes`."""
+    """Write the file that these parts are.
+
+    Raises:
+        UserError: damaged, cut short, or more than `max_bytes`.
+    """
     try:
         with path.open("wb") as file:
             for data in _unpacked(packed, max_bytes):
@@ -194,4 +213,4 @@ def _unpacked(packed: list[bytes], max_bytes: int) -> Iterator[bytes]:
     except zstd.ZstdError as error:
         raise UserError(f"the packed state is damaged ({error})", REMEDY) from error
     if not reader.eof or reader.unused_data or size != told:
-        raise UserError("the packed state is damaged (it is cut short, or something follows it)", REMEDY)
+        raise UserError("the packed state is damaged (its end is missing, or bytes follow its end)", REMEDY)

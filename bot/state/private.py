@@ -23,20 +23,29 @@ END = ".age"
 
 
 class Keys(NamedTuple):
-    """recipients: public keys that private findings are encrypted for. identity: a secret key, where there is one."""
+    """Keys for private findings.
+
+    Attributes:
+        recipients: public keys that private findings are encrypted for.
+        identity: a secret key, where there is one.
+    """
 
     recipients: tuple[str, ...] = ()
     identity: Secret | None = None
 
     @property
-    def everyone(self) -> tuple[str, ...]:
+    def all_recipients(self) -> tuple[str, ...]:
         """The recipients, and the public key of the identity."""
         own = () if self.identity is None else (public_key(self.identity),)
         return tuple(dict.fromkeys((*self.recipients, *own)))
 
 
 class PrivateStates(NamedTuple):
-    """Private parts as state files. unread: parts that no given key opens; they stay as they are."""
+    """Private parts as state files.
+
+    Attributes:
+        unread: parts that no given key opens; they stay as they are.
+    """
 
     states: tuple[Path, ...]
     unread: Files
@@ -51,17 +60,21 @@ class Kept(NamedTuple):
 
 
 def encrypt(path: Path, recipients: Sequence[str]) -> bytes:
-    """A state file, compressed and encrypted so that each of the recipients (`age1…`) can read it alone."""
+    """Return a state file, compressed and encrypted so that each of the recipients (`age1…`) can read it alone."""
     keys = [pyrage.x25519.Recipient.from_str(each) for each in recipients]
     return bytes(pyrage.encrypt(compressed(path.read_bytes()), keys))
 
 
 def decrypt(data: bytes, identity: Secret, path: Path) -> None:
-    """Writes the state file that `encrypt` was given. Raises UserError: another key, or damaged."""
+    """Write the state file that `encrypt` was given.
+
+    Raises:
+        UserError: another key, or damaged.
+    """
     try:
         packed = pyrage.decrypt(data, [_identity(identity)])
     except pyrage.DecryptError as error:
-        remedy = "it was made for another key, or it is damaged"
+        remedy = "give the secret key that belongs to its public key; without that key, delete the part from the state"
         raise UserError(f"a private part cannot be decrypted ({error})", remedy) from None
     path.write_bytes(expanded(packed, MAX_BYTES))
 
@@ -70,21 +83,24 @@ def _identity(identity: Secret) -> pyrage.x25519.Identity:
     try:
         return pyrage.x25519.Identity.from_str(identity.reveal().strip())
     except (pyrage.IdentityError, ValueError):
-        raise UserError("the secret key is none of age", "it begins with AGE-SECRET-KEY-1: see `age-keygen`") from None
+        raise UserError(
+            "the value of the input private-identity is not a secret key of the tool `age`",
+            "give a key that begins with AGE-SECRET-KEY-1; `age-keygen` makes one",
+        ) from None
 
 
 def public_key(identity: Secret) -> str:
-    """The recipient that belongs to a secret key."""
+    """Return the recipient that belongs to a secret key."""
     return str(_identity(identity).to_public())
 
 
 def salted(fingerprint: str, salt: bytes) -> str:
-    """A digest from which readers without the salt cannot find the fingerprint."""
+    """Return a digest from which readers without the salt cannot find the fingerprint."""
     return hmac.new(salt, fingerprint.encode(), sha256).hexdigest()
 
 
 def salt_of(identity: Secret) -> bytes:
-    """The salt of a repository: who can guess at signatures must not be able to check the guess."""
+    """Return the salt of a repository: who can guess at signatures must not be able to check the guess."""
     return hmac.new(identity.reveal().strip().encode(), b"nightfuzz: fingerprints", sha256).digest()
 
 
@@ -95,12 +111,12 @@ def fingerprints(plain: Iterable[str], identity: Secret) -> bytes:
 
 
 def blobs(files: Files) -> dict[str, bytes]:
-    """The encrypted parts of a place by name, the oldest first."""
+    """Return the encrypted parts of a place by name, the oldest first."""
     return {name: files[name] for name in sorted(files) if name.startswith(PRIVATE) and name.endswith(END)}
 
 
 def sealed(parts: Iterable[bytes], now: datetime) -> dict[str, bytes]:
-    """Encrypted parts by the names that they get in a place: these sort by age."""
+    """Return encrypted parts by the names that they get in a place: these sort by age."""
     return {f"{PRIVATE}{now:%Y%m%dT%H%M%S}-{sha256(data).hexdigest()[:32]}{END}": data for data in parts}
 
 
@@ -112,17 +128,22 @@ def bounded(parts: Files) -> Kept:
     """
     once = {name.partition("-")[2]: name for name in sorted(parts, reverse=True)}
     kept = {name: parts[name] for name in sorted(once.values()) if len(parts[name]) <= MAX_FILE}
-    problems = [f"{large} private parts were too large to keep"] if (large := len(once) - len(kept)) else []
+    problems = (
+        [f"{large} encrypted private parts were too large and are not kept"] if (large := len(once) - len(kept)) else []
+    )
     old = 0
     while len(kept) > MAX_BLOBS or sum(map(len, kept.values())) > MAX_BYTES:
         del kept[next(iter(kept))]
         old += 1
-    problems += [f"{old} unread private parts were dropped, the oldest first"] if old else []
+    problems += [f"{old} encrypted private parts that no run could read were dropped, the oldest first"] if old else []
     return Kept(kept, tuple(problems))
 
 
 def opened(parts: Files, identity: Secret, folder: Path) -> PrivateStates:
-    """Decrypt private parts with the key. The parts come from untrusted jobs: each is checked like a state file."""
+    """Decrypt private parts with the key.
+
+    The parts come from untrusted jobs: each is checked like a state file.
+    """
     states: list[Path] = []
     unread: dict[str, bytes] = {}
     problems: list[str] = []

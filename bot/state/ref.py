@@ -1,5 +1,11 @@
 """The state under a ref of its own, which no clone fetches: always one commit, replaced in one step or not at all.
 
+Two jobs may write the state at the same time, so a write is a compare-and-swap. The job reads the commit that the ref
+names, builds new files from the files of that commit, and makes a commit without a parent. The push names the old
+commit (`--force-with-lease`), and GitHub refuses the push if the ref names another one by then. In that case another
+job was faster: the job reads its files and builds once more from them. A function of the current files makes the new
+ones, so no job can lose another job's rows. A push whose answer is lost is settled by a look at the ref.
+
 Earlier versions kept the state on a branch. The first write moves it from there and removes the branch.
 """
 
@@ -29,11 +35,15 @@ _DENIED = re.compile(
     r"|protected branch|not authorized|repository rule",
     re.IGNORECASE,
 )
-_WRITE = "the report job needs `permissions: contents: write`, and no rule of the repository may protect the ref"
+_WRITE = "give the report job `permissions: contents: write`, and let no rule of the repository protect the ref"
 
 
 class Chance(NamedTuple):
-    """Clock, sleep and random numbers of a storage. jitter: a number in [0, 1)."""
+    """Clock, sleep and random numbers of a storage.
+
+    Attributes:
+        jitter: a number in [0, 1).
+    """
 
     clock: Callable[[], datetime]
     sleep: Callable[[float], None]
@@ -41,17 +51,22 @@ class Chance(NamedTuple):
 
 
 class StateRef:
-    """A ref of a repository as a place for the state. No work tree is touched: commits are made by fast-import.
+    """A ref of a repository as a place for the state.
+
+    No work tree is touched: commits are made by fast-import.
 
     A scratch repository keeps each fetched or pushed object for the lifetime of this `StateRef`, so that no object
     travels twice.
 
-    confidential: the repository is a private one for this purpose, so private parts lie there unencrypted.
+    Args:
+        confidential: the repository is a private one for this purpose, so private parts lie there unencrypted.
     """
 
     def __init__(self, remote: Remote, chance: Chance, ref: str = REF, confidential: bool = False) -> None:
         if not _NAME.fullmatch(ref) or ".." in ref or ref.endswith((".lock", ".")):
-            raise UserError(f"{ref[:100]!r} is no full name of a ref", f"leave it out to have {REF}")
+            raise UserError(
+                f"state-ref {ref[:100]!r} is not the full name of a ref", f"leave state-ref out to use {REF}"
+            )
         self.remote, self.chance, self.ref = remote, chance, ref
         self.confidential = confidential
         self._last: Snapshot | None = None
@@ -67,7 +82,8 @@ class StateRef:
     def load(self) -> Snapshot | None:
         """Load the files of the ref; None if there is none, and no branch of an earlier version either.
 
-        Raises UserError: unreachable, no permission, or a ref that nightfuzz has not written.
+        Raises:
+            UserError: unreachable, no permission, or a ref that nightfuzz has not written.
         """
         for tried in range(TRIES):
             seen = self._seen(self.ref, BRANCH)
@@ -109,8 +125,8 @@ class StateRef:
                 self._remove_branch()
                 return self._last
             self._wait(tried)
-        remedy = "let only one workflow run at a time write the state: the `concurrency` group of the caller does that"
-        raise UserError(f"{self.ref} changed each of the {TRIES} times that it was about to be written", remedy)
+        remedy = "let one workflow run at a time write the state: give the calling workflow a `concurrency` group"
+        raise UserError(f"another job changed {self.ref} during each of {TRIES} tries to write it", remedy)
 
     def set_aside(self, snapshot: Snapshot) -> str:
         """Keep the files of a snapshot under a ref of their own, named by their content; return its name."""
@@ -121,7 +137,10 @@ class StateRef:
         return ref
 
     def _remove_branch(self) -> None:
-        """Remove the branch that held the state before. A branch that a rule protects stays, and is not read again."""
+        """Remove the branch that held the state before.
+
+        A branch that a rule protects stays, and is not read again.
+        """
         if self._moving:
             lease = f"--force-with-lease={BRANCH}:{self._moving}"
             self._git.run("push", "--quiet", lease, self.remote.url, f":{BRANCH}")
@@ -132,7 +151,7 @@ class StateRef:
         self.chance.sleep(longest * (0.5 + self.chance.jitter() / 2))
 
     def _seen(self, *refs: str) -> dict[str, str]:
-        """The commits that the remote has under these names now."""
+        """Return the commits that the remote has under these names now."""
         for tried in range(TRIES):
             done = self._git.run("ls-remote", "--refs", self.remote.url, *refs)
             if done.code == 0:
@@ -141,7 +160,8 @@ class StateRef:
             self._refuse_denied(done)
             self._wait(tried)
         raise UserError(
-            f"cannot reach the repository of the state: {done.message}", "is the address right, and the network?"
+            f"cannot reach the repository of the state: {done.message}",
+            "correct the address of the repository, or run the job again once the network is back",
         )
 
     def _refuse_denied(self, done: GitResult) -> None:
@@ -153,15 +173,17 @@ class StateRef:
         where = BRANCH if commit == self._moving else self.ref
         for mode, kind, _, _, name in entries:
             if mode != "100644" or kind != "blob":
-                raise UserError(f"{where} has a link, program or submodule: {name[:100]!r}", FOREIGN)
+                raise UserError(f"{where} has a link, an executable file or a submodule: {name[:100]!r}", FOREIGN)
         checked(((name, int(size)) for _, _, _, size, name in entries), where)
         files = {name: self._git.call("cat-file", "blob", blob) for _, _, blob, _, name in entries}
         if not is_ours(files):
-            raise UserError(f"{where} is there already, and nightfuzz has not written it", FOREIGN)
+            raise UserError(f"{where} exists already, and nightfuzz has not written it", FOREIGN)
         return Snapshot(files, commit)
 
     def _push(self, commit: str, ref: str, expected: str) -> bool:
-        """Whether the name now stands for the commit; False if it stood for another commit than the expected one.
+        """Return whether the name now stands for the commit.
+
+        The result is False if the name stood for another commit than the expected one.
 
         A connection may break after the push took effect, so the remote is asked rather than git's words read.
         """

@@ -27,7 +27,11 @@ _PASSED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", ADAPTERS_VARIABLE)
 
 
 class Shards(NamedTuple):
-    """Results of untrusted jobs: state files and encrypted parts. names: of the shards that the state files are of."""
+    """Results of untrusted jobs: state files and encrypted parts.
+
+    Attributes:
+        names: of the shards that the state files are of.
+    """
 
     states: Sequence[Path] = ()
     sealed: Sequence[bytes] = ()
@@ -35,14 +39,23 @@ class Shards(NamedTuple):
 
 
 class ShardIntake(NamedTuple):
-    """dropped: rows that no store would have written, by reason. problem: why the whole file is none of ours."""
+    """The result of the intake of one shard's state file.
+
+    Attributes:
+        dropped: rows that no store would have written, by reason.
+        problem: why the whole file is none of ours.
+    """
 
     dropped: Mapping[str, int]
     problem: str = ""
 
 
 def take_in_all(raw: Sequence[Path], clean: Sequence[Path], known: Path) -> list[ShardIntake]:
-    """Takes in several files at once. known: as for `take_in`."""
+    """Take in several files at once.
+
+    Args:
+        known: as for `take_in`.
+    """
     python = (sys.executable, "-P", "-m", __name__)
     commands = [[*python, *map(str, (*each, known))] for each in zip(raw, clean, strict=True)]
     # The valid names in a state depend on which libraries' packages are installed.
@@ -58,16 +71,19 @@ def _result_of(process: subprocess.Popen[bytes]) -> ShardIntake:
             answer, _ = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
-            return ShardIntake({}, f"reading it took longer than {SECONDS} seconds")
+            return ShardIntake({}, f"its state was not read within {SECONDS} seconds")
     if process.returncode:
-        return ShardIntake({}, f"reading it ended with exit code {process.returncode}: see the log")
+        return ShardIntake(
+            {}, f"the check of its state ended with exit code {process.returncode}; the log of this job says why"
+        )
     return ShardIntake(**json.loads(answer))
 
 
 def read_shards(folders: Sequence[tuple[str, Path]], scratch: Path) -> tuple[Shards, tuple[str, ...]]:
-    """The state files of some shards, unpacked into `scratch`, and their encrypted parts; with what was refused.
+    """Return the state files of some shards, unpacked into `scratch`, and their encrypted parts; with what was refused.
 
-    folders: each with the name of its shard.
+    Args:
+        folders: each with the name of its shard.
     """
     states, sealed, names, problems = [], [], [], []
     for number, (name, folder) in enumerate(folders):
@@ -83,10 +99,14 @@ def read_shards(folders: Sequence[tuple[str, Path]], scratch: Path) -> tuple[Sha
 
 
 def _packed(folder: Path) -> list[bytes]:
-    """The parts of a packed state. Raises UserError if there is none, or one is a link or too large."""
+    """Return the parts of a packed state.
+
+    Raises:
+        UserError: there is none, or one is a link or too large.
+    """
     found = sorted(folder.glob(f"{STATE}*"), key=lambda path: (len(path.name), path.name))
     if not found:
-        raise UserError("there is no packed state", "run the fuzz job again")
+        raise UserError(f"the results in {folder} have no packed state ({STATE}…)", "run the fuzz job again")
     packed: list[bytes] = []
     for path in found:
         packed.append(read_plain(path, PACKED_BYTES - sum(map(len, packed))))
@@ -101,7 +121,7 @@ def _sealed(folder: Path) -> list[bytes]:
 
 
 def main(raw: str, clean: str, known: str) -> None:
-    """Takes in one file."""
+    """Take in one file."""
     try:
         answer = ShardIntake(take_in(Path(raw), Path(clean), Path(known)).dropped)
     except UserError as error:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fuzz_core.campaign.partition import Split, joined, split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
-from fuzz_core.store.merge import Merged
+from fuzz_core.store.merge import MergeResult
 from fuzz_core.store.parts import thin
 from fuzz_core.store.statefile import NewerError, open_store
 from nightfuzz.bot.state import private
@@ -39,17 +39,22 @@ class StateUpdate(NamedTuple):
 
     public: Path  # the state file as it is kept
     private: Path | None  # the part of the state that only a key opens; None without a readable one
-    merged: Merged  # new rows from the shards' state files
+    merged: MergeResult  # new rows from the shards' state files
     dropped: dict[str, int]  # rows of the shards that no store would have written, by reason
     problems: tuple[str, ...]  # steps that failed, a line each
     refused: tuple[str, ...] = ()  # unreadable states of shards or of the place, a line each
 
 
 def fetch_state(place: StateStorage, path: Path) -> tuple[Snapshot | None, tuple[str, ...]]:
-    """Write the state file of a place to `path`, if the place has a sound one. Return its snapshot and faults.
+    """Write the state file of a place to `path`, if the place has a sound one.
 
-    The place does not change: the next job that stores a state keeps a broken one aside. Raises UserError as
-    `Place.load` does.
+    The place does not change: the next job that stores a state keeps a broken one aside.
+
+    Returns:
+        Its snapshot and faults.
+
+    Raises:
+        UserError: as `Place.load`.
     """
     before = place.load()
     broken = _unpacked(before, path)
@@ -100,7 +105,11 @@ def update_state(
 
 
 def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
-    """Writes a state file of the place to `path`, if it has one. Returns why it cannot be read; empty if it can."""
+    """Write a state file of the place to `path`, if it has one.
+
+    Returns:
+        Why it cannot be read; empty if it can.
+    """
     path.unlink(missing_ok=True)
     packed = [] if before is None else parts(before.files, name)
     if not packed:
@@ -129,7 +138,14 @@ class _Update:
         self._intakes: list[ShardIntake] = []
 
     def run(self, before: Snapshot | None, own: Files) -> tuple[StateUpdate, Files]:
-        """Try the update once. own: the files of the place that are replaced. Returns the new files."""
+        """Try the update once.
+
+        Args:
+            own: the files of the place that are replaced.
+
+        Returns:
+            The new files.
+        """
         self.problems, self._broken = [], ""
         whole, public, hidden = (self.folder / f"{name}.db" for name in ("whole", "public", "private"))
         had = self._begin(before, whole)
@@ -176,7 +192,7 @@ class _Update:
         broken = [why for path, name in ((whole, STATE), (plain, PLAIN)) if (why := _unpacked(before, path, name))]
         if before is not None and broken:
             kept = self.place.set_aside(before)
-            self._broken = f"{'; '.join(broken)}; it is kept as {kept}, and a fresh state begins"
+            self._broken = f"{'; '.join(broken)}; the damaged state is kept as {kept}, and a new state begins"
         return [plain] if plain.exists() else []
 
     def _opened(self, sealed: Files) -> PrivateStates:
@@ -187,17 +203,17 @@ class _Update:
         return opened
 
     def _private(self, opened: PrivateStates, parted: Split, hidden: Path | None) -> Files:
-        """Return every private part that we cannot read, the current private part, and the fingerprints that may be
-        published.
-        """
+        """Return every private part that we cannot read, the current private part, and the publishable fingerprints."""
         parts = dict(opened.unread)
         files: dict[str, bytes] = {}
         if hidden is not None and self.place.confidential:
             files = pack(hidden, PLAIN)
-        elif hidden is not None and self.keys.everyone:
-            parts |= private.sealed([private.encrypt(hidden, self.keys.everyone)], self.clock())
+        elif hidden is not None and self.keys.all_recipients:
+            parts |= private.sealed([private.encrypt(hidden, self.keys.all_recipients)], self.clock())
         elif hidden is not None:
-            self.problems.append("what may be private has no place to go and is not kept: no public key is given")
+            self.problems.append(
+                "private bugs are not kept: set private-recipient (`nightfuzz init --private-key` makes a key)"
+            )
         if self.keys.identity is not None:
             files[FINGERPRINTS] = private.fingerprints(parted.fingerprints, self.keys.identity)
         kept = private.bounded(parts)

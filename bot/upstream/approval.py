@@ -23,7 +23,7 @@ from nightfuzz.bot.upstream.duplicates import Duplicate, duplicates
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import span
 
-AGAIN = "Ask for it again with `/nightfuzz upstream`."
+AGAIN = "Ask for a new draft with `/nightfuzz upstream`."
 
 
 class BuildCheck(NamedTuple):
@@ -34,7 +34,12 @@ class BuildCheck(NamedTuple):
 
 
 class ApprovalResult(NamedTuple):
-    """filed: addresses of new reports. problems: a line each."""
+    """Reports that a job has filed.
+
+    Attributes:
+        filed: addresses of new reports.
+        problems: a line each.
+    """
 
     filings: Filings
     filed: tuple[str, ...] = ()
@@ -42,7 +47,11 @@ class ApprovalResult(NamedTuple):
 
 
 class _RefusalError(Exception):
-    """Why a draft is not filed. for_good: its approval is taken away, so that only a new one counts."""
+    """Why a draft is not filed.
+
+    Args:
+        for_good: its approval is taken away, so that only a new one counts.
+    """
 
     def __init__(self, reason: str, for_good: bool = True, remember: str = "") -> None:
         super().__init__(reason)
@@ -51,7 +60,10 @@ class _RefusalError(Exception):
 
 @dataclass(frozen=True)
 class Approver:
-    """Files approved drafts. If any call raises, the draft stays as it is for the next run."""
+    """Files approved drafts.
+
+    If any call raises, the draft stays as it is for the next run.
+    """
 
     hub: Hub
     known: RulesOf  # the rules of the tracker for an api
@@ -62,7 +74,7 @@ class Approver:
     now: datetime
 
     def review(self, filings: Filings) -> ApprovalResult:
-        """Looks at all drafts that carry the label of approval."""
+        """Look at all drafts that carry the label of approval."""
         filed: list[str] = []
         problems: list[str] = []
         for fingerprint, draft in filings.drafts.items():
@@ -96,11 +108,11 @@ class Approver:
         return draft.model_copy(update={"url": url, "refused": ""})
 
     def _file(self, fingerprint: str, draft: DraftRecord, view: IssueView) -> str:
-        """Raises _RefusalError with the first reason against it."""
+        """Raise _RefusalError with the first reason against it."""
         self._check_approver(draft)
         text = shown(view.body)
         if text is None or text.digest != draft.text:
-            raise _RefusalError(f"the text here is not the one that was drafted. {AGAIN}")
+            raise _RefusalError(f"the text of this draft has changed. {AGAIN}")
         if draft.under:
             return self._file_list(fingerprint, draft, text)
         report = self._current_report(fingerprint, draft, text)
@@ -114,10 +126,10 @@ class Approver:
         return self._reported(draft, made.url)
 
     def _file_list(self, fingerprint: str, draft: DraftRecord, text: ReportText) -> str:
-        """Writes the list under the tracker's umbrella issue, in place of the list of the same issue before."""
+        """Write the list under the tracker's umbrella issue, in place of the list of the same issue before."""
         batch = next((each for each in self.batches if list_of(each) == text), None)
         if batch is None:
-            raise _RefusalError(f"the list has changed since. {AGAIN}")
+            raise _RefusalError(f"the list has changed since the draft. {AGAIN}")
         try:
             rules = rules_of(batch, self.known)
             refuse_list(batch, rules, text)
@@ -135,23 +147,24 @@ class Approver:
         return self._reported(draft, f"{umbrella.url}#issuecomment-{made.id}")
 
     def _reported(self, draft: DraftRecord, url: str) -> str:
-        """Name the filed report in our own issue. The report itself names our issue, if the issue is public."""
+        """Name the filed report in our own issue.
+
+        The report itself names our issue, if the issue is public.
+        """
         self.hub.upsert_comment(draft.source, marker_of("reported", str(draft.source)), f"Reported: {url}")
         return url
 
     def _check_approver(self, draft: DraftRecord) -> None:
-        """Checks who applied the label: people with less than write access can apply it, too."""
+        """Check who applied the label: people with less than write access can apply it, too."""
         labelled = [each for each in self.hub.events(draft.number) if each.event == "labeled" and each.label == APPROVE]
         who = labelled[-1].actor if labelled else ""
         if not who or who == self.hub.login() or self.hub.permission(who) not in WRITERS:
-            raise _RefusalError(
-                f"the label counts where a person with write access has applied it; this was {span(who or '?')}."
-            )
+            raise _RefusalError(f"only a person with write access can approve; {span(who or '?')} applied the label.")
 
     def _current_report(self, fingerprint: str, draft: DraftRecord, text: ReportText) -> ClusterReport:
         report = self.reports.get(fingerprint)
         if report is None:
-            raise _RefusalError("the bug is on record no more.")
+            raise _RefusalError("the bug is no longer in the state.")
         try:
             rules = rules_of(report, self.known)
             refuse(report, rules, text)
@@ -165,17 +178,20 @@ class Approver:
     def _check_shown(self, fingerprint: str) -> None:
         check = self.verify(fingerprint)
         if check.is_shown is None:
-            raise _RefusalError("it waits to be run on the newest build. The next run does that.", for_good=False)
+            raise _RefusalError("the bug was not run on the newest build yet. The next run does that.", for_good=False)
         if not check.is_shown:
-            raise _RefusalError(f"the newest build, {span(check.build)}, does not show it every time.")
+            raise _RefusalError(f"the newest build, {span(check.build)}, does not show the bug every time.")
 
     def _check_new(self, draft: DraftRecord, found: Sequence[Duplicate]) -> None:
-        """A person who approves again with these duplicates listed says that the bug differs from them."""
+        """Raise UserError if the draft has duplicates that the person has not seen.
+
+        A person who approves again with these duplicates listed says that the bug differs from them.
+        """
         numbers = f"reported: {', '.join(str(each.number) for each in found)}"[:2_000]
         if found and numbers != draft.refused:
             lines = candidates(found, draft.upstream)
-            again = f"Where none of them is the same bug, apply `{APPROVE}` again."
-            raise _RefusalError(f"it may be reported already:\n\n{lines}\n\n{again}", remember=numbers)
+            again = f"If none of them is the same bug, apply `{APPROVE}` again."
+            raise _RefusalError(f"the bug may be reported already:\n\n{lines}\n\n{again}", remember=numbers)
 
     def _comment(self, number: int, text: str) -> None:
         self.hub.upsert_comment(number, marker_of("upstream", str(number)), text)

@@ -22,7 +22,7 @@ from nightfuzz.bot.issues.labels import APPROVE, DRAFT, LABELS
 from nightfuzz.bot.upstream.duplicates import Duplicate, duplicates
 from nightfuzz.reports.case import UNSEARCHED
 from nightfuzz.reports.issues import missing_parts
-from nightfuzz.reports.markdown import escaped, fenced
+from nightfuzz.reports.markdown import counted, escaped, fenced
 from nightfuzz.reports.text import TITLE, bounded, clean, span
 
 # Characters of a report's text in a draft, which leave room for the words that the draft adds.
@@ -34,10 +34,14 @@ RulesOf = Callable[[str], Disclosure | None]
 
 
 def rules_of(report: ClusterReport | Umbrella, known: RulesOf = disclosure_of) -> Disclosure:
-    """The rules of the tracker that takes a report. Raises UserError for an api whose tracker is not known."""
+    """Return the rules of the tracker that takes a report.
+
+    Raises:
+        UserError: the tracker of the api is not known.
+    """
     rules = known(report.api)
     if rules is None:
-        remedy = "add a disclosure to the profile of the library: docs/issues.md"
+        remedy = "add a `Disclosure` to the library's profile.py (docs/how-to/upstream.md)"
         raise UserError(f"nightfuzz has no rules for the tracker of {report.library}", remedy)
     return rules
 
@@ -55,7 +59,7 @@ class ReportText(NamedTuple):
 
 
 def text_of(report: ClusterReport, tracked: str = "", searched: str = "") -> ReportText:
-    """The report of a bug for its library's tracker.
+    """Return the report of a bug for its library's tracker.
 
     Args:
         report: the bug's cluster.
@@ -72,15 +76,15 @@ def text_of(report: ClusterReport, tracked: str = "", searched: str = "") -> Rep
 
 
 def list_of(batch: Umbrella) -> ReportText:
-    """The bugs of a library that have no issue of their own, as a comment for its tracker's umbrella issue."""
+    """Return the bugs of a library that have no issue of their own, as a comment for its tracker's umbrella issue."""
     return ReportText(bounded(batch.title, TITLE), clean(batch.comment).replace("\r\n", "\n").strip())
 
 
 def refuse_list(batch: Umbrella, rules: Disclosure, text: ReportText) -> None:
-    """Raises UserError if a list of bugs is not to be reported there, and says why."""
+    """Raise UserError if a list of bugs is not to be reported there, and say why."""
     _raise_first(
         {
-            f"{rules.repository} does not want it: {rules.why}": not rules.accepts,
+            f"{rules.repository} does not take reports of bugs that a fuzzer found: {rules.why}": not rules.accepts,
             f"no issue of {rules.repository} collects bugs of {batch.library} that are not reported alone": (
                 rules.umbrella == 0
             ),
@@ -90,17 +94,19 @@ def refuse_list(batch: Umbrella, rules: Disclosure, text: ReportText) -> None:
 
 
 def refuse(report: ClusterReport, rules: Disclosure, text: ReportText) -> None:
-    """Raises UserError if the bug is not to be reported there, and says why."""
+    """Raise UserError if the bug is not to be reported there, and say why."""
     apis = (report.api, *report.apis)
     lacking = missing_parts(f"{text.title}\n\n{text.body}", report.library)
     reasons = {
         # A private bug is refused first, in words that reveal no detail.
-        "it is not reported in public": report.private,
-        f"{rules.repository} does not want it: {rules.why}": not rules.accepts,
-        "it is known already": report.known,
-        "it is fixed": report.status == "fixed",
-        "its input is not one that the library allows": report.validity == "invalid" or report.batched,
-        f"only {', '.join(rules.refused_apis)} shows it: {rules.why}": not any(map(rules.takes, apis)),
+        "this bug is not reported in public": report.private,
+        f"{rules.repository} does not take reports of bugs that a fuzzer found: {rules.why}": not rules.accepts,
+        "this bug is known already": report.known,
+        "this bug is fixed": report.status == "fixed",
+        "the library does not allow the input of this bug": report.validity == "invalid" or report.batched,
+        f"{rules.repository} takes no bug that only {', '.join(rules.refused_apis)} shows: {rules.why}": not any(
+            map(rules.takes, apis)
+        ),
         f"the report lacks {', '.join(lacking)}": bool(lacking),
         **_unshowable(text, rules),
     }
@@ -109,29 +115,35 @@ def refuse(report: ClusterReport, rules: Disclosure, text: ReportText) -> None:
 
 def _unshowable(text: ReportText, rules: Disclosure) -> dict[str, bool]:
     return {
-        f"its text is longer than {LONGEST} characters, so a draft cannot show all of it": len(text.body) > LONGEST,
-        "its text cannot be shown as it is": shown(draft(text, rules, 1)) != text,
+        f"the text of the report is longer than {LONGEST} characters, so a draft cannot show all of it": len(text.body)
+        > LONGEST,
+        "the text of the report cannot be shown unchanged in a draft": shown(draft(text, rules, 1)) != text,
     }
 
 
 def _raise_first(reasons: Mapping[str, bool]) -> None:
     for reason, holds in reasons.items():
         if holds:
-            raise UserError(reason, "see docs/issues.md for what is reported upstream")
+            raise UserError(reason, "read in docs/explanation/issues.md which bugs are reported upstream")
 
 
 class TrackerSearch(NamedTuple):
-    """The result of a search in a tracker. found: issues that may report the bug; done: whether it answered."""
+    """The result of a search in a tracker.
+
+    Attributes:
+        found: issues that may report the bug.
+        done: whether it answered.
+    """
 
     found: Sequence[Duplicate] = ()
     done: bool = True
 
     def sentence(self, repository: str, now: datetime) -> str:
-        """The sentence about the search for the report; empty if the tracker did not answer."""
+        """Return the sentence about the search for the report; empty if the tracker did not answer."""
         if not self.done:
             return ""
-        result = f"{len(self.found)} were compared by a person" if self.found else "no issue looks the same"
-        words = "title, words of the failure, frames and api"
+        result = f"a person compared {counted(self.found, 'issue')}" if self.found else "no issue looks the same"
+        words = "title, error message, frames and api"
         return f"Searched {escaped(repository)} on {now:%Y-%m-%d} for the same {words}: {result}."
 
 
@@ -162,23 +174,26 @@ def draft(
     warning: str = "",
     under: int = 0,
 ) -> str:
-    """The body of a draft. The draft shows each character of the text that would be filed.
+    """Return the body of a draft.
 
-    under: the number of the issue there that gets the text as a comment, without its title.
+    The draft shows each character of the text that would be filed.
+
+    Args:
+        under: the number of the issue there that gets the text as a comment, without its title.
     """
     what = f"the comment that nightfuzz would write under {span(f'{rules.repository}#{under}')}"
-    what = what if under else f"what nightfuzz would file in {span(rules.repository)}"
+    what = what if under else f"the report that nightfuzz would file in {span(rules.repository)}"
     page = rules.sources["why"].page if "why" in rules.sources else ""
     rule = f" ({page})" if page else ""
     return "\n\n".join(
         [
-            f"This is {what} about #{source}. Nothing is filed before "
-            f"a person with write access has read it and given this issue the label `{APPROVE}`. Before it is filed, "
-            "the newest build has to show it, and it is searched for there.",
-            f"What {span(rules.repository)} says: {escaped(rules.why)}{rule}.",
+            f"This is {what} about #{source}. nightfuzz files the text only after a person with write access has read "
+            f"the text and given this issue the label `{APPROVE}`. Before filing, nightfuzz checks that the newest "
+            "build shows the bug, and searches the tracker for reports of the bug.",
+            f"Rules of {span(rules.repository)}: {escaped(rules.why)}{rule}.",
             *_reader_notes(rules, looked, warning),
-            "A text that is edited here is not filed. To have it made again, ask for it with `/nightfuzz upstream` "
-            f"under #{source}. To file no report, close this issue.",
+            f"nightfuzz does not file an edited text. To get a new text, comment `/nightfuzz upstream` in #{source}. "
+            "To file no report, close this issue.",
             "### Title",
             fenced(text.title, "text"),
             "### Text",
@@ -189,14 +204,14 @@ def draft(
 
 def _reader_notes(rules: Disclosure, looked: TrackerSearch, warning: str) -> list[str]:
     """Return notes for the person who approves; they are no part of the text."""
-    human = f"Add in words of your own, below the report, {rules.human_part}." if rules.human_part else ""
+    human = f"Add below the report, in your own words, {rules.human_part}." if rules.human_part else ""
     place = span(f"{rules.repository}#{rules.umbrella}")
     umbrella = f"Crashes on bad input are collected in {place}." if rules.umbrella else ""
     similar = f"Compare these issues first:\n\n{candidates(looked.found, rules.repository)}" if looked.found else ""
-    nothing = "No issue there looks the same." if looked.done and not looked.found else ""
-    unread = "" if looked.done else "That tracker has not been searched yet."
+    nothing = f"No issue in {span(rules.repository)} looks the same." if looked.done and not looked.found else ""
+    unread = "" if looked.done else f"{span(rules.repository)} has not been searched yet."
     boxes = "The form asks you to confirm: " + "; ".join(map(span, rules.confirmations)) if rules.confirmations else ""
-    newest = "Reports about an older version than the newest are refused there." if rules.newest_only else ""
+    newest = f"{span(rules.repository)} refuses reports about older versions." if rules.newest_only else ""
     old = f"Warning: {escaped(warning)}." if warning else ""
     return [line for line in (similar, nothing, unread, newest, umbrella, human, boxes, old) if line]
 
@@ -217,7 +232,7 @@ def write_draft(
     record: IssueRecord,
     filings: Filings,
 ) -> tuple[Filings, str]:
-    """Write or rewrite the draft of an issue's bug. Return the new memory, and the answer for people.
+    """Write or rewrite the draft of an issue's bug.
 
     Args:
         hub: our own repository.
@@ -229,19 +244,24 @@ def write_draft(
         record: the issue's record.
         filings: the memory before.
 
+    Returns:
+        The new memory, and the answer for people.
+
     Raises:
         UserError: the bug must not be reported.
     """
     if mode == "off":
-        raise UserError("reports to other repositories are off", "set the upstream policy to draft or approved")
+        raise UserError("reports to other repositories are switched off", "set the input upstream to draft or approved")
     if record.kind == "umbrella":
         return _write_list(hub, known, batches, now, record, filings)
     report = next((reports[key] for key in record.signatures if key in reports), None)
     if report is None:
-        raise UserError("this bug is on record no more", "wait until it is seen again")
+        raise UserError(
+            "this bug is no longer in the state", "write the command again after a run has found the bug again"
+        )
     before = filings.drafts.get(record.fingerprint)
     if before is not None and before.url:
-        return filings, f"it is filed already: {before.url}"
+        return filings, f"the report is already filed: {before.url}"
     rules = rules_of(report, known)
     looked = search(hub, report, rules.repository)
     text = text_of(report, "" if hub.is_private() else record.url, looked.sentence(rules.repository, now))
@@ -252,16 +272,22 @@ def write_draft(
 def _write_list(
     hub: Hub, known: RulesOf, batches: Sequence[Umbrella], now: datetime, record: IssueRecord, filings: Filings
 ) -> tuple[Filings, str]:
-    """Makes the draft of a comment with an umbrella issue's bugs. Another list takes the place of one that is filed."""
+    """Make the draft of a comment with an umbrella issue's bugs.
+
+    Another list takes the place of one that is filed.
+    """
     # An item can have a report of its own one day.
     key = digest("umbrella", record.fingerprint)
     batch = next((each for each in batches if each.library == record.library), None)
     if batch is None:
-        raise UserError("no bug of this list is on record any more", "wait until one is seen again")
+        raise UserError(
+            "the state no longer has any bug of this list",
+            "write the command again after a run has found one of these bugs again",
+        )
     rules = rules_of(batch, known)
     text, before = list_of(batch), filings.drafts.get(key)
     if before is not None and before.url and before.text == text.digest:
-        return filings, f"it is filed already: {before.url}"
+        return filings, f"the report is already filed: {before.url}"
     refuse_list(batch, rules, text)
     return _put(hub, rules, text, NOT_YET, rules.umbrella, now, record, key, filings)
 
@@ -277,7 +303,10 @@ def _put(
     key: str,
     filings: Filings,
 ) -> tuple[Filings, str]:
-    """File or rewrite the draft of a text. An approval of an earlier text no longer counts."""
+    """File or rewrite the draft of a text.
+
+    An approval of an earlier text no longer counts.
+    """
     marker = marker_of("draft", key, also=(text.digest,))
     title, warning = bounded(f"Draft: {text.title}", 200), outdated(rules, now.date())
     body = draft(text, rules, record.number, looked, warning, under)

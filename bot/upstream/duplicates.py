@@ -23,7 +23,11 @@ _WORD = re.compile(r"\w[\w.]*")
 
 
 class Duplicate(NamedTuple):
-    """An issue that may be about the same bug. why: the words or names that both have in common."""
+    """An issue that may be about the same bug.
+
+    Attributes:
+        why: the words or names that both have in common.
+    """
 
     number: int
     title: str
@@ -69,7 +73,7 @@ def _phrase(text: str) -> str:
 
 
 def _common(report: ClusterReport, view: IssueView) -> str:
-    """A title that is alike, the words of the failure together with the api, or api and kind in a title."""
+    """Return a title that is alike, the words of the failure together with the api, or api and kind in a title."""
     apis, text = (report.api, *report.apis), f"{view.title}\n{view.body}"
     last = re.compile("|".join(rf"\b{re.escape(api.rpartition('.')[2])}\b" for api in apis))
     if not last.search(text):
@@ -77,10 +81,10 @@ def _common(report: ClusterReport, view: IssueView) -> str:
     if fuzz.token_sort_ratio(report.title.casefold(), view.title.casefold()) >= ALIKE:
         return "its title"
     if any(_has_words(text, signature) for signature in report.signatures.values()):
-        return "the api and the words of the failure"
+        return "the api and the error message"
     _, words = kind_of(report.kind).search
     named = any(re.search(_named(api), view.title) for api in apis)
-    return "the api and what happens" if words and named and re.search(words, view.title, re.IGNORECASE) else ""
+    return "the api and the kind of failure" if words and named and re.search(words, view.title, re.IGNORECASE) else ""
 
 
 def _named(api: str) -> str:

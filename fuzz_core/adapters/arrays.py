@@ -28,7 +28,7 @@ Live = TypeVar("Live")
 
 
 def masters(make: Callable[[Tensor], Live], entries: int = MAX_ENTRIES) -> Callable[[Tensor], Live]:
-    """Returns `make` with a cache of the `entries` descriptions used last.
+    """Return `make` with a cache of the `entries` descriptions used last.
 
     An exception of `make` is passed on and not cached. The returned object is the master itself: the caller copies it,
     because a test may write into its arguments.
@@ -53,13 +53,13 @@ NUMPY_DTYPES: Mapping[str, Any] = {
 
 
 def check_size(count: int) -> None:
-    """Raises BuildError above MAX_ELEMENTS."""
+    """Raise BuildError above MAX_ELEMENTS."""
     if count > MAX_ELEMENTS:
         raise BuildError(f"{count} elements are more than {MAX_ELEMENTS}")
 
 
 def check_readable(size: int) -> None:
-    """Raises Undescribable for an array of more than MAX_READ_BYTES bytes."""
+    """Raise Undescribable for an array of more than MAX_READ_BYTES bytes."""
     if size > MAX_READ_BYTES:
         raise Undescribable(f"array of {size} bytes")
 
@@ -79,7 +79,11 @@ class Arrays:
         self.master = masters(self._drawn)
 
     def of(self, tensor: Tensor) -> Any:
-        """Returns a new array. Raises BuildError above MAX_ELEMENTS or for an absent dtype."""
+        """Return a new array.
+
+        Raises:
+            BuildError: more than MAX_ELEMENTS elements, or a dtype that numpy lacks.
+        """
         return self.master(tensor).copy() if tensor.size <= MAX_COPIED else self._drawn(tensor)
 
     def _drawn(self, tensor: Tensor) -> Any:
@@ -94,9 +98,10 @@ class Arrays:
 
 
 def describe_array(array: Any, container: str) -> Tensor:
-    """Returns a dense numpy array as a Tensor.
+    """Return a dense numpy array as a Tensor.
 
-    Raises Undescribable for dtypes outside the table (objects, records), and as `check_readable`.
+    Raises:
+        Undescribable: dtypes outside the table (objects, records), and as `check_readable`.
     """
     check_readable(array.nbytes)
     name = array.dtype.name
@@ -111,7 +116,7 @@ def describe_array(array: Any, container: str) -> Tensor:
 
 
 def fill_of(array: Any, kind: str) -> Fill:
-    """Small arrays keep their elements, large ones their range."""
+    """Return the fill of an array: a small one keeps its elements, a large one its range."""
     if array.size == 0:
         return Fill()
     if kind == "string":
@@ -137,17 +142,17 @@ class View(NamedTuple):
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the strides, in elements, of a row-major tensor."""
+    """Return the strides, in elements, of a row-major tensor."""
     return tuple(prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))
 
 
 def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """Returns how many elements of a buffer the strides reach over."""
+    """Return how many elements of a buffer the strides reach over."""
     return 0 if 0 in shape else 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
 
 
 def overlaps(tensor: Tensor) -> bool:
-    """Returns whether elements may share a place in memory."""
+    """Return whether elements may share a place in memory."""
     strides = tensor.strides
     if strides is None or 0 in tensor.shape:
         return False
@@ -160,7 +165,7 @@ def overlaps(tensor: Tensor) -> bool:
 
 
 def simplest(tensor: Tensor) -> View | None:
-    """Returns the shortest true form; None if the tensor is row-major (or empty: then strides are not kept)."""
+    """Return the shortest true form; None if the tensor is row-major (or empty: then strides are not kept)."""
     if tensor.strides is None or tensor.size == 0 or tensor.strides == row_major(tensor.shape):
         return None
     for form in (_permuted, _stepped, _expanded):
@@ -179,7 +184,7 @@ def _base(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def buffer(tensor: Tensor, count: int) -> NDArray[Any]:
-    """Returns the elements at the places that the strides give, with zeros in the gaps."""
+    """Return the elements at the places that the strides give, with zeros in the gaps."""
     assert tensor.strides is not None
     flat = elements(tensor)
     offsets = np.zeros(1, np.int64)
@@ -194,7 +199,7 @@ Form = tuple[tuple[int, ...], str] | None
 
 
 def _permuted(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
-    """Returns a row-major tensor with its dimensions in another order."""
+    """Return a row-major tensor with its dimensions in another order."""
     rank = len(shape)
     order = sorted(range(rank), key=lambda i: (-strides[i], shape[i] != 1, i))
     base = tuple(shape[i] for i in order)
@@ -212,7 +217,7 @@ def _permuted(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
 
 
 def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
-    """Returns a row-major tensor with every k-th row, every k-th element, or the first elements of each row."""
+    """Return a row-major tensor with every k-th row, every k-th element, or the first elements of each row."""
     inner = row_major(shape)
     step = strides[-1]
     if len(shape) == 1:
@@ -230,7 +235,7 @@ def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
 
 
 def _expanded(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
-    """Returns a row-major tensor repeated along dimensions of stride 0."""
+    """Return a row-major tensor repeated along dimensions of stride 0."""
     repeated = [step == 0 and n > 1 for n, step in zip(shape, strides, strict=True)]
     base = tuple(1 if again else n for n, again in zip(shape, repeated, strict=True))
     kept = [step for again, step in zip(repeated, strides, strict=True) if not again]

@@ -79,7 +79,10 @@ class Comparer:
         self.tolerances = tolerances
 
     def parts(self, value: Any) -> Parts | None:
-        """Returns the items of a container, keys in order; None for a leaf. Named tuples are tuples."""
+        """Return the items of a container, keys in order; None for a leaf.
+
+        Named tuples are tuples.
+        """
         if isinstance(value, Mapping):
             return Parts("dict", {key: value[key] for key in _in_order(value)})
         if isinstance(value, list | tuple | deque):
@@ -87,7 +90,7 @@ class Comparer:
         return None
 
     def leaf(self, value: Any) -> Leaf | None:
-        """Returns the comparable form of a value without parts; None if the value is neither a number nor an array."""
+        """Return the comparable form of a value without parts; None if the value is neither a number nor an array."""
         number = isinstance(value, bool | int | float | complex | np.ndarray | np.generic)
         array = np.asarray(value) if number else self.array(value)
         if array is None:
@@ -103,11 +106,11 @@ class Comparer:
         )
 
     def said(self, what: str, expected: Any, actual: Any) -> str:
-        """Returns the text of a difference in a property (`what`), as opposed to a difference in elements."""
+        """Return the text of a difference in a property (`what`), as opposed to a difference in elements."""
         return self.another.format(what=what, expected=expected, actual=actual)
 
     def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
-        """Returns how two leaves differ beyond the tolerance; empty if they do not."""
+        """Return how two leaves differ beyond the tolerance; empty if they do not."""
         expected, actual = self.leaf(first), self.leaf(second)
         if expected is None or actual is None:
             return self.said("type of result", *self.kinds(first, second)) if self._apart(expected, actual) else ""
@@ -123,7 +126,7 @@ class Comparer:
         return f"{int(wrong.sum())} of {wrong.size} elements differ\nfirst at {at}: {told}"
 
     def distance(self, first: Any, second: Any) -> float:
-        """Returns how far a leaf is from its reference in units of the tolerance; 0 if there are no numbers."""
+        """Return how far a leaf is from its reference in units of the tolerance; 0 if there are no numbers."""
         reference, other = self.leaf(first), self.leaf(second)
         if reference is None or other is None:
             return self._apart(reference, other)
@@ -132,27 +135,28 @@ class Comparer:
         return float(self._units(reference, other, sums=not self.strict).max(initial=0.0))
 
     def _apart(self, expected: Leaf | None, actual: Leaf | None) -> float:
-        """Returns how far apart two values are, at least one of which is not compared."""
+        """Return how far apart two values are, at least one of which is not compared."""
         return inf if (expected is None) != (actual is None) and not self.converts else 0.0
 
     def structure(self, reference: Any, other: Any, pair: LeafPair, relation: str) -> str:
-        """Returns the first line about results of different structure, or an empty text to report the first differing
-        place.
+        """Return the first line about results of different structure.
+
+        The text is empty if the first differing place is to be reported.
         """
         first, second = (sum(1 for _ in self.leaves(result)) for result in (reference, other))
         return f"{second} results against {first}" if first != second else ""
 
     def kinds(self, first: Any, second: Any) -> tuple[str, str]:
-        """Returns the names of the kinds of two values whose types differ."""
+        """Return the names of the kinds of two values whose types differ."""
         a, b = self.parts(first), self.parts(second)
         return a.kind if a else type(first).__name__, b.kind if b else type(second).__name__
 
     def missing(self, first: Any, second: Any) -> bool:
-        """Returns whether exactly one of two leaves is None."""
+        """Return whether exactly one of two leaves is None."""
         return (first is None) != (second is None)
 
     def pairs(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> Iterator[LeafPair]:
-        """Yields leaves that stand at the same place of two results, in order, and containers that differ."""
+        """Yield leaves that stand at the same place of two results, in order, and containers that differ."""
         a, b = (self.parts(value) if len(place) < MAX_DEPTH else None for value in (first, second))
         if a is None and b is None and not self.missing(first, second):
             yield LeafPair(first, second, place)
@@ -166,15 +170,22 @@ class Comparer:
                 yield from self.pairs(item, b.items[key], (*place, key))
 
     def leaves(self, result: Any) -> Iterator[Any]:
-        """Yields the values in a result that have no parts, in order."""
+        """Yield the values in a result that have no parts, in order."""
         return (pair.first for pair in self.pairs(result, result))
 
     def arrays(self, result: Any) -> list[Array | None]:
-        """Returns the tensors and numbers of a result in order; None for further values, and for unreadable ones."""
+        """Return the tensors and numbers of a result in order; None for further values, and for unreadable ones."""
         return [leaf and leaf.elements() for leaf in map(self.leaf, self.leaves(result))]
 
+    def dtypes(self, result: Any) -> Iterator[str]:
+        """Yield the names of the dtypes of the tensors and numbers in a result."""
+        return (leaf.dtype.rpartition(".")[2] for value in self.leaves(result) if (leaf := self.leaf(value)))
+
     def differences(self, reference: Any, other: Any, relation: str) -> str:
-        """See `Adapter.differences`. Relations that compare only numbers ignore structure."""
+        """See `Adapter.differences`.
+
+        Relations that compare only numbers ignore structure.
+        """
         if relation == "gradient":
             return self._derivatives(reference, other)
         pairs = list(self.pairs(reference, other))
@@ -197,19 +208,24 @@ class Comparer:
             return inf
         return max((self.distance(pair.first, pair.second) for pair in pairs), default=0.0)
 
-    def whole(self, result: Any) -> bool:
+    def has_whole_numbers(self, result: Any) -> bool:
         """See `Adapter.whole`."""
         return any(leaf.kind in "biu" for value in self.leaves(result) if (leaf := self.leaf(value)))
 
+    def single(self, result: Any) -> bool:
+        """See `Adapter.single`."""
+        found = [leaf for value in self.leaves(result) if (leaf := self.leaf(value))]
+        return bool(found) and all(each.kind in "fc" and each.largest <= DTYPES["float32"].largest for each in found)
+
     def _shape(self, expected: Leaf, actual: Leaf) -> str:
-        """Shape and dtype."""
+        """Return shape and dtype."""
         for name, a, b in (("shape", expected.shape, actual.shape), ("dtype", expected.dtype, actual.dtype)):
             if a != b and not expected.vague:
                 return self.said(name, a, b)
         return ""
 
     def _strides(self, expected: Leaf, actual: Leaf) -> str:
-        """Returns how strides differ in dimensions of more than one element, of results that are otherwise alike."""
+        """Return how strides differ in dimensions of more than one element, of results that are otherwise alike."""
         a, b = expected.strides, actual.strides
         if a is None or b is None or expected.vague or 0 in expected.shape or expected.shape != actual.shape:
             return ""
@@ -217,7 +233,7 @@ class Comparer:
         return "" if alike else self.said("stride", a, b)
 
     def _derivatives(self, expected: Sequence[float | None], actual: Sequence[float | None]) -> str:
-        """Returns how derivatives differ, by tolerances for numerical ones; NaN equals NaN, and None equals None."""
+        """Return how derivatives differ, by tolerances for numerical ones; NaN equals NaN, and None equals None."""
         if len(expected) != len(actual):
             return self.said("number of derivatives", len(expected), len(actual))
         for place, (a, b) in enumerate(zip(expected, actual, strict=True)):
@@ -229,7 +245,7 @@ class Comparer:
         return ""
 
     def _agree_in_size(self, pairs: Sequence[LeafPair]) -> bool:
-        """Returns whether results differ in signs alone: vectors of a decomposition are unique but for signs."""
+        """Return whether results differ in signs alone: vectors of a decomposition are unique but for signs."""
         leaves = [(self.leaf(pair.first), self.leaf(pair.second)) for pair in pairs]
         known = [(a, b) for a, b in leaves if a and b]
         numeric = all(a.numeric and b.numeric and a.shape == b.shape and a.dtype == b.dtype for a, b in known)
@@ -263,7 +279,9 @@ class Comparer:
 
 
 def units(expected: Array, actual: Array, tolerance: Tolerance, excused: Any = False, scale: float = 0.0) -> Array:
-    """Return each element's distance in units of the tolerance. NaN equals NaN, and is infinitely far from any number.
+    """Return each element's distance in units of the tolerance.
+
+    NaN equals NaN, and is infinitely far from any number.
 
     Args:
         excused: mask of elements that count as the same.
@@ -277,7 +295,7 @@ def units(expected: Array, actual: Array, tolerance: Tolerance, excused: Any = F
 
 
 def named(place: tuple[Any, ...]) -> str:
-    """Returns a place in a result as it is written behind its name: `[0]['a']`."""
+    """Return a place in a result as it is written behind its name: `[0]['a']`."""
     return "".join(f"[{key!r}]" for key in place)
 
 
@@ -302,8 +320,9 @@ def _finite(plain: Leaf, reference: Leaf) -> str:
 
 
 def _saturated(array: Array) -> Array:
-    """Return a mask of integers at a limit of their dtype. Conversions of too large numbers end there, differently for
-    each compiler.
+    """Return a mask of integers at a limit of their dtype.
+
+    Conversions of too large numbers end there, differently for each compiler.
     """
     if array.dtype.kind not in "iu":
         return np.zeros(array.shape, dtype=bool)
@@ -312,7 +331,7 @@ def _saturated(array: Array) -> Array:
 
 
 def _finite_largest(array: Array) -> float:
-    """Returns the largest finite magnitude of an array: rounding in a sum may leave so much in elements that cancel."""
+    """Return the largest finite magnitude of an array: rounding in a sum may leave so much in elements that cancel."""
     with np.errstate(all="ignore"):
         sizes = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
     return float(np.where(np.isfinite(sizes), sizes, 0.0).max(initial=0.0))

@@ -87,7 +87,7 @@ DEVICE = ModeSpec()
 
 
 def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
-    """Returns the modes in double precision: the plain one, and two on inputs moved by a few roundings up or down.
+    """Return the modes in double precision: the plain one, and two on inputs moved by a few roundings up or down.
 
     If one perturbation leaves a tie as it was, the opposite one changes it.
     """
@@ -117,7 +117,7 @@ def redzones(run: str, script: Way) -> dict[str, ModeSpec]:
         REDZONE_ZEROS: REFERENCE._replace(run=f"{run}Zeros"),
         REDZONE: spec._replace(
             meaning="other numbers in memory around the arguments",
-            phrases=("with large numbers in memory around its arguments", "with zeros there"),
+            phrases=("with large numbers in memory around its arguments", "with zeros in that memory"),
         ),
     }
 
@@ -128,11 +128,11 @@ def derivative(
     share: float = 0.005,
     against: str = "grad",
     dear: bool = False,
-    meaning: str = "gradients against differences in double precision",
+    meaning: str = "gradients compared with finite differences in double precision",
     trusted: bool = True,
     phrases: tuple[str, str] = ("by difference quotient", "by autograd"),
 ) -> ModeSpec:
-    """Returns a mode for derivatives without backward mode: `trusted` difference quotients, or forward mode."""
+    """Return a mode for derivatives without backward mode: `trusted` difference quotients, or forward mode."""
     spec = ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear)
     return spec._replace(meaning=meaning, trusted=trusted, phrases=phrases)
 
@@ -169,7 +169,7 @@ INTERNAL = (
 
 
 def told_inside(said: str, harmless: str = OUT_OF_MEMORY) -> re.Pattern[str]:
-    """Returns a pattern of errors whose text matches `said` and does not match `harmless`."""
+    """Return a pattern of errors whose text matches `said` and does not match `harmless`."""
     return re.compile(rf"(?s)^(?!.*(?:{harmless})).*(?:{said})")
 
 
@@ -188,8 +188,12 @@ class Dialect:
     poisons = NEVER  # errors of a device after which no call of the same process can be judged
     native_modules: re.Pattern[str]
     strided = False  # whether its tensors have strides and requires_grad
+    # Other forms of a tensor, by name: calls whose first argument is the tensor and is left out.
+    forms: Mapping[str, Invocation] = {}
     # Names of dtypes that it does not have.
     lacking: Collection[str] = tuple(name for name, dtype in DTYPES.items() if dtype.storage != name)
+    neighbours = False  # whether recorded calls run in further ways, see `Adapter.neighbours`
+    searched = False  # whether calls are searched for apis without a traced one, see `Adapter.signatures`
     lazy = False  # whether results are computed when they are read
     one_thread = ""  # a statement that makes it use one thread; empty if no mode is timed
     environment: Mapping[str, str] = {}  # variables that its processes need
@@ -203,10 +207,13 @@ class Dialect:
     chatter = NEVER  # log output during normal work, which does not show how the process ends
     modes: Mapping[str, ModeSpec] = {}  # modes of single calls, by name
     programs: Mapping[str, Around] = BARE  # modes of model programs
+    identity = ""  # the api of the layer that returns its input; empty if any function may take a layer's place
+    # The method in which a subclass of `identity` computes, if containers take no function in the place of a layer.
+    computes = ""
     profile: Profile | None = None  # names that examples use without importing them; None if they are unknown
 
     def __init_subclass__(cls) -> None:
-        """Fills in what follows from the library's name."""
+        """Fill in what follows from the library's name."""
         cls.distributions = cls.distributions or library_of(cls.library).distributions or (cls.library,)
         cls.imports = cls.imports or (f"import {cls.library}", "import numpy as np")
         if not hasattr(cls, "native_modules"):
@@ -218,7 +225,7 @@ class Dialect:
         return {name: spec.script for name, spec in self.modes.items() if spec.script is not None}
 
     def way_of(self, mode: str, timed: bool = False) -> str:
-        """Returns the mode whose script shows a death in `mode`; empty if no script does.
+        """Return the mode whose script shows a death in `mode`; empty if no script does.
 
         The script is that of `mode` itself, of a mode that executes the same call, or of a mode that is compared with
         it.
@@ -236,9 +243,12 @@ class Dialect:
         return next((name for name in alike if not (timed and self.modes[name].relation == "gradient")), "")
 
     def tensor(self, tensor: Tensor) -> str:
-        """Returns the shortest expression for a tensor, with public names of the library (and numpy) alone.
+        """Return the shortest expression for a tensor, with public names of the library (and numpy) alone.
 
-        Large uniform draws keep their range alone. Raises BuildError for a dtype that the library does not have.
+        Large uniform draws keep their range alone.
+
+        Raises:
+            BuildError: a dtype that the library does not have.
         """
         if tensor.container == "ndarray":
             return literals.numpy_array(tensor)
@@ -247,17 +257,17 @@ class Dialect:
         return self.own(tensor if self.strided else tensor._replace(strides=None))
 
     def own(self, tensor: Tensor) -> str:
-        """Returns the expression for a tensor of the library's own type."""
+        """Return the expression for a tensor of the library's own type."""
         return literals.numpy_array(tensor)
 
     def ref(self, ref: Ref) -> str:
-        """Returns a Python expression for a dtype, device or name: `np.float32`, a string, the name as it is."""
+        """Return a Python expression for a dtype, device or name: `np.float32`, a string, the name as it is."""
         if ref.kind == "dtype":
             return "bool" if ref.name == "bool" else f"np.{DTYPES[ref.name].storage}"
         return repr(ref.name) if ref.kind == "device" else ref.name
 
     def seed(self, seed: int) -> str:
-        """Returns a statement that seeds the library's global random streams."""
+        """Return a statement that seeds the library's global random streams."""
         return f"np.random.seed({seed & 0xFFFFFFFF})"
 
 
@@ -265,7 +275,11 @@ DIALECTS: dict[str, str] = {each.name: each.dialect for each in KNOWN_LIBRARIES.
 
 
 def load_plugin(table: dict[str, str], name: str, what: str) -> Any:
-    """Resolves `module:attr` from a plug-in table. Raises UserError naming what there is."""
+    """Resolve `module:attr` from a plug-in table.
+
+    Raises:
+        UserError: the table has no such name; the message lists the names.
+    """
     if name not in table:
         raise UserError(f"unknown {what} {name!r}", f"choose one of: {', '.join(sorted(table))}")
     module, attribute = table[name].split(":")
@@ -273,9 +287,12 @@ def load_plugin(table: dict[str, str], name: str, what: str) -> Any:
 
 
 def load_half(table: dict[str, str], library: str, attribute: str) -> Any:
-    """Returns the `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
+    """Return the `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
 
-    Such a module in a folder of NIGHTFUZZ_PATH adds a library from outside. Raises UserError for an unknown library.
+    Such a module in a folder of NIGHTFUZZ_PATH adds a library from outside.
+
+    Raises:
+        UserError: an unknown library.
     """
     outside = f"nightfuzz_{library}"
     if library not in table and importlib.util.find_spec(outside) is not None:
@@ -284,14 +301,19 @@ def load_half(table: dict[str, str], library: str, attribute: str) -> Any:
 
 
 def dialect_of(library: str) -> Dialect:
-    """Returns the dialect of a library by name. Raises UserError for an unknown one."""
+    """Return the dialect of a library by name.
+
+    Raises:
+        UserError: the library is unknown.
+    """
     made: Dialect = load_half(DIALECTS, library, "Dialect")()
     return made
 
 
 def profile_of(library: str) -> Profile | None:
-    """Return the names that examples of a library use without importing them; None for an unknown library or
-    profile.
+    """Return the names that examples of a library use without importing them.
+
+    The result is None for an unknown library or profile.
     """
     return dialect_of(library).profile if library in DIALECTS else None
 
@@ -311,12 +333,12 @@ def surroundings(dialect: Dialect, python: str | Path) -> dict[str, str]:
 
 
 def all_surroundings(python: str | Path) -> dict[str, str]:
-    """For an interpreter that is yet to say which library it holds."""
+    """Return the surroundings for an interpreter that is yet to say which library it holds."""
     return {name: value for library in DIALECTS for name, value in surroundings(dialect_of(library), python).items()}
 
 
 def compiled(python: str | Path) -> Path:
-    """Returns the folder for compiled code: in the interpreter's virtual environment, which is removed with it.
+    """Return the folder for compiled code: in the interpreter's virtual environment, which is removed with it.
 
     If there is no virtual environment, the folder is the library's own. A sandbox can write to neither of them. There
     COMPILED_VARIABLE names a folder, of which each environment has a part.

@@ -14,14 +14,14 @@ FRESH = timedelta(days=180)
 
 @cache
 def disclosures() -> Mapping[str, Disclosure]:
-    """Returns the rules of all trackers, by the beginning of the names of apis; the longest beginning counts."""
+    """Return the rules of all trackers, by the beginning of the names of apis; the longest beginning counts."""
     profiles = [profile for name in KNOWN_LIBRARIES if (profile := profile_of(name)) is not None]
     found = {prefix: rules for profile in profiles for prefix, rules in profile.disclosures.items()}
     return dict(sorted(found.items(), key=lambda item: -len(item[0])))
 
 
 def disclosure_of(api: str) -> Disclosure | None:
-    """Returns the rules of the tracker that takes bugs of an api; None for a library without any."""
+    """Return the rules of the tracker that takes bugs of an api; None for a library without any."""
     return next((rules for prefix, rules in disclosures().items() if f"{api}.".startswith(f"{prefix}.")), None)
 
 

@@ -30,11 +30,11 @@ class Documented(Mode):
         self.documentation = documentation
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether documentation rules the call out."""
+        """Return whether documentation rules the call out."""
         return self.documentation.broken(test.invocation) is not None
 
     def run(self, test: TestCase) -> Any:
-        """Raises RuledOut with argument, value and documentation, or BuildError if the violation is harmless."""
+        """Raise RuledOut with argument, value and documentation, or BuildError if the violation is harmless."""
         said = self.documentation.broken(test.invocation)
         call = test.invocation
         only_makes = call.then is None and isinstance(self.builder.resolve(call.api), type)
@@ -47,7 +47,7 @@ class Documented(Mode):
         raise RuledOut(spelled(said))
 
     def _ignored(self, test: TestCase, said: ConstraintCheck) -> bool:
-        """Returns whether every documented value that is tried instead gives the same result."""
+        """Return whether every documented value that is tried instead gives the same result."""
         others = [value for value in self.documentation.legal(said) if value != said.value][:MAX_TRIED]
         calls = [replaced(test.invocation, said.value, value) for value in others]
         own = self._result(test, test.invocation)

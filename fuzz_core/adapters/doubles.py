@@ -20,7 +20,7 @@ from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
 
 
 def nudged(array: Any, share: float, turn: int = 0) -> Any:
-    """Returns the array with every element changed by this share at most; equal elements differ afterwards.
+    """Return the array with every element changed by this share at most; equal elements differ afterwards.
 
     The change depends on the element's place. A zero changes by as much as the largest element.
 
@@ -36,7 +36,7 @@ def nudged(array: Any, share: float, turn: int = 0) -> Any:
 
 
 def is_narrow(dtype: str) -> bool:
-    """Returns whether the dtype has a double that is another dtype."""
+    """Return whether the dtype has a double that is another dtype."""
     return double_of(dtype) != dtype
 
 
@@ -58,7 +58,7 @@ class Doubled(Mode):
         self.builder.makers[Prim] = lambda value: prim(self._named(value))
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether an argument is a tensor of a floating-point dtype narrower than double."""
+        """Return whether an argument is a tensor of a floating-point dtype narrower than double."""
         return any(is_narrow(tensor.dtype) for tensor in tensors_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
@@ -85,11 +85,11 @@ class Doubled(Mode):
         return Ref("name", f"{owner}.{double_of(plain)}") if named else ref
 
     def numbers(self, live: Any, described: Tensor) -> Any:
-        """Returns the elements of a tensor as an array of numpy's."""
+        """Return the elements of a tensor as an array of numpy's."""
         return self.adapter.arrays.of(described)
 
     def made(self, array: Any, live: Any, described: Tensor) -> Any:
-        """Returns a tensor of doubles, in place of the live one."""
+        """Return a tensor of doubles, in place of the live one."""
         wide = described._replace(dtype=double_of(described.dtype))
         return self.adapter.tensor(array, wide, self.adapter.enter("cpu"))
 
@@ -98,17 +98,24 @@ class Doubled(Mode):
 
 
 class Precise(Doubled):
-    """Mode of double precision. It is compared with the plain mode only by whether numbers are finite."""
+    """Mode of double precision.
+
+    It is compared with the plain mode only by whether numbers are finite.
+    """
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Raises BuildError if the result is no more precise than the plain one."""
+        """See `Mode`.
+
+        Raises:
+            BuildError: the result is no more precise than the plain one.
+        """
         result = super().run(test)
         if any(map(is_narrow, self.dtypes(result))):
             raise BuildError("the result is no double")
         return result
 
     def dtypes(self, result: Any) -> Iterable[str]:
-        """Returns the names of the dtypes in a result."""
+        """Return the names of the dtypes in a result."""
         return (leaf.dtype.name for leaf in self.adapter.comparer.arrays(result) if leaf is not None)
 
 
@@ -123,12 +130,12 @@ Scalar = Callable[..., Any]
 
 
 def direction(shape: Sequence[int], turn: float) -> Any:
-    """Returns numbers in [-1, 1] that depend on the place alone."""
+    """Return numbers in [-1, 1] that depend on the place alone."""
     return np.cos(turn + 1.7 * np.arange(np.prod(shape, dtype=int), dtype=np.float64)).reshape(shape)
 
 
 def step_direction(shape: Sequence[int]) -> Any:
-    """Returns the direction that a tensor moves in.
+    """Return the direction that a tensor moves in.
 
     The direction of a square matrix is symmetric. A function may read only half of a symmetric matrix and have
     derivatives by both halves.
@@ -141,8 +148,8 @@ def step_direction(shape: Sequence[int]) -> Any:
 def quotient(moved: Callable[[float], float], largest: float = 0.0, coarse: float = 0.0) -> float | None:
     """Return the symmetric difference quotient of a function of a tensor's displacement.
 
-    The quotient must not depend on step and side. Returns None if the function is flat: a step function has by design
-    the slope of the line that it approximates.
+    The quotient must not depend on step and side. The result is None if the function is flat: a step function has by
+    design the slope of the line that it approximates.
 
     Args:
         largest: the tensor's largest magnitude.
@@ -178,7 +185,7 @@ class Gradient(Doubled):
     flat: float | None = None  # the derivative of a flat function; None if it shows no fault
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether an argument is a floating-point tensor."""
+        """Return whether an argument is a floating-point tensor."""
         return any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
@@ -205,65 +212,65 @@ class Gradient(Doubled):
         return sum(sums[1:], sums[0])
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
-        """Returns one derivative for each point.
+        """Return one derivative for each point.
 
         A mode with `against` uses difference quotients, and all further modes use backward mode.
         """
         return self.quotients(scalar, points) if self.spec.against else self.slopes(scalar, points)
 
     def quotients(self, scalar: Scalar, points: Points) -> list[float | None]:
-        """Returns difference quotients, see `quotient`, if the call is a function of the points."""
+        """Return difference quotients, see `quotient`, if the call is a function of the points."""
         self.check(scalar, points)
         return [self.quotient(scalar, points, place) for place in range(len(points))]
 
     def quotient(self, scalar: Scalar, points: Points, place: int) -> float | None:
-        """Returns the difference quotient along `along`, by one of the points."""
+        """Return the difference quotient along `along`, by one of the points."""
         along = self.along(tuple(points[place].shape))
         found = quotient(
-            lambda step: self.moved(scalar, points, place, step * along), _size(points[place]), self.coarse
+            lambda step: self.value_after_move(scalar, points, place, step * along), _size(points[place]), self.coarse
         )
         return self.flat if found is None else found
 
-    def moved(self, scalar: Scalar, points: Points, place: int, by: Any) -> float:
-        """Returns the function's value after one of the points is moved."""
+    def value_after_move(self, scalar: Scalar, points: Points, place: int, by: Any) -> float:
+        """Return the function's value after one of the points is moved."""
         there = self.live(np.asarray(points[place].numpy() + by))
         return float(scalar(*points[:place], there, *points[place + 1 :]))
 
     def check(self, scalar: Scalar, points: Points) -> None:
-        """Raises BuildError for a result that is drawn: it is no function of its arguments, despite any derivative."""
+        """Raise BuildError for a result that is drawn: it is no function of its arguments, despite any derivative."""
         if float(scalar(*points)) != float(scalar(*points, more=1)):
             raise BuildError("random")
 
     def along(self, shape: Sequence[int]) -> Any:
-        """Returns the direction that a tensor moves in."""
+        """Return the direction that a tensor moves in."""
         return step_direction(shape)
 
     def parts(self, result: Any) -> Sequence[Any]:
-        """Returns the parts of a result."""
+        """Return the parts of a result."""
         return list(self.adapter.comparer.leaves(result))
 
     def point(self, leaf: Any) -> Any:
-        """Returns the point from which a tensor argument is moved."""
+        """Return the point from which a tensor argument is moved."""
         return leaf
 
     def copied(self, point: Any) -> Any:
-        """Returns a copy of a point, which the call may write into."""
+        """Return a copy of a point, which the call may write into."""
         return point.clone()
 
     def total(self, tensor: Any) -> Any:
-        """Returns the sum of a tensor's elements."""
+        """Return the sum of a tensor's elements."""
         return tensor.sum()
 
     def is_double(self, leaf: Any) -> bool:
-        """Returns whether a leaf is a tensor of doubles."""
+        """Return whether a leaf is a tensor of doubles."""
         raise NotImplementedError
 
     def live(self, array: Any) -> Any:
-        """Returns a tensor of an array of doubles."""
+        """Return a tensor of an array of doubles."""
         return self.adapter.tensor(array, Tensor("float64", array.shape), self.adapter.enter("cpu"))
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """Returns backward derivatives along `along`, by each point; None if the library has none."""
+        """Return backward derivatives along `along`, by each point; None if the library has none."""
         raise NotImplementedError
 
 

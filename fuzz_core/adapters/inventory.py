@@ -12,7 +12,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.catalogue import Api, ApiParameter, expression
 
 MAX_DEFINITION = 512
 
@@ -26,37 +26,52 @@ class Listed(NamedTuple):
 
 
 def shortest(names: Sequence[str]) -> list[str]:
-    """Public names of one object, the canonical one (fewest parts, then shortest, then first) in front."""
+    """Return public names of one object, the canonical one (fewest parts, then shortest, then first) in front."""
     return sorted(names, key=lambda name: (name.count("."), len(name), name))
 
 
-def definition(name: str, found: Any) -> tuple[str, tuple[str, ...]]:
-    """Return `torch.nn.Conv2d(in_channels, …)` and the names of positional parameters, as far as they are known."""
+def definition(name: str, found: Any) -> tuple[str, tuple[ApiParameter, ...]]:
+    """Return `torch.nn.Conv2d(in_channels, …)` and the parameters, as far as they are known."""
     try:
         signature = inspect.signature(found)
     except (ValueError, TypeError):
         return _from_docstring(name, found)
     shown = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-    names = tuple(p.name for p in shown if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
     text = ", ".join(str(p.replace(annotation=p.empty)) for p in shown)
-    return f"{name}({text})"[:MAX_DEFINITION], names
+    parameters = (
+        ApiParameter(p.name, expression(repr(p.default)), p.default is p.empty, p.kind is not p.KEYWORD_ONLY)
+        for p in shown
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    )
+    return f"{name}({text})"[:MAX_DEFINITION], tuple(parameters)
 
 
-def _from_docstring(name: str, found: Any) -> tuple[str, tuple[str, ...]]:
+def _from_docstring(name: str, found: Any) -> tuple[str, tuple[ApiParameter, ...]]:
     match = re.match(r"[\w.]+\(((?:[^()]|\([^()]*\))*)\)", doc(found).lstrip())
     if match is None:
         return name, ()
     inside = " ".join(match.group(1).split())
-    return f"{name}({inside})"[:MAX_DEFINITION], _parameter_names(inside)
+    return f"{name}({inside})"[:MAX_DEFINITION], tuple(parameters_in(inside))
 
 
-def _parameter_names(inside: str) -> tuple[str, ...]:
+def parameters_in(inside: str) -> Iterator[ApiParameter]:
+    """Yield the parameters of a signature as a docstring writes it, without its parentheses."""
     try:
         function = ast.parse(f"def f({inside}): pass").body[0]
     except SyntaxError:
-        return tuple(re.findall(r"(?:^|,)\s*(\w+)", inside.split("*")[0]))
+        before, _, after = inside.partition("*")
+        for part, is_positional in ((f",{before}", True), (after, False)):
+            for name, value in re.findall(r",\s*([A-Za-z_]\w*)\s*(=[^,]*)?", part):
+                yield ApiParameter(name, expression(value[1:].strip()), not value, is_positional)
+        return
     assert isinstance(function, ast.FunctionDef)
-    return tuple(a.arg for a in function.args.posonlyargs + function.args.args if a.arg != "self")
+    args = function.args
+    positional = [*args.posonlyargs, *args.args]
+    defaults = [*[None] * (len(positional) - len(args.defaults)), *args.defaults, *args.kw_defaults]
+    for place, (arg, default) in enumerate(zip([*positional, *args.kwonlyargs], defaults, strict=True)):
+        if arg.arg != "self":
+            text = None if default is None else expression(ast.unparse(default))
+            yield ApiParameter(arg.arg, text, default is None, place < len(positional))
 
 
 # A public name, its object, and the module that it stands in.
@@ -78,7 +93,7 @@ def imported(names: Iterable[str]) -> Iterator[Module]:
 
 
 def within(name: str, module: ModuleType, enters: Callable[[str, ModuleType], bool]) -> Iterator[Module]:
-    """Yields a module and those that its public attributes reach, if `enters` allows them; none within itself."""
+    """Yield a module and those that its public attributes reach, if `enters` allows them; none within itself."""
     yield name, module
     for attribute in public(module):
         path, child = f"{name}.{attribute}", getattr(module, attribute, None)
@@ -100,7 +115,7 @@ def members(
 
 
 def is_api(found: Any, homes: tuple[str, ...]) -> bool:
-    """Returns whether it is a class that is no exception, or a function or its stand-in, and defined in `homes`."""
+    """Return whether it is a class that is no exception, or a function or its stand-in, and defined in `homes`."""
     home = getattr(found, "__module__", None)
     if not callable(found) or not isinstance(home, str) or home.split(".")[0] not in homes:
         return False
@@ -128,15 +143,16 @@ def folded(
 
 def entry(names: list[str], found: Any, owner: Any, method: bool = False) -> Listed:
     """Return a function, class or method by its names, the canonical one in front."""
-    text, params = definition(names[0], found)
+    text, signature = definition(names[0], found)
+    params = tuple(each.name for each in signature if each.positional)
     if method and params[:1] != ("self",):
         params = ("self", *params)
     kind = "method" if method else "class" if isinstance(found, type) else "function"
-    return Listed(Api(names[0], kind, params, text, doc(found), tuple(names[1:])), found, owner)
+    return Listed(Api(names[0], kind, params, text, doc(found), tuple(names[1:]), signature), found, owner)
 
 
 def methods(cls: type, name: str) -> list[Listed]:
-    """Returns the public methods and operators of a tensor class of this public name; the instance comes first."""
+    """Return the public methods and operators of a tensor class of this public name; the instance comes first."""
     operators = {each for each in dir(operator) if each.startswith("__")} | {"__rsub__", "__radd__", "__rmul__"}
     found = {each: getattr(cls, each) for each in dir(cls) if not each.startswith("_") or each in operators}
     return [
@@ -147,6 +163,6 @@ def methods(cls: type, name: str) -> list[Listed]:
 
 
 def doc(found: Any) -> str:
-    """Returns its docstring, if it has one that is text."""
+    """Return the docstring of an object, if it is text."""
     text = getattr(found, "__doc__", None)
     return text if isinstance(text, str) else ""

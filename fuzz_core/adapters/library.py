@@ -9,7 +9,10 @@ from typing import Literal, NamedTuple
 
 
 class Library(NamedTuple):
-    """How a library is installed, called and reported. The defaults suit a library without special needs."""
+    """How a library is installed, called and reported.
+
+    The defaults suit a library without special needs.
+    """
 
     name: str  # what is imported
     adapter: str = ""  # `module:class`, as in every plug-in table
@@ -93,7 +96,10 @@ class RulePage(NamedTuple):
 
 
 class Disclosure(NamedTuple):
-    """The rules of one tracker for reports. See `adapters/disclosure.py`."""
+    """The rules of one tracker for reports.
+
+    See `adapters/disclosure.py`.
+    """
 
     repository: str  # the tracker: owner/name
     accepts: bool  # whether reports of fuzzers are welcome
@@ -111,7 +117,7 @@ class Disclosure(NamedTuple):
     security: str = ""  # the address for reports of vulnerabilities
 
     def takes(self, api: str) -> bool:
-        """Returns whether a bug of this api is worth a report."""
+        """Return whether a bug of this api is worth a report."""
         return not any(fnmatchcase(api, glob) for glob in self.refused_apis)
 
 
@@ -134,11 +140,11 @@ def bound(statements: str) -> dict[str, str]:
 
 
 def assigned(statements: str) -> dict[str, str]:
-    """Returns the expressions of assignments by each of their names."""
+    """Return the expressions of assignments by each of their names."""
     lines = (line.split(" = ") for line in statements.strip().splitlines())
     return {name: expression for *names, expression in lines for name in names}
 
 
 def library_of(name: str | None) -> Library:
-    """Returns the record of a library; for a library from outside the project, a record of defaults."""
+    """Return the record of a library; for a library from outside the project, a record of defaults."""
     return KNOWN_LIBRARIES.get(name or "") or Library(name or "")

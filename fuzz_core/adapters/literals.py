@@ -20,7 +20,7 @@ _LARGE_INTEGER = 1 << 20
 
 
 def literal(value: Scalar) -> str:
-    """Returns a Python expression for a scalar: `float('nan')`, `2**31 - 1`, `'text'`."""
+    """Return a Python expression for a scalar: `float('nan')`, `2**31 - 1`, `'text'`."""
     if isinstance(value, bool) or value is None:
         return repr(value)
     if isinstance(value, int):
@@ -96,7 +96,7 @@ def _rounded(value: float, dtype: str) -> float:
 
 
 def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
-    """Returns elements as nested lists: `[[1, 2], [3, 4]]`; a bare element for shape ()."""
+    """Return elements as nested lists: `[[1, 2], [3, 4]]`; a bare element for shape ()."""
     if not shape:
         return element(flat[0], dtype)
     step = len(flat) // shape[0] if shape[0] else 0
@@ -104,8 +104,8 @@ def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
     return f"[{', '.join(rows)}]"
 
 
-def common(tensor: Tensor) -> str | None:
-    """Returns the one element that all are equal to, as source; None if they differ or there are none."""
+def common_element(tensor: Tensor) -> str | None:
+    """Return the one element that all are equal to, as source; None if they differ or there are none."""
     from fuzz_core.ir.elements import elements
 
     if tensor.size == 0:
@@ -117,23 +117,23 @@ def common(tensor: Tensor) -> str | None:
         return first if all(element(value, tensor.dtype) == first for value in flat[1:]) else None
     fill = tensor.fill
     drawn = DTYPES[tensor.dtype].kind == "string" or (fill.kind == "uniform" and fill.low != fill.high)
-    if drawn or special(tensor):
+    if drawn or has_special_elements(tensor):
         return None
     return element(elements(tensor, 1)[0], tensor.dtype)
 
 
 def inlined(tensor: Tensor) -> bool:
-    """Returns whether its elements are written out one by one."""
+    """Return whether its elements are written out one by one."""
     return tensor.fill.kind == "values" or tensor.size <= INLINE_ELEMENTS
 
 
-def special(tensor: Tensor) -> bool:
-    """Returns whether every third element is overwritten."""
+def has_special_elements(tensor: Tensor) -> bool:
+    """Return whether every third element is overwritten."""
     return tensor.fill.special is not None and DTYPES[tensor.dtype].floating
 
 
 def scaled(base: str, low: float, high: float) -> str:
-    """Draws from [0, 1) moved to [low, high]: `torch.rand(64) * 2 - 1`."""
+    """Draw from [0, 1) moved to [low, high]: `torch.rand(64) * 2 - 1`."""
     span = high - low
     product = base if span == 1 else f"{base} * {short_number(span)}"
     if low == 0:
@@ -142,12 +142,15 @@ def scaled(base: str, low: float, high: float) -> str:
 
 
 def short_number(value: float) -> str:
-    """Returns a float, written as an integer if that is exact: `2` for 2.0."""
+    """Return a float, written as an integer if that is exact: `2` for 2.0."""
     return repr(int(value)) if float(value).is_integer() and abs(value) < _LARGE_INTEGER else literal(float(value))
 
 
 def whole_range(tensor: Tensor) -> tuple[int, int]:
-    """Smallest and largest integer of a uniform draw of an integer or bool tensor, whichever of its ends is lower."""
+    """Return smallest and largest integer of a uniform draw of an integer or bool tensor.
+
+    Either end of the draw may be the lower one.
+    """
     from fuzz_core.ir.elements import elements
 
     ends = tensor._replace(shape=(1,), strides=None)
@@ -159,52 +162,55 @@ def whole_range(tensor: Tensor) -> tuple[int, int]:
 
 
 def sizes(shape: tuple[int, ...]) -> str:
-    """Returns a shape as a tuple: `(2, 3)`, `(3,)`, `()`."""
+    """Return a shape as a tuple: `(2, 3)`, `(3,)`, `()`."""
     return repr(tuple(shape))
 
 
 _NAMED = dict.fromkeys(("0", "0.0", "0j", "False"), "zeros") | dict.fromkeys(("1", "1.0", "1+0j", "True"), "ones")
 
 
-def filled(
+def short_expressions(
     tensor: Tensor,
     value: str | None,
     module: str,
-    named: str,
-    full: str,
-    told: str,
+    shape: str,
+    filling: str,
+    listing: str,
     empty: str = "empty",
     fill: str = "full",
 ) -> list[str]:
-    """Return expressions for a tensor without elements, of few elements, or whose elements all are `value`.
+    """Return short expressions that make a tensor without elements, of equal elements or of few elements.
 
-    Other tensors have none.
+    The list is empty for any other tensor.
 
     Args:
-        named: the arguments of `zeros` and `ones`, and of the function `empty`.
-        full: those of the function `fill`, with `{value}`.
-        told: the expression with `{elements}`.
+        value: the element that all are equal to, as source; None if they differ.
+        shape: the arguments of `zeros`, `ones` and the function `empty`.
+        filling: the arguments of the function `fill`, with `{value}`.
+        listing: the expression that lists all elements, with `{elements}`.
     """
     from fuzz_core.ir.elements import elements
 
     if not tensor.size:
-        return [f"{module}.{empty}({named})"]
-    made = [f"{module}.{_NAMED[value]}({named})"] if value in _NAMED else []
+        return [f"{module}.{empty}({shape})"]
+    made = [f"{module}.{_NAMED[value]}({shape})"] if value in _NAMED else []
     if value is not None:
-        made.append(f"{module}.{fill}({full.replace('{value}', value)})")
+        made.append(f"{module}.{fill}({filling.replace('{value}', value)})")
     if inlined(tensor):
-        made.append(told.replace("{elements}", nested(elements(tensor), tensor.shape, tensor.dtype)))
+        made.append(listing.replace("{elements}", nested(elements(tensor), tensor.shape, tensor.dtype)))
     return made
 
 
 def numpy_array(tensor: Tensor) -> str:
-    """Returns a numpy expression (`np.zeros((2, 3))`) for a tensor of container `ndarray`."""
+    """Return a numpy expression (`np.zeros((2, 3))`) for a tensor of container `ndarray`."""
     storage = DTYPES[tensor.dtype].storage
     tensor = tensor._replace(dtype="string" if storage == "object" else storage)
     shape = repr(tensor.shape[0]) if len(tensor.shape) == 1 else sizes(tensor.shape)
     dtype = {"float64": "", "bool": ", bool", "object": ", object"}.get(storage, f", np.{storage}")
     told = f"np.array({{elements}}{'' if storage in ('int64', 'bool', 'complex128') else dtype})"
-    made = filled(tensor, common(tensor), "np", f"{shape}{dtype}", f"{shape}, {{value}}{dtype}", told, "zeros")
+    made = short_expressions(
+        tensor, common_element(tensor), "np", f"{shape}{dtype}", f"{shape}, {{value}}{dtype}", told, "zeros"
+    )
     # If two spellings are equally long, the one with elements is preferred to `np.full`.
     shortest = min(map(_qualified, made), key=lambda each: (len(each), each.startswith("np.full")), default="")
     return shortest or _numpy_draw(tensor, shape)
@@ -218,7 +224,7 @@ def _qualified(source: str) -> str:
 
 def _numpy_draw(tensor: Tensor, shape: str) -> str:
     dtype = DTYPES[tensor.dtype]
-    if special(tensor):
+    if has_special_elements(tensor):
         base = numpy_array(tensor._replace(fill=tensor.fill._replace(special=None)))
         where = f"np.arange({tensor.size}).reshape({shape}) % 3 == 0"
         return _qualified(f"np.where({where}, np.{dtype.storage}({literal(tensor.fill.special)}), {base})")

@@ -15,25 +15,27 @@ class Models:
     """Default hooks for model programs, for a library that draws random numbers from Python and numpy alone."""
 
     layer: type | None = None  # class of all layers, if there is one
+    symbolic: type | tuple[type, ...] = ()  # classes of placeholders from which a program describes a model
+    weights: type | tuple[type, ...] = ()  # classes of tensors that are never activations
     computes = "__call__"  # the method in which a subclass computes its result
 
     def streams(self) -> Callable[[], None] | None:
-        """Returns a function that restores the present random streams of the library; None if that is impossible."""
+        """Return a function that restores the present random streams of the library; None if that is impossible."""
         return lambda: None
 
     def forget(self) -> None:
-        """Lets go of what the library keeps of models; called before and after each program."""
+        """Let go of what the library keeps of models; called before and after each program."""
 
     def program(self) -> AbstractContextManager[object]:
-        """Returns a context for running one program, in which tracebacks keep frames that the library would remove."""
+        """Return a context for running one program, in which tracebacks keep frames that the library would remove."""
         return nullcontext()
 
     def doubles(self) -> AbstractContextManager[object] | None:
-        """Returns a context in which objects without a stated precision are doubles; None without such a switch."""
+        """Return a context in which objects without a stated precision are doubles; None without such a switch."""
         return None
 
     def passing(self, note: Callable[[Any], object]) -> Any:
-        """Returns a layer that returns its input, and passes the input to `note` before."""
+        """Return a layer that returns its input, and passes the input to `note` before."""
 
         def given(layer: Any, value: Any) -> Any:
             note(value)
@@ -42,30 +44,30 @@ class Models:
         return type("Passing", (self.layer or object,), {self.computes: given})()
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Returns a call as the library's compiler makes it; None without a compiler.
+        """Return a call as the library's compiler makes it; None without a compiler.
 
         If the library always compiles, the returned call is compiled as little as possible.
         """
         return None
 
     def promised(self, result: Any) -> bool:
-        """Returns whether a compiled program promises the same result."""
+        """Return whether a compiled program promises the same result."""
         return True
 
     def losses(self, note: Callable[[float], object]) -> AbstractContextManager[object]:
-        """Returns a context in which `note` gets the numbers that a program trains by and asks gradients of."""
+        """Return a context in which `note` gets the numbers that a program trains by and asks gradients of."""
         return nullcontext()
 
     def gradients(self, layer: Any) -> str:
-        """Returns FINITE if every trained weight has a gradient, else NONFINITE or MISSING; empty if unknown."""
+        """Return FINITE if every trained weight has a gradient, else NONFINITE or MISSING; empty if unknown."""
         return ""
 
     def numbers(self, layer: Any) -> Iterable[Any]:
-        """Returns the numbers that a layer computes with beside its input."""
+        """Return the numbers that a layer computes with beside its input."""
         return ()
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the trained parameters of a model that its result depends on and that get no gradient, by name.
+        """Return the trained parameters of a model that its result depends on and that get no gradient, by name.
 
         A layer whose result gets no gradient either has none to give. The call may change the model.
         """
@@ -74,7 +76,7 @@ class Models:
 
 @contextmanager
 def switched(read: Callable[[], Any], write: Callable[[Any], object], value: Any) -> Iterator[None]:
-    """Gives a context in which a setting that is read and written by functions has a value."""
+    """Give a context in which a setting that is read and written by functions has a value."""
     before = read()
     write(value)
     try:
@@ -85,13 +87,13 @@ def switched(read: Callable[[], Any], write: Callable[[Any], object], value: Any
 
 @contextmanager
 def replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> Iterator[None]:
-    """Gives a context in which an attribute is the result of `change`."""
+    """Give a context in which an attribute is the result of `change`."""
     before = getattr(owner, name)
     with switched(lambda: before, functools.partial(setattr, owner, name), change(before)):
         yield
 
 
-def telling(
+def announcing(
     function: Callable[..., Any], number: Callable[..., Any], note: Callable[[float], object]
 ) -> Callable[..., Any]:
     """Return a function that passes a number of its arguments to `note` before the call, if the arguments have one."""

@@ -23,7 +23,7 @@ _BUILTINS = ("bool", "int", "float", "complex", "str")
 def of_leaves(
     function: Callable[..., Any], args: list[Any], keywords: dict[str, Any], wanted: Callable[[Any], bool]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Returns a call as a function of some arguments, and these arguments, at any depth of lists and dictionaries."""
+    """Return a call as a function of some arguments, and these arguments, at any depth of lists and dictionaries."""
     found: list[Any] = []
     _each((args, keywords), lambda leaf: found.append(leaf) if wanted(leaf) else None)
 
@@ -36,7 +36,7 @@ def of_leaves(
 
 
 def _each(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Nested arguments with each leaf changed, from left to right."""
+    """Return nested arguments with each leaf changed, from left to right."""
     if type(value) in (list, tuple):
         return type(value)([_each(item, change) for item in value])
     return {key: _each(item, change) for key, item in value.items()} if type(value) is dict else change(value)
@@ -77,18 +77,27 @@ class Builder:
             self.makers[Ref] = lambda value: self._ref(change.ref(value))
 
     def build(self, value: Value) -> Any:
-        """Returns a live object. Raises BuildError, or any exception of the library while it constructs an object."""
+        """Return a live object.
+
+        Raises:
+            BuildError: a part of the value cannot be built.
+            Exception: the library raises one while it constructs an object.
+        """
         return self.makers[type(value)](value)
 
     def resolve(self, api: str) -> Any:
-        """Returns the callable of a public name. Raises BuildError if this target has none."""
+        """Return the callable of a public name.
+
+        Raises:
+            BuildError: this target has no such name.
+        """
         found = self.names.get(api)
         if found is None:
             found = self.names[api] = self.adapter.ref(Ref("name", api), self.device)
         return found
 
     def found(self, api: str) -> Any:
-        """Returns the callable of a public name; None if this target has none."""
+        """Return the callable of a public name; None if this target has none."""
         with suppress(BuildError):
             return self.resolve(api)
         return None
@@ -99,15 +108,18 @@ class Builder:
         return getattr(builtins, value.name) if value.name in _BUILTINS else self.resolve(value.name)
 
     def call(self, invocation: Invocation) -> Any:
-        """Calls the api, then what is to be done with the instance; returns the last result."""
+        """Call the api, then what is to be done with the instance; return the last result."""
         function, args, keywords = self.parts(invocation)
         return self.timed(function, args, keywords)
 
     def made(self, invocation: Invocation) -> Any:
-        """Returns an argument that another call makes. Raises BuildError if it breaks the library's own invariants.
+        """Return an argument that another call makes.
 
         Constructors leave the check out by default, and kernels rely on it. Modes with a change are compared with a
         call that has passed the check.
+
+        Raises:
+            BuildError: the argument breaks the library's own invariants.
         """
         value = self.call(invocation)
         if refusal := self.adapter.refusal(value):
@@ -115,7 +127,7 @@ class Builder:
         return value
 
     def parts(self, invocation: Invocation) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
-        """Returns the last call of an invocation: its function and its live arguments; an instance is made by now."""
+        """Return the last call of an invocation: its function and its live arguments; an instance is made by now."""
         then = invocation.then
         function = self.resolve(invocation.api)
         if then is None:
@@ -135,7 +147,7 @@ class Builder:
         return args, {name: makers[type(value)](value) for name, value in call.kwargs}
 
     def timed(self, function: Callable[..., Any], args: list[Any], keywords: dict[str, Any]) -> Any:
-        """Calls a function of the library on the clock, and returns its result."""
+        """Call a function of the library on the clock, and return its result."""
         began = self.clock()
         try:
             result = function(*args, **keywords)
@@ -163,23 +175,28 @@ class Mode:
         self.builder = Builder(adapter, self.device, clock, self)
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """Returns the live tensor that the call gets for a tensor argument."""
+        """Return the live tensor that the call gets for a tensor argument."""
         return live
 
     def instance(self, live: Any) -> Any:
-        """Returns the object with state (a module) that is called in place of the given one."""
+        """Return the object with state (a module) that is called in place of the given one."""
         return live
 
     def ref(self, ref: Ref) -> Ref:
-        """Returns the reference that the call gets for a named argument: a dtype, a device."""
+        """Return the reference that the call gets for a named argument: a dtype, a device."""
         return ref
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether it differs from the plain mode for this test case: whether there are tensors."""
+        """Return whether it differs from the plain mode for this test case: whether there are tensors."""
         return next(tensors_of(test.invocation), None) is not None
 
     def run(self, test: TestCase) -> Any:
-        """Returns the result of the call. Raises the library's exceptions; BuildError if the mode lacks the call."""
+        """Return the result of the call.
+
+        Raises:
+            BuildError: the mode lacks the call.
+            Exception: the library's own.
+        """
         return self.builder.call(test.invocation)
 
 
@@ -187,7 +204,7 @@ class Trained(Mode):
     """Mode that executes the call and its backward pass, in the call's own precision: only crashes are faults here."""
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether the call has a floating-point tensor, or an object that may have weights."""
+        """Return whether the call has a floating-point tensor, or an object that may have weights."""
         floating = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
         return floating or test.invocation.then is not None
 
@@ -202,7 +219,7 @@ class Plain(Mode):
         self.builder = Builder(adapter, adapter.enter(name), clock)
 
     def applies(self, test: TestCase) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def run(self, test: TestCase) -> Any:
@@ -214,7 +231,7 @@ class Plain(Mode):
 
 
 def mode_of(adapter: Adapter, name: str, clock: Clock = perf_counter) -> Mode:
-    """Returns a mode by name: one of the adapter's own modes, or a device."""
+    """Return a mode by name: one of the adapter's own modes, or a device."""
     spec = adapter.ways.get(name)
     if spec is None:
         return Plain(adapter, name, clock)

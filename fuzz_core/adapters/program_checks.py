@@ -46,11 +46,11 @@ if len(sys.argv) < 2:
 
 
 def last_use(imports: str, layer: str, check: str, kind: str = "wrong-result") -> Around:
-    """Returns a check of the last use of a program's model: `model(*args, **kwargs)`."""
+    """Return a check of the last use of a program's model: `model(*args, **kwargs)`."""
     before, after = (text.replace("{imports}", imports).replace("{layer}", layer) for text in (_LAST_USE, _AGAIN))
     return Around(before, after + check.replace(TOLD, f"{TELL}\n"), kind)
 
 
-def twice(imports: str, doubles: str, noting: str = "") -> Around:
-    """Returns a check that a program's losses are finite in single precision if they are finite in double precision."""
+def losses_in_doubles(imports: str, doubles: str, noting: str = "") -> Around:
+    """Return a check that a program's losses are finite in single precision if they are finite in double precision."""
     return Around(_TWICE.replace("{imports}", imports).replace("{doubles}", doubles).replace("{noting}", noting))

@@ -23,7 +23,7 @@ class RuledOut(Exception):  # noqa: N818 - what documentation says of a call
 
 
 def spelled(said: ConstraintCheck) -> str:
-    """Returns the rule as text, such as: p = ``2.0``, documented: "must be in [0, 1]" (docstring)."""
+    """Return the rule as text, such as: p = ``2.0``, documented: "must be in [0, 1]" (docstring)."""
     constraint = said.constraint
     return f'{constraint.argument} = `{shown(said.value)}`, documented: "{constraint.text}" ({constraint.source})'
 
@@ -37,14 +37,14 @@ class Quoted(NamedTuple):
 
 
 def quoted_in(text: str) -> Quoted | None:
-    """Return what `spelled` has written; None for any other text."""
+    """Read a text that `spelled` has written; None for any other text."""
     found = _SPELLED.match(text)
     value = _TENSOR.sub(r"<\1-D \2 tensor>", found["value"]) if found else ""
     return found and Quoted(found["argument"], value, " ".join(found["text"].split()))
 
 
 def shown(value: Value) -> str:
-    """Returns a value for a reader; a long value or a tensor as its FuzzType."""
+    """Return a value for a reader; a long value or a tensor as its FuzzType."""
     if isinstance(value, Prim):
         text = repr(value.value)
     elif isinstance(value, Seq):

@@ -28,6 +28,9 @@ IMPORT_SECONDS = 30.0
 GDB_SECONDS = 120.0
 HANG_IMPORT_SECONDS = 5.0
 HANG_FACTOR = 5.0
+# A minimised call that ends within this many times a test's limit is slow, and no hang. Minimising keeps each call that
+# takes a second, and a busy machine makes calls two or three times as slow.
+STUCK_FACTOR = 10.0
 HANGS_AT_A_TIME = 2
 CORRUPTION_FACTOR = 3
 # The number of fresh interpreters that a finding gets before it counts as not reproduced, if a fork has shown it.
@@ -55,12 +58,13 @@ class Bench:
         return dialect_of(self.target.library)
 
     def seconds(self, kind: str) -> float:
-        """Returns the time limit of a script that shows a bug of this kind."""
+        """Return the time limit of a script that shows a bug of this kind."""
         return self.timeout * HANG_FACTOR + (HANG_IMPORT_SECONDS if kind == "hang" else IMPORT_SECONDS)
 
     def run(self, script: str, kind: str, seconds: float | None = None, memory_bytes: int = DEFAULT_MEMORY) -> Outcome:
-        """Returns the outcome of a script in a fresh process. Compiling for the library does not count towards a hang's
-        limit.
+        """Return the outcome of a script in a fresh process.
+
+        Compiling for the library does not count towards a hang's limit.
         """
         if kind == "hang" and self.dialect.compiled and script not in self.compiled:
             self.compiled.add(script)
@@ -71,7 +75,7 @@ class Bench:
     def fork(
         self, script: str, kind: str, number: int = 0, traced: bool = False, seconds: float | None = None
     ) -> Outcome:
-        """Returns the outcome of a script in a fork of a process that has imported the library and made no call.
+        """Return the outcome of a script in a fork of a process that has imported the library and made no call.
 
         Args:
             number: which run it is.
@@ -87,20 +91,23 @@ class Bench:
         return outcome._replace(frames=inside(end.frames, self.dialect))
 
     def _fork_seconds(self, kind: str) -> float:
-        """Returns the time limit of a script in a fork, which imports nothing; some libraries compile for a script."""
+        """Return the time limit of a script in a fork, without the import; some libraries compile first."""
         if kind == "hang":
             return self.timeout
         return self.seconds(kind) if self.dialect.compiled else self.timeout * HANG_FACTOR
 
     def _shows(self, script: str, kind: str, forks: int, wanted: Callable[[Outcome], bool]) -> bool:
-        """Returns whether all forks but the first show the bug. Hanging forks run side by side, in the usual limit."""
+        """Return whether all forks but the first show the bug.
+
+        Hanging forks run side by side, in the usual limit.
+        """
         if kind != "hang":
             return all(wanted(self.fork(script, kind, number)) for number in range(1, forks))
         with ThreadPoolExecutor(HANGS_AT_A_TIME) as threads:
             return all(map(wanted, threads.map(lambda number: self.fork(script, kind, number), range(1, forks))))
 
     def look(self, script: str, kind: str, alone: bool) -> Outcome:
-        """Returns the outcome of a first run: in a fresh interpreter (`alone`), or in a fork.
+        """Return the outcome of a first run: in a fresh interpreter (`alone`), or in a fork.
 
         The interpreter has no limit of address space, because such a limit kills some scripts.
         """
@@ -116,7 +123,7 @@ class Bench:
         alone: bool,
         known: bool = False,
     ) -> Confirmation:
-        """Returns how often a script ends as wanted, `first` among the runs, see `look`.
+        """Return how often a script ends as wanted, `first` among the runs, see `look`.
 
         Forks and one interpreter settle it if they agree, and interpreters alone if they do not. Forks have one layout
         of memory, on which a fault that touches foreign memory depends: then interpreters are half of the runs. A
@@ -130,8 +137,8 @@ class Bench:
             if self._shows(script, kind, forks, wanted):
                 if known:
                     return Confirmation(wanted_runs, wanted_runs, first, forks)
-                # The forks have shown a hang, and one was looked at for long: a test's time limit is enough here.
-                seconds = self.timeout + HANG_IMPORT_SECONDS if kind == "hang" else None
+                # The forks of a hang have had a test's time limit.
+                seconds = self.timeout * STUCK_FACTOR + HANG_IMPORT_SECONDS if kind == "hang" else None
                 fresh = [self.run(script, kind, seconds, memory_bytes=0)]
                 while wanted(fresh[-1]) and len(fresh) < interpreters:
                     fresh.append(self.run(script, kind))
@@ -140,6 +147,8 @@ class Bench:
                     same = first[:2] == fresh[0][:2] and not fresh[0].frames
                     outcome = fresh[0]._replace(frames=first.frames) if same else fresh[0]
                     return Confirmation(wanted_runs, wanted_runs, outcome, forks)
+                if kind == "hang":
+                    return Confirmation(0, 1, fresh[0])
             first = self.look(script, kind, alone=True)
         outcomes, hits = [first], [first] if wanted(first) else []
         # A miss beside a hit decides, and so do two misses.
@@ -149,7 +158,7 @@ class Bench:
         return Confirmation(len(hits), len(outcomes), (hits or outcomes[-1:])[0])
 
     def with_frames(self, outcome: Outcome, script: str) -> Outcome:
-        """Returns a death with the native frames of its place, unless its own text names the fault.
+        """Return a death with the native frames of its place, unless its own text names the fault.
 
         The allocator notices a corrupted heap later than the fault, at another place.
         """
@@ -165,14 +174,16 @@ class Bench:
 
     @cached_property
     def replayer(self) -> Replayer:
-        """Replays test cases, for one thread at a time; its zygote starts when it is asked for first."""
+        """Replay test cases, for one thread at a time; its zygote starts when it is asked for first."""
         return Replayer(self.shared.of("fuzz"), self.timeout)
 
-    def evidence(self, test: TestCase, finding: FindingRow, *, fresh: bool = False) -> Outcome | None:
-        """Returns the outcome in a replay that has the finding's own signature."""
+    def evidence(
+        self, test: TestCase, finding: FindingRow, *, fresh: bool = False, seconds: float | None = None
+    ) -> Outcome | None:
+        """Return the outcome in a replay that has the finding's own signature; `seconds` as in `Replayer.run`."""
         ours, mode = finding.verdict, finding.verdict.mode
         wanted = signature(finding.api, ours, finding.outcome).text
-        replayed = self.replayer.run(test, fresh=fresh, weigh=ours.kind == "leak", mode=mode)
+        replayed = self.replayer.run(test, fresh=fresh, weigh=ours.kind == "leak", mode=mode, seconds=seconds)
         plain = CRASH.judge({PLAIN: replayed.outcome}, self.dialect), replayed.outcome
         for verdict, outcome in [*replayed.verdicts, plain]:
             same = (verdict.oracle, verdict.kind) == (ours.oracle, ours.kind)
@@ -184,7 +195,7 @@ class Bench:
         return None
 
     def close(self) -> None:
-        """Ends the zygotes, if there are any."""
+        """End the zygotes, if there are any."""
         if "shared" in vars(self):
             self.shared.close()
 
@@ -206,7 +217,7 @@ class Benches:
         self.zygotes: dict[str, Zygotes] = {}
 
     def on(self, target: TargetRecord) -> Bench:
-        """Returns the bench of the calling thread."""
+        """Return the bench of the calling thread."""
         place = threading.get_ident(), target.key
         with self.lock:
             if place not in self.made:
@@ -218,12 +229,15 @@ class Benches:
             return self.made[place]
 
     def close(self) -> None:
-        """Ends all zygotes and scripts, and with them any work still running in a thread."""
+        """End all zygotes and scripts, and with them any work still running in a thread."""
         self.processes.end()
         for zygotes in list(self.zygotes.values()):
             zygotes.close()
 
 
 def speaks(outcome: Outcome) -> bool:
-    """Returns whether the error output names the fault. Then no debugger runs: on TensorFlow it takes half a minute."""
+    """Return whether the error output names the fault.
+
+    Then no debugger runs: on TensorFlow it takes half a minute.
+    """
     return "Check failed" in outcome.text

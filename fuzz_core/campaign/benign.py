@@ -1,4 +1,4 @@
-"""A bug that was judged false as a line of the labelled set: see docs/quality.md."""
+"""A bug that was judged false as a line of the labelled set: see docs/explanation/quality.md."""
 
 from __future__ import annotations
 
@@ -26,28 +26,35 @@ _SCALARS = ("none", "bool", "int", "float", "complex", "str", "bytes")
 def add_case(file: Path, test: TestCase, reason: str) -> str:
     """Append a benign case to a file of the labelled set, and return its line; a file that is not there is made.
 
-    Raises UserError for a call that has no spelling there, and for a file that does not end with the tuple of its
-    cases.
+    Raises:
+        UserError: the call has no spelling there, or the file does not end with the tuple of its cases.
     """
     line = f"    {case_line(test, reason)},\n"
     try:
         text = file.read_text("utf-8") if file.exists() else _HEAD + _END
         if not text.endswith(_END) or "CASES" not in text:
             raise UserError(
-                f"{file} does not end with a tuple CASES", "name a file such as tests/quality/benign_torch.py"
+                f"{file} does not end with the tuple `CASES`",
+                "give --benign a file in the form of tests/quality/benign_torch.py, or the name of a new file",
             )
         if line not in text:
             file.write_text(f"{text.removesuffix(_END)}{line}{_END}", "utf-8")
     except OSError as error:
-        raise UserError(f"cannot write {file}: {error.strerror}", "choose another file") from error
+        raise UserError(f"cannot read or write {file}: {error.strerror}", "name another file with --benign") from error
     return line.strip()
 
 
 def case_line(test: TestCase, reason: str) -> str:
-    """Spell a test case as `case(REASON, API, ARGUMENTS)`. Raises UserError for one that has no spelling."""
+    """Spell a test case as `case(REASON, API, ARGUMENTS)`.
+
+    Raises:
+        UserError: the test case has no spelling.
+    """
     if test.program:
         raise UserError(
-            "a model program is no single call", "add it as a trap: docs/quality.md, section Traps for model programs"
+            "this bug is a model program, and --benign adds single calls only",
+            "add the program by hand as a trap (a known false alarm): see docs/explanation/quality.md, "
+            "section Traps for model programs",
         )
     call = test.invocation
     parts = [_text(reason), *_call(call)]
@@ -81,7 +88,7 @@ def _value(value: Value) -> str:
 
 
 def _tensor(tensor: Tensor) -> str:
-    """Returns a tensor as text: `c` for equal elements, `u` for drawn ones, `k` for given ones, and unusual fields."""
+    """Return a tensor as text: `c` for equal elements, `u` for drawn ones, `k` for given ones, and unusual fields."""
     fill, shape = tensor.fill, [str(extent) for extent in tensor.shape]
     if fill.special is not None or fill.kind == "values":
         head, parts = "k", [_number(each) for each in elements(tensor).tolist()]
@@ -107,10 +114,13 @@ def _number(number: object) -> str:
 
 
 def _text(text: object) -> str:
-    """Returns a literal in double quotes, as the files of the set have them."""
+    """Return a literal in double quotes, as the files of the set have them."""
     literal = repr(text)
     return f'"{literal[1:-1]}"' if literal.startswith("'") and '"' not in literal else literal
 
 
 def _unspelled(what: str) -> UserError:
-    return UserError(f"{what} has no spelling in the labelled set", "write the case by hand: docs/quality.md")
+    return UserError(
+        f"--benign cannot write {what} as a case of the labelled set",
+        "write the case by hand, as docs/explanation/quality.md says",
+    )

@@ -1,5 +1,6 @@
-"""Bisection over builds of an index: the build with which a bug came or went, from few builds in their own
-environments.
+"""Bisection over builds of an index: the build with which a bug came or went.
+
+The search tries few builds, each in an environment of its own.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from fuzz_core.targets.commits import said_by_library
 from fuzz_core.targets.record import cache_folder, read_record, targets_root
 from fuzz_core.targets.resolve import DEFAULT_ACCESS, Access
 from fuzz_core.targets.spec import Flavour
-from fuzz_core.triage.bisect import BuildSearch, Status, miss, runs_needed
+from fuzz_core.triage.bisect import BuildSearch, Status, miss_probability, runs_needed
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, summed
 from fuzz_core.triage.signature import corrupts_heap
@@ -84,7 +85,7 @@ class Bisection:
 
 
 def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
-    """Searches until no untried build would narrow the result.
+    """Search until no untried build would narrow the result.
 
     Builds that an earlier call has tried are not tried again.
 
@@ -105,14 +106,20 @@ def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, targe
     there = place.get(release_of(good))
     if there is None:
         near = ", ".join(each.version for each in listed[-5:])
-        raise UserError(f"the index has no {good}", f"the newest that it has: {near}")
+        raise UserError(
+            f"--good {options.good}: the index has no build {good}",
+            f"name one of its builds; the newest are: {near}",
+        )
     if (there < here) == options.fixed or there == here:
-        side = "newer" if options.fixed else "older"
-        raise UserError(f"{good} is to be {side} than {bad}", "exchange --good and --bad, or see --first-fixed")
+        side, flag = ("newer", "leave out") if options.fixed else ("older", "add")
+        raise UserError(
+            f"--good {good} is not {side} than the bad build {bad}",
+            f"exchange --good and --bad, or {flag} --first-fixed, which searches for the build that fixed the bug",
+        )
     return BuildSearch(len(listed), here, there, options.fixed)
 
 
-def alike(bug: Outcome, seen: Outcome) -> bool:
+def may_share_cause(bug: Outcome, seen: Outcome) -> bool:
     """Return whether two deaths by a signal may have one cause although they look different.
 
     A corrupted heap is noticed anywhere, and another build inlines other functions. The innermost frames show the
@@ -137,8 +144,8 @@ class _Bisector:
         target = session.target
         package = package_of(target.spec, target.library, options.bad, options.index)
         if options.bad is None and not is_version(target.version):
-            problem = f"{target.key} has no version, but {target.version!r}"
-            raise UserError(problem, "name a build that is bad with --bad")
+            problem = f"the target {target.key} has the version {target.version!r}, which no index can list"
+            raise UserError(problem, "name a build that shows the bug: --bad VERSION")
         bad = version_of(target.version if options.bad is None else options.bad, target.library, options.index)
         self.session, self.bug, self.options = session, bug, options
         self.listed = placed(candidates(package, options.flavour, options.access), package, bad)
@@ -167,7 +174,7 @@ class _Bisector:
                 self.environments.given[self.own] = here
 
     def run(self) -> Bisection:
-        """Searches round by round; an end on record with a status that it was not expected to have is tried again."""
+        """Search round by round; an end on record with a status that it was not expected to have is tried again."""
         place = {each.spec: number for number, each in enumerate(self.listed)}
         kept = self.session.store.probes(self.bug.id)
         self.known = {place[spec]: probe for spec, probe in kept.items() if spec in place}
@@ -186,7 +193,7 @@ class _Bisector:
         return self._bisection()
 
     def _probe(self, candidate: Candidate, runs: int, rate: bool) -> BugTrial:
-        """Tries a build until it shows the bug.
+        """Try a build until it shows the bug.
 
         Args:
             runs: the most runs.
@@ -214,7 +221,7 @@ class _Bisector:
                 changed = check.status == CHANGED
                 if changed and own:
                     self.said = self.said or check.said
-                same = check.said == self.said or alike(self.case.bug.outcome, check.outcome)
+                same = check.said == self.said or may_share_cause(self.case.bug.outcome, check.outcome)
                 shown = bool(check.hits) or (changed and same)
                 hits, done = hits + shown, done + 1
                 if not shown and check.status in (CHANGED, UNRUNNABLE):
@@ -222,14 +229,14 @@ class _Bisector:
                 if check.status == UNRUNNABLE or (rate and hits == done == STEADY_RUNS):
                     break
         status = "bad" if hits else "broken" if other else "good"
-        why = f"its script fails in another way there: {other}" if status == "broken" else ""
+        why = f"the bug's script fails in another way on this build: {other}" if status == "broken" else ""
         return BugTrial(candidate.spec, status, hits, done, {**info, "reason": why, "said": self.said if own else ""})
 
     def _statuses(self) -> dict[int, Status]:
         return {number: probe.status for number, probe in self.known.items()}  # type: ignore[misc]
 
     def _wanted(self) -> list[int]:
-        """Returns the builds to try: the next with installed later ones, or a good one that needs more runs."""
+        """Return the builds to try: the next with installed later ones, or a good one that needs more runs."""
         if self.search.bad not in self.known:
             return [self.search.bad]
         width = min(self.session.workers, self.options.keep)
@@ -242,7 +249,7 @@ class _Bisector:
         return [] if good is None or self.known[good].runs >= runs_needed(*self._rate()) else [good]
 
     def _rate(self) -> tuple[int, int]:
-        """Returns how often the bug showed itself on bad builds, and in how many runs."""
+        """Return how often the bug showed itself on bad builds, and in how many runs."""
         bad = [probe for probe in self.known.values() if probe.status == "bad"]
         return sum(probe.hits for probe in bad), sum(probe.runs for probe in bad)
 
@@ -276,11 +283,12 @@ class _Bisector:
                 continue
             if probe.status == "broken":
                 raise UserError(
-                    f"{probe.build} cannot tell: {probe.info['reason']}", f"name another one with --{status}"
+                    f"the bug cannot be run on {probe.build}: {probe.info['reason']}",
+                    f"name another build with --{status}",
                 )
             shows = "does not show itself" if status == "bad" else "shows itself"
             problem = f"bug {self.bug.id} {shows} on {probe.build} ({probe.hits} of {probe.runs} runs)"
-            raise UserError(problem, f"name a build that is {status} with --{status}")
+            raise UserError(problem, f"name another build with --{status}")
 
     def _bisection(self) -> Bisection:
         answer, (hits, runs) = self.search.answer(self._statuses()), self._rate()
@@ -294,7 +302,7 @@ class _Bisector:
             good=good,
             between=tuple(self.known[each] for each in answer.between),
             beyond=0 if good else len(self.listed) - 1 - answer.bad if self.options.fixed else answer.bad,
-            sure=None if good is None else 1 - miss(hits, runs, good.runs),
+            sure=None if good is None else 1 - miss_probability(hits, runs, good.runs),
             hits=hits,
             runs=runs,
             compare=compare_link(self.session.target.library, *((bad, good) if self.options.fixed else (good, bad))),
@@ -305,7 +313,7 @@ class _Bisector:
 
 
 def compare_link(library: str, older: BugTrial | None, newer: BugTrial | None) -> str:
-    """Returns GitHub's page of the changes between two source commits."""
+    """Return GitHub's page of the changes between two source commits."""
     commits = [probe.info["commit"] for probe in (older, newer) if probe is not None]
     known = len(commits) == 2 and all(_HASH.fullmatch(commit) for commit in commits)
     repository = library_of(library).repository
@@ -315,7 +323,7 @@ def compare_link(library: str, older: BugTrial | None, newer: BugTrial | None) -
 
 
 def as_json(found: Bisection) -> Mapping[str, Any]:
-    """Returns the result as JSON data."""
+    """Return the result as JSON data."""
     probes = {"bad": found.bad, "good": found.good}
     told = {name: None if probe is None else probe._asdict() for name, probe in probes.items()}
     return {**vars(found), **told, "between": [probe._asdict() for probe in found.between]}

@@ -1,5 +1,6 @@
-"""Carryover of seeds and invocations from an earlier build, and the check whether they still run as they were
-traced.
+"""Carryover of seeds and invocations from an earlier build.
+
+Invocations that are carried over run once more, which shows whether they still run as they were traced.
 """
 
 from __future__ import annotations
@@ -7,9 +8,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fuzz_core.campaign.changes import Changes, changes_between
 from fuzz_core.campaign.plans import make_plan
@@ -18,9 +18,11 @@ from fuzz_core.collect.seed import Seed
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.ir.errors import CodecError, UserError
+from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.records import Body
+from fuzz_core.ir.signatures import NEIGHBOUR, SEARCH
+from fuzz_core.ir.wire import LeaseDone, OutcomeReport, Report
+from fuzz_core.store.records import UndecodedInvocation
 from fuzz_core.store.store import Store
 from fuzz_core.store.transfer import Twin
 
@@ -35,7 +37,7 @@ FIRST, THEN = 4, 64
 
 @dataclass
 class Retraced:
-    """Counts of seeds and invocations carried over."""
+    """Count of seeds and invocations carried over."""
 
     since: str = ""  # key of the earlier target; empty if there is none
     seeds: int = 0  # number of seeds that were carried over
@@ -57,13 +59,13 @@ class TakenSpace(NamedTuple):
     held: int = 0  # number of these calls that are still valid
 
     def summary(self) -> str:
-        """Returns a line on the file, the calls that were taken over, and the part of the sample that is valid."""
-        return f"taken over from {self.file}: {self.calls:,} calls; of {self.sample} run again, {self.held} are valid"
+        """Return a line on the file, the calls that were taken over, and the part of the sample that is valid."""
+        return f"loaded from {self.file}: {self.calls:,} calls; {self.held} of {self.sample} run again are valid"
 
 
 @dataclass
 class TraceReport:
-    """Counts of a trace: seeds by status, new invocations, problems of collection, and the cost of recording."""
+    """Count of a trace: seeds by status, new invocations, problems of collection, and the cost of recording."""
 
     seeds: int = 0
     unchanged: int = 0
@@ -74,6 +76,9 @@ class TraceReport:
     checked: int = 0
     valid: int = 0
     waiting: int = 0
+    searched: int = 0  # apis without a traced call that a search looked at
+    found: int = 0  # those with a call afterwards
+    neighbours: int = 0  # new calls that recorded calls make inside when they run in further ways
     problems: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
     tracing_seconds: float = 0.0
@@ -88,7 +93,7 @@ class TraceReport:
 
 
 def take_over(session: Session, seeds: Sequence[Seed], since: str | None, retraced: Retraced) -> list[Seed]:
-    """Carries over the records of unchanged seeds from an earlier target; returns the seeds that are to be traced.
+    """Carry over the records of unchanged seeds from an earlier target; return the seeds that are to be traced.
 
     Args:
         since: the key of the earlier target. None: the target of an earlier carry-over, or else the newest earlier
@@ -108,11 +113,15 @@ def take_over(session: Session, seeds: Sequence[Seed], since: str | None, retrac
     traced = store.traced(retraced.since)
     same = {seed.digest: seed.name for seed in left if seed.digest in traced - dependants}
     retraced.dependants = sum(seed.digest in traced & dependants for seed in left)
-    imports = {s.digest: s.name for s in store.seeds(retraced.since) if s.source == "import" and s.digest not in known}
+    before = [seed for seed in store.seeds(retraced.since) if seed.digest not in known]
+    imports = {seed.digest: seed.name for seed in before if seed.source == "import"}
+    # A changed api is searched and visited again.
+    own = [seed for seed in before if seed.source in (SEARCH, NEIGHBOUR)]
+    imports |= {seed.digest: seed.name for seed in own if seed.name not in changes.changed_apis}
     named = same | imports
     retraced.changes = Counter(change.kind for change in changes.apis)
     if named:
-        session.watch.phase(f"carrying over from {retraced.since}")
+        session.watch.phase(f"reusing calls of {retraced.since}")
         done = store.carry(target, retraced.since, named, changes.gone, changes.signatures)
         retraced.seeds, retraced.invocations, retraced.retired = done.seeds, done.invocations, done.retired
     return [seed for seed in left if seed.digest not in same]
@@ -124,14 +133,19 @@ def _source(session: Session, since: str | None) -> str:
         return store.since(target.key) or store.predecessor(target.key)
     named = store.target(since)
     if named.library != target.library:
-        raise UserError(f"{since} is a build of {named.library}", f"name one of {target.library}")
+        raise UserError(
+            f"--since {since} is a build of {named.library}, but the target is a build of {target.library}",
+            f"name an earlier build of {target.library}; `nightfuzz history` lists builds",
+        )
     if since == target.key:
-        raise UserError(f"{since} is the target itself", "name an earlier one")
+        raise UserError(
+            f"--since {since} is the target itself", "name an earlier build; `nightfuzz history` lists builds"
+        )
     return since
 
 
 def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[str]:
-    """Returns unchanged seeds that would bring other records: they call a changed api, or name a new one.
+    """Return unchanged seeds that would bring other records: they call a changed api, or name a new one.
 
     A new api is named by its full name, or by its last part if no api had that part before.
     """
@@ -147,7 +161,7 @@ def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[st
 
 
 def recheck(session: Session, report: TraceReport, deadline: float | None = None) -> None:
-    """Re-runs invocations that have no result yet, until the deadline.
+    """Re-run invocations that have no result yet, until the deadline.
 
     An invocation that was valid on the earlier build and fails is run once more, by fresh workers.
     """
@@ -163,7 +177,7 @@ def recheck(session: Session, report: TraceReport, deadline: float | None = None
     validate(session, report, deadline)
     lost = {twin.id for twin in twins() if twin.id in waiting and twin.valid is False}
     if lost and not session.stopped():
-        store.doubt(session.target.key, lost)
+        store.mark_unchecked(session.target.key, lost)
         report.checked -= len(lost)
         validate(session, report, deadline)
     ran = [twin.valid for twin in twins() if twin.id in waiting and twin.valid is not None]
@@ -179,24 +193,24 @@ def check_calls(session: Session, end: float | None) -> None:
     waiting = len(session.store.bodies(session.target.key, unchecked=True))
     if not waiting:
         return
-    session.watch.note(f"{waiting:,} recorded calls are not checked yet: they are run again before the fuzzing")
+    session.watch.note(f"{waiting:,} recorded calls are not checked yet: they run again before the fuzzing")
     report, now = TraceReport(), session.clock()
     recheck(session, report, None if end is None else now + (end - now) * CHECK_SHARE)
-    left = f"; {report.waiting:,} wait for the next run and are not fuzzed in this one" if report.waiting else ""
+    left = f"; {report.waiting:,} wait for the next run; this run does not fuzz them" if report.waiting else ""
     session.watch.note(f"{report.valid:,} of {report.checked:,} recorded calls are valid{left}")
 
 
-def stirred(store: Store, target: str) -> set[str]:
-    """Returns apis that are new, changed, or refuse calls that they took, since the target of the carry-over."""
+def changed_apis(store: Store, target: str) -> set[str]:
+    """Return apis that are new, changed, or refuse calls that they took, since the target of the carry-over."""
     since = store.since(target)
     if not since:
         return set()
     lost = {twin.api for twin in store.twins(target, since) if twin.before and twin.valid is False}
-    return changes_between(store, since, target).stirred | lost
+    return changes_between(store, since, target).changed_apis | lost
 
 
 def validate(session: Session, report: TraceReport, deadline: float | None = None) -> None:
-    """Re-runs all invocations that have no result yet and records whether they are valid.
+    """Re-run all invocations that have no result yet and record whether they are valid.
 
     The developers' error inputs are no part of the figures, but for those that wait. The deadline is in seconds of the
     session's clock. Invocations that are not reached by then keep no result, and the next call runs them.
@@ -205,7 +219,7 @@ def validate(session: Session, report: TraceReport, deadline: float | None = Non
     report.waiting = len(rows)
     if not rows or session.is_over(deadline):
         return
-    session.watch.phase("re-running invocations", len(rows))
+    session.watch.phase("checking recorded calls", len(rows), session.left(deadline))
     with scratch() as folder:
         plan = folder / "plan.jsonl"
         make_plan(session, plan, rows, seed=0, mutating=False)
@@ -220,7 +234,7 @@ def validate(session: Session, report: TraceReport, deadline: float | None = Non
 
 
 def _portions(count: int) -> Iterator[tuple[int, int]]:
-    """Yields ranges that cover `count` items, the first one short."""
+    """Yield ranges that cover `count` items, the first one short."""
     first, size = 0, FIRST
     while first < count:
         yield first, min(first + size, count)
@@ -230,7 +244,7 @@ def _portions(count: int) -> Iterator[tuple[int, int]]:
 class _Validation:
     """Leases every api's invocations once, in portions; a death is the result of the invocation it happened in."""
 
-    def __init__(self, session: Session, rows: list[Body]) -> None:
+    def __init__(self, session: Session, rows: list[UndecodedInvocation]) -> None:
         self.session = session
         self.ids: dict[str, list[int]] = {}
         for row in rows:
@@ -241,18 +255,18 @@ class _Validation:
         self.next_number = len(self.waiting) + 1
         self.error_inputs = {row.id for row in rows if row.expected == "exception"}
         self.results: list[tuple[int, str, str]] = []
+        self.shown: dict[int, int] = {}  # digests of outcome classes by id
         self.done = self.checked = self.valid = 0
 
     def next_lease(self) -> Lease | None:
         return self.waiting.pop() if self.waiting else None
 
-    def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        following, index = message.get("next"), message.get("ran")
-        if message.get("done") == lease.number and type(following) is int:
-            self._again(lease, following)
-        if type(index) is int:
-            with suppress(CodecError):
-                self._record(lease, index, Outcome.from_json(message.get("outcome")))
+    def message(self, lease: Lease, report: Report | None) -> None:
+        match report:
+            case LeaseDone():
+                self._again(lease, report.next)
+            case OutcomeReport(index, outcome, shown):
+                self._record(lease, index, outcome, shown)
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
         self._record(lease, index, outcome)
@@ -263,7 +277,7 @@ class _Validation:
             self.waiting.append(Lease(self.next_number, lease.api, max(first, lease.first), lease.last, log=True))
             self.next_number += 1
 
-    def _record(self, lease: Lease, index: int, outcome: Outcome) -> None:
+    def _record(self, lease: Lease, index: int, outcome: Outcome, shown: int = 0) -> None:
         numbers, valid = self.ids[lease.api], outcome.kind == "ok"
         if not 0 <= index < len(numbers):
             return
@@ -273,14 +287,16 @@ class _Validation:
             self.valid += valid
         reason = "" if valid else f"{outcome.kind} {outcome.name}: {outcome.text[:200]}"
         self.results.append((numbers[index], outcome.kind, reason))
+        self.shown[numbers[index]] = shown
 
     def tick(self) -> None:
-        """Saves now and then, so that an interruption loses little."""
+        """Save now and then, so that an interruption loses little."""
         self.session.watch.advance(self.done, valid=self.valid)
         if len(self.results) > 2000:
             self.save()
 
     def save(self) -> None:
-        """Commits results so far."""
-        self.session.store.set_validity(self.session.target.key, self.results)
+        """Commit results so far."""
+        self.session.store.set_validity(self.session.target.key, self.results, self.shown)
         self.results.clear()
+        self.shown.clear()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.quotes import MODE as DOCUMENTED
-from fuzz_core.campaign.history import BAD, GOOD, Standing, came_with, libraries, release, standings
+from fuzz_core.campaign.history import BAD, GOOD, BugHistory, came_with, histories, libraries, release
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
@@ -18,8 +18,8 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json
 from fuzz_core.triage.assess import (
+    DocumentationRuling,
     Rule,
-    Ruling,
     Severity,
     goes_alone,
     lacks_check,
@@ -29,7 +29,7 @@ from fuzz_core.triage.assess import (
     withheld,
 )
 from fuzz_core.triage.cluster import Cluster, clusters
-from fuzz_core.triage.known import BugSighting, Known, Registry
+from fuzz_core.triage.known import KnownEntry, Registry, RegistryQuery
 from fuzz_core.triage.recheck import CLEAN, SHOWN
 from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, BugCase
 
@@ -46,12 +46,12 @@ class JudgedBug(NamedTuple):
     row: BugRow
     severity: Severity
     cluster: Cluster[BugRow]
-    standing: Standing
+    standing: BugHistory
     first: int  # the number of the row that it is on record under
 
 
 def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[JudgedBug]:
-    """Returns these bugs with their assessments, the most urgent first.
+    """Return these bugs with their assessments, the most urgent first.
 
     Clusters are of one target, or with `across` of all builds of a library.
     """
@@ -60,19 +60,19 @@ def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[J
     for row in rows:
         groups[library[row.target] if across else row.target].append(row)
     rules = {target: [documented(store, target)] for target in {row.target for row in rows}}
-    turned, later = standings(store), store.later_rows()
+    turned, later = histories(store), store.later_rows()
     found = []
     for same in groups.values():
         for row, cluster in [(row, each) for each in clusters(same) for row in each.members]:
             first = later.get(row.id, row.id)
-            standing = turned.get(first, Standing())
+            standing = turned.get(first, BugHistory())
             how = severity(row, validity(row, rules[row.target]), standing.regression)
             found.append(JudgedBug(row, how, cluster, standing, first))
     return sorted(found, key=lambda each: order(each.row, each.severity))
 
 
 def documented(store: Store, target: str) -> Rule:
-    """Returns a rule that finds the first documented constraint that a test case breaks.
+    """Return a rule that finds the first documented constraint that a test case breaks.
 
     Arguments are unknown if prose says no more than a list of dtypes. The dispatcher has checked definitions and types
     before any kernel runs, so that every crash keeps to them.
@@ -80,7 +80,7 @@ def documented(store: Store, target: str) -> Rule:
     params = {api.name: api.params for api in store.apis(target)}
     documentation = Documentation(store.constraints(target), params)
 
-    def ruling(test: TestCase) -> Ruling | None:
+    def ruling(test: TestCase) -> DocumentationRuling | None:
         invocation = test.invocation
         found = list(documentation.said(invocation))
         said = min(found, key=lambda said: said.holds, default=None)
@@ -92,29 +92,34 @@ def documented(store: Store, target: str) -> Rule:
         constraints = (each.constraint for each in found)
         told = {each.argument for each in constraints if each.source in PROSE and each.kind != "dtypes"}
         untold = tuple(name for name in names if name not in told)
-        return Ruling(said.holds, said.constraint.text, said.constraint.source, untold)
+        return DocumentationRuling(said.holds, said.constraint.text, said.constraint.source, untold)
 
     return ruling
 
 
 def case(store: Store, each: JudgedBug, baseline: Baseline | None = None, output: str = "") -> BugCase:
-    """Returns the case of a bug, with the versions that are on record with its target."""
+    """Return the case of a bug, with the versions that are on record with its target."""
     bug, target = each.row, store.target(each.row.target)
     others = [api for api in each.cluster.apis if api != bug.api]
-    # The plain call first; of what differs between modes, it is the side that is taken to be right.
-    modes = {"cpu": DOES_NOT if bug.oracle in COMPARED else NOT_CHECKED}
-    modes |= dict.fromkeys(dialect_of(target.library).ways, NOT_CHECKED)
-    # Documentation that rules a call out is no way to make the call: the plain call returns.
-    shown_in = {"cpu" if mode == DOCUMENTED else mode for mode in store.modes_of(bug.id)}
-    modes |= dict.fromkeys(sorted(shown_in), SHOWS)
+    modes = modes_tried(store, bug, target.library)
     environment = environment_from_json(target.info.get(ENVIRONMENT)) or Environment()
     first_bad = came_with(store, each.first).version
     shown, clean = _other_versions(store, each.first, target.version)
     return BugCase(bug, target, each.severity, environment, modes, output, baseline, first_bad, others, shown, clean)
 
 
+def modes_tried(store: Store, bug: BugRow, library: str) -> dict[str, str]:
+    """Return all modes of a bug's library, each with whether it shows the bug, does not, or was not checked."""
+    # The plain call first; of what differs between modes, it is the side that is taken to be right.
+    modes = {"cpu": DOES_NOT if bug.oracle in COMPARED else NOT_CHECKED}
+    modes |= dict.fromkeys(dialect_of(library).ways, NOT_CHECKED)
+    # Documentation that rules a call out is no way to make the call: the plain call returns.
+    shown_in = {"cpu" if mode == DOCUMENTED else mode for mode in store.modes_that_show(bug.id)}
+    return modes | dict.fromkeys(sorted(shown_in), SHOWS)
+
+
 def _other_versions(store: Store, bug: int, own: str) -> tuple[list[str], list[str]]:
-    """Returns versions besides its own on which a bug was checked or probed: those that show it, those that do not."""
+    """Return versions besides its own on which a bug was checked or probed: those that show it, those that do not."""
     versions = {target.key: target.version for target in store.targets()}
     seen = {
         versions[check.target]: check.status == SHOWN for check in store.checks(bug) if check.status in (SHOWN, CLEAN)
@@ -126,7 +131,7 @@ def _other_versions(store: Store, bug: int, own: str) -> tuple[list[str], list[s
 
 
 def keep_environment(store: Store, target: TargetRecord) -> Environment:
-    """Returns the versions of the target's record, or gathers and records them; a failure is in its `problem`."""
+    """Return the versions of the target's record, or gather and record them; a failure is in its `problem`."""
     kept = environment_from_json(store.target(target.key).info.get(ENVIRONMENT))
     if kept is not None:
         return kept
@@ -136,8 +141,8 @@ def keep_environment(store: Store, target: TargetRecord) -> Environment:
     return made
 
 
-def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[JudgedBug]:
-    """Returns these bugs, each as private as all bugs on record make it: see `withheld`."""
+def with_privacy(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[JudgedBug]:
+    """Return these bugs, each as private as all bugs on record make it: see `withheld`."""
     reasons = withheld(store.bugs())
     return [
         each._replace(severity=each.severity._replace(grade="private", reason=reasons[each.row.id]))
@@ -148,7 +153,7 @@ def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[
 
 
 def batch(found: Sequence[JudgedBug]) -> list[JudgedBug]:
-    """Returns the simplest unknown public bug of each cluster that has no report of its own.
+    """Return the simplest unknown public bug of each cluster that has no report of its own.
 
     Such bugs are failures on input that is not known to be valid, and checks that are missing: see `goes_alone`.
     """
@@ -173,19 +178,19 @@ def batch(found: Sequence[JudgedBug]) -> list[JudgedBug]:
 
 
 def is_valid(each: JudgedBug) -> bool:
-    """Returns whether the input is known to be one that the library allows."""
+    """Return whether the input is known to be one that the library allows."""
     return each.severity.validity.status == "valid"
 
 
-def match(store: Store, registry: Registry, bug: BugRow) -> Known | None:
-    """Returns the entry that a bug is known by."""
+def match(store: Store, registry: Registry, bug: BugRow) -> KnownEntry | None:
+    """Return the entry that a bug is known by."""
     target = store.target(bug.target)
     what = (bug.signature_text, bug.api, bug.oracle, bug.kind)
-    return registry.match(BugSighting(*what, store.modes_of(bug.id), target.library, target.version))
+    return registry.match(RegistryQuery(*what, store.modes_that_show(bug.id), target.library, target.version))
 
 
-def consult(store: Store, registry: Registry, number: int, findings: int, new: bool) -> bool:
-    """Returns whether a bug of which findings were just settled is to be reported: a known bug is counted instead.
+def should_report(store: Store, registry: Registry, number: int, findings: int, new: bool) -> bool:
+    """Return whether a bug of which findings were just settled is to be reported: a known bug is counted instead.
 
     A bug is reported if it is new, or if the entry that it was known by no longer matches.
     """
@@ -200,8 +205,12 @@ def consult(store: Store, registry: Registry, number: int, findings: int, new: b
     return new
 
 
-def review(store: Store, registry: Registry, target: str | None = None) -> list[int]:
-    """Holds all bugs (of one target) against the registry as it is now. Returns those that speak again."""
+def review_known(store: Store, registry: Registry, target: str | None = None) -> list[int]:
+    """Hold all bugs (of one target) against the registry as it is now.
+
+    Returns:
+        Those that speak again.
+    """
     speaking = []
     for bug in store.bugs(target):
         entry = match(store, registry, bug) if bug.status in (KNOWN, OPEN) else None

@@ -14,7 +14,7 @@ from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.plans import seeds_on_record
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.spaces import check_sample, take_space
-from fuzz_core.campaign.trace import TraceOptions, list_apis, naming, seeds_end, settle, trace_seeds, tracer
+from fuzz_core.campaign.trace import TraceOptions, finish_trace, list_apis, seeds_end, seeds_naming, trace_seeds, tracer
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import collect_own, collect_shipped
 from fuzz_core.ir.catalogue import Api
@@ -87,7 +87,7 @@ def trace_changed(session: Session, options: TraceOptions, end: float, base: Pat
         trace_seeds(session, zygote, spaces, options.seconds, report, seeds_end(session, options))
     check_sample(session, report, options.deadline)
     recheck(session, report, options.deadline)
-    settle(session)
+    finish_trace(session)
     return found
 
 
@@ -110,14 +110,17 @@ def _before(request: Request, base: Path) -> Request:
 def _called(session: Session, seeds: Collection[str]) -> set[str]:
     """Return the apis that these seeds (by digest) call as the target accepts it, or as an error that they expect."""
     store, target = session.store, session.target.key
-    brought = store.brought(target, seeds)
+    brought = store.invocations_of(target, seeds)
     return {row.api for row in store.bodies(target) if row.id in brought and (row.valid or row.expected == "exception")}
 
 
 def _value_spaces(seeds: Sequence[Seed], apis: Sequence[Api], called: Collection[str]) -> list[Seed]:
-    """Return the seeds that name an api that is called. An operator's method has no name in code: it does not count."""
+    """Return the seeds that name an api that is called.
+
+    An operator's method has no name in code: it does not count.
+    """
     named = [api for api in apis if api.name in called and not api.name.rpartition(".")[2].startswith("__")]
-    return naming(seeds, named, [api.name for api in named]) if named else []
+    return seeds_naming(seeds, named, [api.name for api in named]) if named else []
 
 
 def _no_call(session: Session, untraced: Sequence[Untraced]) -> UserError:
@@ -125,6 +128,9 @@ def _no_call(session: Session, untraced: Sequence[Untraced]) -> UserError:
     said += f"; and {len(untraced) - FILES} more" if len(untraced) > FILES else ""
     problem = f"the changed seeds call no api that {session.target.key} accepts"
     if not untraced:
-        return UserError(problem, "name the directory of tests that use the library: --tests DIR")
+        return UserError(problem, f"name a directory of tests that call {session.target.library}: --tests DIR")
     missing = any("ModuleNotFoundError" in each.reason for each in untraced)
-    return UserError(f"{problem}: {said}", PACKAGES if missing else "mend what these lines name, and run it again")
+    return UserError(
+        f"{problem}: {said}",
+        PACKAGES if missing else "correct the errors that these lines name, and run the command again",
+    )

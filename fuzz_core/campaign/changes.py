@@ -50,7 +50,7 @@ class Changes(NamedTuple):
     seeds: tuple[SeedChanges, ...] = ()
 
     def of(self, *kinds: str) -> list[ApiChange]:
-        """Returns the changes of these kinds."""
+        """Return the changes of these kinds."""
         return [change for change in self.apis if change.kind in kinds]
 
     @property
@@ -64,13 +64,13 @@ class Changes(NamedTuple):
         return {change.api for change in self.of("signature")}
 
     @property
-    def stirred(self) -> set[str]:
+    def changed_apis(self) -> set[str]:
         """Apis of the target that are new or changed."""
         return {change.api for change in self.apis if change.kind != "removed"}
 
 
 def changes_between(store: Store, since: str, target: str) -> Changes:
-    """Returns the changes from one target on record to another."""
+    """Return the changes from one target on record to another."""
     apis = compare(store.apis(since), store.apis(target), store.deprecated(since), store.deprecated(target))
     return Changes(target, since, tuple(apis), tuple(compare_seeds(store.seeds(since), store.seeds(target))))
 
@@ -81,7 +81,9 @@ def compare(
     deprecated_before: Mapping[str, frozenset[str]],
     deprecated_after: Mapping[str, frozenset[str]],
 ) -> list[ApiChange]:
-    """Returns the changes of apis, in the order of KINDS and by name. `doc` of an api may be a digest.
+    """Return the changes of apis, in the order of KINDS and by name.
+
+    `doc` of an api may be a digest.
 
     Args:
         deprecated_before: the deprecated parts of each api of the old build; an api is missing if they are unknown.
@@ -111,7 +113,10 @@ def compare(
 
 
 def compare_seeds(before: Sequence[SeedRecord], after: Sequence[SeedRecord]) -> list[SeedChanges]:
-    """Returns the changes of seeds by source. Equal content is the same seed; changed seeds are found by name."""
+    """Return the changes of seeds by source.
+
+    Equal content is the same seed; changed seeds are found by name.
+    """
     found = []
     for source in sorted({seed.source for seed in (*before, *after)}):
         old, new = ({seed.digest: seed.name for seed in seeds if seed.source == source} for seeds in (before, after))
@@ -152,7 +157,7 @@ class OwnTests:
 
 
 def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:
-    """Returns the records of the test files in these folders, as the files are now.
+    """Return the records of the test files in these folders, as the files are now.
 
     Raises:
         UserError: the files bring no call that the target accepts; the error has the reason of each file.
@@ -162,15 +167,15 @@ def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:
     request = Request(target.library, tests_dirs=folders, problems=problems)
     seeds = {seed.digest: seed.name for seed in collect(request, ["tests"])}
     records = [record for record in store.seeds(target.key) if record.digest in seeds]
-    calls = store.brought(target.key, seeds) & {row.id for row in store.bodies(target.key) if row.valid}
+    calls = store.invocations_of(target.key, seeds) & {row.id for row in store.bodies(target.key) if row.valid}
     untraced = [Untraced(name, 0, 0, reason) for name, reason in problems]
     untraced += untraced_seeds(store, target.key, seeds)
     if not calls:
         reasons = "; ".join(f"{each.file}: {each.reason}" for each in untraced)
-        said = reasons or f"they make no call that {target.key} accepts"
+        said = reasons or f"{target.key} accepts none of their calls"
         missing = any("ModuleNotFoundError" in each.reason for each in untraced)
-        remedy = OTHER_PYTHON if missing else "name the directory of tests that use the library: --tests DIR"
-        raise UserError(f"nothing to compare from these tests: {said}", remedy)
+        remedy = OTHER_PYTHON if missing else f"name a directory of tests that call {target.library}: --tests DIR"
+        raise UserError(f"the tests in {', '.join(map(str, folders))} contain no call to compare: {said}", remedy)
     ran = [count for r in records if (count := r.statements - r.statements_failed) > 0]
     return OwnTests(len(ran), sum(ran), frozenset(calls), untraced)
 
@@ -184,7 +189,7 @@ def untraced_seeds(store: Store, target: str, seeds: Mapping[str, str]) -> list[
 
 
 def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int]) -> list[Dropped]:
-    """Returns apis of these calls that are gone in `target`, then those newly deprecated."""
+    """Return apis of these calls that are gone in `target`, then those newly deprecated."""
     numbers: dict[str, list[int]] = {}
     for row in store.bodies(baseline):
         if row.id in calls:

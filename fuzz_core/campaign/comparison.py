@@ -1,5 +1,6 @@
-"""Comparison of a target with its baseline: differences on ordinary test cases, without noise, minimised and
-confirmed.
+"""Comparison of a target with its baseline: differences on ordinary test cases.
+
+Differences are minimised and confirmed, and noise is left out.
 """
 
 from __future__ import annotations
@@ -69,13 +70,17 @@ class CompareReport:
 
 
 def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, options: CompareOptions) -> CompareReport:
-    """Executes test cases from the valid invocations of the build `traced` on both builds, and records differences.
+    """Execute test cases from the valid invocations of the build `traced` on both builds, and record differences.
 
     Raises:
         UserError: the two builds are not of one library.
     """
     if baseline.library != session.target.library:
-        raise UserError(f"{baseline.key} is no baseline for {session.target.key}", "name a build of the same library")
+        library = session.target.library
+        raise UserError(
+            f"the baseline {baseline.key} is a build of {baseline.library}, but the target is a build of {library}",
+            f"name a build of {library} with --baseline",
+        )
     report = CompareReport()
     rows = chosen(replace(session, target=traced), options.patterns)
     if options.calls is not None:
@@ -105,7 +110,7 @@ def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, opti
 
 
 def _turns(plan: Plan, options: CompareOptions) -> Iterator[tuple[str, range]]:
-    """Yields (api, range of tests) in rounds: each api in turn, in an order drawn from the seed; some come first."""
+    """Yield (api, range of tests) in rounds: each api in turn, in an order drawn from the seed; some come first."""
     early = set(options.first)
     apis = sorted(plan.places, key=lambda api: (api not in early, derive(options.seed, api)))
     done = dict.fromkeys(apis, 0)
@@ -120,7 +125,7 @@ def _turns(plan: Plan, options: CompareOptions) -> Iterator[tuple[str, range]]:
 
 
 def worst_first(changes: Sequence[Change]) -> list[Change]:
-    """Regressions first; of one kind, what a traced call itself shows first, and last what both builds refuse."""
+    """Return regressions first; in each kind, changes of traced calls first, and calls that both builds refuse last."""
 
     def badness(change: Change) -> tuple[int, bool, int, str, str]:
         refused = (change.before.kind != "ok") + (change.after.kind != "ok")
@@ -130,7 +135,7 @@ def worst_first(changes: Sequence[Change]) -> list[Change]:
 
 
 def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:
-    """Returns changes by the part of their signatures after the api: one message under many apis is one cause.
+    """Return changes by the part of their signatures after the api: one message under many apis is one cause.
 
     For calls that the target refuses, only its whole own message counts: one new check stands before many old ones.
     """
@@ -165,15 +170,15 @@ class _Comparison:
         return Pair(self.benches.on(self.baseline), self.benches.on(self.session.target))
 
     def is_over(self) -> bool:
-        """Returns whether there is no time left."""
+        """Return whether there is no time left."""
         return self.session.is_over(self.options.deadline)
 
     def is_late(self) -> bool:
-        """Returns whether no new work may begin: some time is kept for confirming the changes that have been found."""
+        """Return whether no new work may begin: some time is kept for confirming the changes that have been found."""
         return self.session.is_over(self.options.deadline, self.reserve)
 
     def turn(self, part: tuple[str, range]) -> CompareReport:
-        """Executes these test cases of an api, and examines what differs in a way not seen before."""
+        """Execute these test cases of an api, and examine what differs in a way not seen before."""
         api, indices = part
         with self.lock:
             tests = [self.plan.test(api, index) for index in indices]
@@ -198,12 +203,12 @@ class _Comparison:
         return done
 
     def _look(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome, str]:
-        """Returns the pair's verdict on a test case, its outcome, and the signature of a verdict that is not clean."""
+        """Return the pair's verdict on a test case, its outcome, and the signature of a verdict that is not clean."""
         verdict, seen = self.pair.judge(test, fresh)
         return verdict, seen, "" if verdict.clean else signature(test.invocation.api, verdict, seen).text
 
     def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, wanted: str) -> Change | str:
-        """Returns the change, minimised and confirmed; else the reason why it is no change."""
+        """Return the change, minimised and confirmed; else the reason why it is no change."""
         end = self.session.clock() + self.options.seconds
         # Cheap beside minimising, and most of what a busy machine or an earlier test has done ends here.
         if not self._again(test, wanted):
@@ -222,7 +227,7 @@ class _Comparison:
         return "not confirmed in time" if self.is_over() else "not confirmed"
 
     def _confirmed(self, test: TestCase, verdict: Verdict, seen: Outcome, wanted: str) -> Change | str:
-        """Returns the confirmed change, or the reason why it is none.
+        """Return the confirmed change, or the reason why it is none.
 
         A change needs the same verdict in workers that have run no other test, and in a script of its own.
         """
@@ -249,10 +254,10 @@ class _Comparison:
         return not self.is_over() and self._look(test, fresh=True)[2] == wanted
 
     def _printed(self, target: TargetRecord, script: str) -> Outcome | None:
-        """Returns the outcome of a script in processes of its own; the text of a good end is its output.
+        """Return the outcome of a script in processes of its own; the text of a good end is its output.
 
-        Returns None if the processes do not agree: workers are forks of one process, and find the same garbage in their
-        memory.
+        The result is None if the processes do not agree: workers are forks of one process, and find the same garbage in
+        their memory.
         """
         options, dialect = self.options, self.session.dialect
         seconds = options.timeout * HANG_FACTOR + IMPORT_SECONDS

@@ -8,10 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fuzz_core.campaign.cases import JudgedBug, case, guarded
+from fuzz_core.campaign.cases import JudgedBug, case, with_privacy
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.comparison import worst_first
-from fuzz_core.campaign.history import flavours_differ, origin_of
+from fuzz_core.campaign.coverage import coverage_line
+from fuzz_core.campaign.gaps import gap_line
+from fuzz_core.campaign.history import flavours_differ, growth, origin_of
 from fuzz_core.campaign.partition import is_deadly
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import FilePlace
@@ -19,7 +21,7 @@ from fuzz_core.execution.protection import read_protection
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import FIXED, Change
 from fuzz_core.store.findings import signature_digest
-from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.records import RunRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import FIXED as FIXED_TURN
 from fuzz_core.triage.recheck import REGRESSED
@@ -41,9 +43,10 @@ class RunFacts:
     baseline: str | None = None
     plan: str = ""  # digest of the plan that the run followed
     apis: Collection[str] | None = None  # the run's selection; None for all
-    was: Mapping[str, str] = field(default_factory=dict)  # result of `standings_now` before the run
+    was: Mapping[str, str] = field(default_factory=dict)  # result of `statuses_now` before the run
     dropped: Sequence[Dropped] = ()
     figures: results.TotalsEntry = field(default_factory=results.TotalsEntry)
+    since: datetime | None = None  # when the run began; None if its curve is not wanted
     protection: Sequence[str] = ()
     remarks: Sequence[str] = ()
     problems: Sequence[str] = ()
@@ -55,29 +58,36 @@ class RunFacts:
     )  # returns where a seed of this name calls an api
 
 
-def standings_now(store: Store) -> dict[str, str]:
-    """Returns the status of every bug on record, by fingerprint."""
+def statuses_now(store: Store) -> dict[str, str]:
+    """Return the status of every bug on record, by fingerprint."""
     later = store.later_rows()
     return {bug.signature: bug.status for bug in store.bugs() if bug.id not in later}
 
 
 def result_of(store: Store, ran: RunFacts) -> results.RunResult:
-    """Returns the document of a run. Private bugs, and bugs that look like their cause, appear only in a count."""
+    """Return the document of a run.
+
+    Private bugs, and bugs that look like their cause, appear only in a count.
+    """
     target = store.target(ran.target)
     builds = {each.key for each in store.targets() if each.library == target.library}
     rows = [bug for bug in store.bugs() if bug.target in builds]
-    found = [each for each in guarded(store, rows, across=True) if each.row.id == each.first]
+    found = [each for each in with_privacy(store, rows, across=True) if each.row.id == each.first]
     told = [each for each in found if ran.apis is None or each.row.api in ran.apis]
     public = [each for each in told if not each.severity.private]
     compared = [] if ran.baseline is None else worst_first(store.changes(ran.target, ran.baseline))
     harmless = [one for one in compared if not is_deadly(one)]
     baseline = None if ran.baseline is None else store.target(ran.baseline)
     unlike = "" if baseline is None else flavours_differ(target, baseline)
+    asked = [row for row in store.coverage(ran.target) if ran.apis is None or row.api in ran.apis]
+    # A run about a project's own tests traces no more than these.
+    gaps = gap_line(asked) if ran.mode == "nightly" else ""
     private = sum(each.severity.private and each.row.status != FIXED for each in told)
     return results.RunResult(
         **{name: getattr(ran, name) for name in ("mode", "plan", "shard", "shards", "figures", "stopped")},
         target=_build(target),
         baseline=None if baseline is None else _build(baseline),
+        growth=() if ran.since is None else new_classes(_runs_since(store, ran.target, ran.since)),
         bugs=tuple(_bug(store, each, ran) for each in public)[: results.MANY],
         changes=tuple(_change(store, change, ran) for change in harmless)[: results.MANY],
         dropped=tuple(
@@ -86,13 +96,15 @@ def result_of(store: Store, ran: RunFacts) -> results.RunResult:
         turns=tuple(_turns(public, ran.was)),
         private=private + len(compared) - len(harmless),
         protection=tuple(map(_cut, ran.protection)),
-        remarks=tuple(map(_cut, ran.remarks)),
+        remarks=tuple(map(_cut, filter(None, (*ran.remarks, coverage_line(store, ran.target), gaps)))),
         problems=tuple(map(_cut, (*filter(None, [unlike]), *ran.problems))),
     )
 
 
 def write_report(path: Path, session: Session, notes: Sequence[str] = ()) -> Path:
-    """Write the report of a session and return its path. Bugs are new if they are on record since the session began.
+    """Write the report of a session and return its path.
+
+    Bugs are new if they are on record since the session began.
 
     Args:
         notes: further lines for the head of the report.
@@ -102,44 +114,63 @@ def write_report(path: Path, session: Session, notes: Sequence[str] = ()) -> Pat
 
 
 def result_since(store: Store, key: str, since: datetime, protection: Sequence[str]) -> results.RunResult:
-    """Return the document of all runs on a target since a time. A bug that was first found before it is not new."""
+    """Return the document of all runs on a target since a time.
+
+    A bug that was first found before it is not new.
+    """
     began = since.isoformat(timespec="milliseconds")
     was = {bug.signature: bug.status for bug in store.bugs() if bug.first_found < began}
-    return result_of(
-        store, RunFacts("nightly", key, was=was, figures=run_totals(store, key, since), protection=protection)
-    )
+    figures = run_totals(store, key, since)
+    return result_of(store, RunFacts("nightly", key, was=was, figures=figures, since=since, protection=protection))
 
 
 def run_totals(store: Store, key: str, since: datetime) -> results.TotalsEntry:
-    """Add up what the runs on a target have recorded since a time. One that was cut short counts as far as it came."""
-    began = since.isoformat(timespec="milliseconds")
-    runs = [run for run in store.runs(key) if run.started >= began]
+    """Add up what the runs on a target have recorded since a time.
+
+    One that was cut short counts as far as it came.
+    """
+    runs = _runs_since(store, key, since)
     return results.TotalsEntry(
         seconds=sum(run.seconds for run in runs),
         tests=sum(run.tests for run in runs),
+        cells=sum(run.summary.get("cells", 0) for run in runs),
         apis=max((_api_count(run.summary) for run in runs), default=0),
         findings=sum(run.summary.get("kept", 0) for run in runs),
         pending=len(store.pending_findings(key)),
     )
 
 
+def _runs_since(store: Store, key: str, since: datetime) -> list[RunRow]:
+    began = since.isoformat(timespec="milliseconds")
+    return [run for run in store.runs(key) if run.started >= began]
+
+
+def new_classes(runs: Sequence[RunRow]) -> tuple[tuple[float, int], ...]:
+    """Return seconds and new outcome classes over runs that follow each other, for a results document."""
+    points = [(round(float(seconds), 2), int(classes)) for seconds, _, classes, _ in growth(runs)]
+    return results.summed_curves([[(at, max(classes - points[0][1], 0)) for at, classes in points]])
+
+
 def _api_count(summary: Mapping[str, Any]) -> int:
-    """Returns how many apis a run has tested. A run of model programs keeps their names."""
+    """Return how many apis a run has tested.
+
+    A run of model programs keeps their names.
+    """
     found = summary.get("tested_apis", summary.get("apis", 0))
     return found if isinstance(found, int) else len(found)
 
 
 def _cut(text: str, limit: int = NAME) -> str:
-    """Returns text that fits the schema; its end says how much was cut off."""
+    """Return text that fits the schema; its end says how much was cut off."""
     shown = clean(text[:limit])
     return shown if len(text) <= limit else f"{shown[: limit - 1]}…"
 
 
-P = TypeVar("P", bound=results.Part)
+P = TypeVar("P", bound=results.StrictModel)
 
 
 def _part(kind: type[P], source: object, **own: Any) -> P:
-    """Returns a part of the document from its own values, and from values of `source` by name, cut to their limits."""
+    """Return a part of the document from its own values, and from values of `source` by name, cut to their limits."""
     told = {name: own.get(name, getattr(source, name, None)) for name in kind.model_fields}
     for name, value in told.items():
         if isinstance(value, str):
@@ -202,7 +233,7 @@ def _sites(names: Iterable[str], api: str, ran: RunFacts) -> tuple[results.Site,
 
 
 def _turns(found: Iterable[JudgedBug], was: Mapping[str, str]) -> Iterable[results.StatusEntry]:
-    """Yields bugs whose status changed in the run."""
+    """Yield bugs whose status changed in the run."""
     for each in found:
         row = each.row
         before = was.get(row.signature)

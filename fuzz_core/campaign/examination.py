@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
 from statistics import median
 
-from fuzz_core.campaign.cases import consult, review
+from fuzz_core.campaign.cases import review_known, should_report
 from fuzz_core.campaign.examiner import HANG_SECONDS, Examination, Examiner, TriageOptions
-from fuzz_core.campaign.history import review_standings
+from fuzz_core.campaign.finding_groups import FindingGroup, group_findings
+from fuzz_core.campaign.history import review_statuses
 from fuzz_core.campaign.plans import make_replay_plan
-from fuzz_core.campaign.reproduce import symptom
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
+from fuzz_core.campaign.watch import Work
 from fuzz_core.execution.forks import ROLES
 from fuzz_core.execution.scratch import scratch
-from fuzz_core.oracles.kinds import GRADES, kind_of
 from fuzz_core.store.checks import KNOWN
-from fuzz_core.store.records import BugRow, FindingRow
-from fuzz_core.triage.cluster import BugPlace, Symptom, place_of, similar
-from fuzz_core.triage.cost import cost
+from fuzz_core.store.records import BugRow, FindingRow, NewBug
+from fuzz_core.triage.cluster import Symptom, similar
 from fuzz_core.triage.known import Registry
-from fuzz_core.triage.signature import signature
 from nightfuzz.reports.contradiction import contradiction
 
 WAIT_SECONDS = 0.2
 # Findings on record are read again after so many seconds, as a fuzz goes on to find.
 REFRESH_SECONDS = 2.0
-HANG = "hang"
 # If other groups wait, hangs have one examiner at most, and this share of the time.
 HANG_SHARE = 0.1
 # So many waiting groups are worth one more examiner beside a fuzz.
@@ -49,38 +46,17 @@ class TriageReport:
     left: int = 0
 
     def add(self, later: TriageReport) -> None:
-        """Counts a later examination; what waits now is what that one left."""
+        """Count a later examination; what waits now is what that one left."""
         self.settled += later.settled
         self.bugs += [bug for bug in later.bugs if bug not in self.bugs]
         self.known += later.known
         self.left = later.left
 
 
-@dataclass(frozen=True)
-class Group:
-    """Findings that look alike before examination, simplest test case first."""
+class ExaminationQueue:
+    """The examinations of one session.
 
-    text: str  # signature of the findings
-    findings: tuple[FindingRow, ...]
-
-    @property
-    def kind(self) -> str:
-        """The kind of its verdicts."""
-        return self.findings[0].verdict.kind
-
-    @cached_property
-    def place(self) -> BugPlace:
-        """The place of the failure, by the outcome of the finding."""
-        return place_of(symptom(self.findings[0]))
-
-    @property
-    def is_hang(self) -> bool:
-        """Whether its examination takes seconds in which a call may hang."""
-        return self.kind == HANG
-
-
-class Desk:
-    """The examinations of one session. `step` begins and settles them: the thread that calls it owns the store.
+    `step` begins and settles them: the thread that calls it owns the store.
 
     Attributes:
         report: the examinations that have been settled so far.
@@ -89,9 +65,9 @@ class Desk:
     def __init__(self, session: Session, options: TriageOptions) -> None:
         self.session = session
         self.options = options
-        self.report = TriageReport(bugs=review(session.store, options.known))
-        self._running: dict[Future[Examination | None], tuple[Group, float]] = {}
-        self._waiting: list[Group] = []
+        self.report = TriageReport(bugs=review_known(session.store, options.known))
+        self._running: dict[Future[Examination | None], tuple[FindingGroup, float]] = {}
+        self._waiting: list[FindingGroup] = []
         # Seconds before the deadline that belong to another phase, and not to the examinations.
         self.reserved = 0.0
         self._confirmed: dict[str, int] = {}
@@ -101,6 +77,8 @@ class Desk:
         self._hanging, self._hangs = 0.0, 0
         # Seconds that each other examination has taken.
         self._took: list[float] = []
+        # Seconds of examiners that are not on record yet.
+        self.spent = 0.0
         with ExitStack() as opened:
             plan = opened.enter_context(scratch()) / "plan.jsonl"
             make_replay_plan(session, plan)
@@ -113,7 +91,7 @@ class Desk:
                 self.threads.submit(self.examiner.start, role)
             self.close = opened.pop_all().close
 
-    def __enter__(self) -> Desk:
+    def __enter__(self) -> ExaminationQueue:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -125,19 +103,29 @@ class Desk:
         return {"bugs": len(self.report.bugs), "waiting": len(self._waiting), "examiners": self.running}
 
     @property
+    def work(self) -> list[Work]:
+        """The work of the examiners at this moment."""
+        return [Work(f"examines {group.findings[0].api}", began) for group, began in self._running.values()]
+
+    @property
     def running(self) -> int:
         """How many examinations are under way."""
         return len(self._running)
 
     @property
+    def spare(self) -> float:
+        """Seconds until the groups that wait fill the time, and until the pace is known; infinite before any pace."""
+        if self.options.deadline is None or not self._took:
+            return math.inf
+        hangs, usual = sum(group.is_hang for group in self._waiting), median(self._took)
+        rest = hangs * self._hang_pace + (len(self._waiting) - hangs) * usual
+        left = self.options.deadline - self.session.clock() - self.reserved - rest / self.session.workers
+        return max(left, (PACE_AFTER - len(self._took)) * usual)
+
+    @property
     def is_full(self) -> bool:
-        """Whether the groups that wait would fill the time until the deadline, at the pace so far."""
-        deadline = self.options.deadline
-        if deadline is None or len(self._took) < PACE_AFTER:
-            return False
-        hangs = sum(group.is_hang for group in self._waiting)
-        rest = hangs * self._hang_pace + (len(self._waiting) - hangs) * median(self._took)
-        return self.session.is_over(deadline, self.reserved + rest / self.session.workers)
+        """Whether the groups that wait fill the time until the deadline, and the pace is known."""
+        return len(self._took) >= PACE_AFTER and self.spare <= 0.0
 
     @property
     def _hang_pace(self) -> float:
@@ -145,15 +133,15 @@ class Desk:
         return self._hanging / self._hangs if self._hangs else HANG_SECONDS
 
     def read(self) -> None:
-        """Reads pending findings from the store."""
+        """Read pending findings from the store."""
         store, target = self.session.store, self.session.target.key
-        pending = groups(store.pending_findings(target), store.bugs(target))
+        pending = group_findings(store.pending_findings(target), store.bugs(target))
         begun = {group.text for group, _ in self._running.values()}
         self._waiting = [group for group in pending if group.text not in begun]
         self._read = self.session.clock()
 
     def share(self, fuzzing: bool) -> int:
-        """Counts the examiners that may work: all if no fuzz goes on, else as many as the queue needs."""
+        """Count the examiners that may work: all if no fuzz goes on, else as many as the queue needs."""
         workers = self.session.workers
         if not fuzzing:
             return workers
@@ -163,13 +151,15 @@ class Desk:
         return min(wanted, workers - 1)
 
     def step(self, fuzzing: bool = False) -> bool:
-        """Settles what is done and begins what there are places for.
+        """Settle what is done and begin what there are places for.
 
-        Returns whether an examination is under way. Hangs wait for their share of the time while a fuzz goes on.
+        Returns:
+            Whether an examination is under way.
         """
         for future in [future for future in self._running if future.done()]:
             group, began = self._running.pop(future)
             took, found = self.session.clock() - began, future.result()
+            self.spent += took
             if group.is_hang:
                 self._hanging += took
                 self._hangs += found is not None
@@ -188,12 +178,12 @@ class Desk:
                 self._running[begun] = group, self.session.clock()
         return bool(self._running)
 
-    def _next(self, fuzzing: bool, places: int) -> list[Group]:
-        """Returns the groups that begin now: none whose examination would outlast the deadline.
+    def _next(self, fuzzing: bool, places: int) -> list[FindingGroup]:
+        """Return the groups that begin now: none whose examination would outlast the deadline.
 
         A group that looks like a running one waits for it: only one of the two needs an interpreter.
         """
-        chosen: list[Group] = []
+        chosen: list[FindingGroup] = []
         running = [group for group, _ in self._running.values()]
         hangs = sum(group.is_hang for group in running)
         for group in self._waiting:
@@ -214,7 +204,7 @@ class Desk:
         others = fuzzing or any(not group.is_hang for group in self._waiting)
         return not others or (not hangs and self._hanging <= HANG_SHARE * spent)
 
-    def _settle(self, group: Group, found: Examination | None) -> None:
+    def _settle(self, group: FindingGroup, found: Examination | None) -> None:
         if found is None:
             self._waiting.append(group)
             return
@@ -224,103 +214,91 @@ class Desk:
         if (bug := found.bug) is not None and bug.minimised:
             self.examiner.know(Symptom(self.session.target.key, *bug[:2], bug.kind, bug.outcome))
 
-    def _join(self, group: Group, number: int) -> None:
+    def _join(self, group: FindingGroup, number: int) -> None:
         for finding in group.findings:
             self.session.store.settle_finding(finding.id, "duplicate", reason=f"like bug {number}", bug=number)
             self.report.settled["duplicate"] += 1
 
     def finish(self) -> None:
-        """Examines until no group is left that there is time for."""
+        """Examine until no group is left that there is time for."""
         self.read()
         before = self.report.settled.total()
         while self.step() and not self.session.is_over(self.options.deadline, -GRACE_SECONDS):
             report = self.report
             done = report.settled.total() - before
+            self.session.watch.work(self.work)
             self.session.watch.advance(done, bugs=len(report.bugs), **report.settled)
             wait(self._running, timeout=WAIT_SECONDS, return_when=FIRST_COMPLETED)
 
+    def improve(self, finding: FindingRow, bug: BugRow) -> tuple[NewBug | None, float]:
+        """Return the result of `Examiner.improve`, and the seconds that it took."""
+        began = self.session.clock()
+        return self.examiner.improve(finding, bug), self.session.clock() - began
 
-def examine(session: Session, options: TriageOptions, desk: Desk | None = None) -> TriageReport:
-    """Settles pending findings; findings that the deadline leaves out stay pending.
+
+def examine(
+    session: Session, options: TriageOptions, queue: ExaminationQueue | None = None, further: bool = True
+) -> TriageReport:
+    """Settle pending findings; findings that the deadline leaves out stay pending.
 
     Args:
-        desk: a desk that has examined findings beside a fuzz; the report includes the findings that it has settled.
+        queue: a queue that has examined findings beside a fuzz; the report includes the findings that it has settled.
+        further: whether bugs whose minimising was cut short are minimised further in the time that is left.
     """
     before = {bug.id for bug in _unfinished(session)}
     pending = len(session.store.pending_findings(session.target.key))
     with ExitStack() as opened:
-        if desk is None:
-            if not pending and not before:
-                return TriageReport(bugs=review(session.store, options.known))
-            desk = opened.enter_context(Desk(session, options))
-        session.watch.phase("confirming and minimising", pending)
-        desk.finish()
-        # Bugs of this run count too if a deadline has cut them short; otherwise they have had the most that one may
-        # take.
-        late = session.is_over(options.deadline)
-        cut = [bug for bug in _unfinished(session) if not late and (options.deadline is not None or bug.id in before)]
-        firsts = [session.store.findings(session.target.key, bug=bug.id)[0] for bug in cut]
-        for bug, better in zip(cut, desk.threads.map(desk.examiner.improve, firsts, cut), strict=True):
-            if better is not None:
-                session.store.improve_bug(bug.id, better)
-        report, desk.report = desk.report, TriageReport()
+        if queue is None:
+            if not pending and not (before and further):
+                return TriageReport(bugs=review_known(session.store, options.known))
+            queue = opened.enter_context(ExaminationQueue(session, options))
+        if pending or queue.running:
+            session.watch.phase("confirming and minimising", pending, session.left(options.deadline))
+        queue.finish()
+        if further:
+            _minimise_further(session, options, queue, before)
+        report, queue.report = queue.report, TriageReport()
+        session.store.add_examining(session.target.key, queue.spent)
+        queue.spent = 0.0
     report.left = len(session.store.pending_findings(session.target.key))
     return report
+
+
+def _minimise_further(
+    session: Session, options: TriageOptions, queue: ExaminationQueue, before: Collection[int]
+) -> None:
+    """Minimise bugs whose minimising was cut short.
+
+    Args:
+        before: the bugs that were there before this examination.
+    """
+    # Bugs of this run count too if a deadline has cut them short; otherwise they have had the most that one may take.
+    late = session.is_over(options.deadline)
+    cut = [bug for bug in _unfinished(session) if not late and (options.deadline is not None or bug.id in before)]
+    if not cut:
+        return
+    session.watch.phase("minimising further", len(cut), session.left(options.deadline))
+    firsts = [session.store.findings(session.target.key, bug=bug.id)[0] for bug in cut]
+    better = queue.threads.map(queue.improve, firsts, cut)
+    for done, (bug, (smaller, took)) in enumerate(zip(cut, better, strict=True), 1):
+        queue.spent += took
+        if smaller is not None:
+            session.store.improve_bug(bug.id, smaller)
+        session.watch.advance(done, bug=bug.id)
 
 
 def _unfinished(session: Session) -> list[BugRow]:
     return [bug for bug in session.store.bugs(session.target.key) if not bug.minimised]
 
 
-def groups(findings: Sequence[FindingRow], bugs: Sequence[BugRow] = ()) -> list[Group]:
-    """Returns findings in groups that look alike before examination, see `in_turn`.
-
-    Args:
-        bugs: the bugs on record.
-    """
-    found: dict[str, list[FindingRow]] = defaultdict(list)
-    for finding in findings:
-        found[signature(finding.api, finding.verdict, finding.outcome).text].append(finding)
-    made = (
-        Group(text, tuple(sorted(rows, key=lambda finding: (cost(finding.test), finding.id))))
-        for text, rows in found.items()
-    )
-    return in_turn(made, ((bug.kind, _fault(bug.signature_text)) for bug in bugs))
-
-
-def in_turn(found: Iterable[Group], known: Iterable[tuple[str, str]] = ()) -> list[Group]:
-    """Returns groups in an order that gives exceptions, deaths and hangs equal shares of the time.
-
-    Within each kind, a group comes first if no group before it and no bug on record has its failure. Graver groups come
-    before others.
-
-    Args:
-        known: kind and failure of the bugs on record.
-    """
-    alike = Counter(known)
-    ranked: defaultdict[str, list[tuple[int, int, int, Group]]] = defaultdict(list)
-    for group in sorted(found, key=lambda group: group.findings[0].id):
-        first = group.findings[0]
-        kind, fault = kind_of(first.verdict.kind), (first.verdict.kind, _fault(group.text))
-        ranked[kind.name if kind.expense > 1 else ""].append((alike[fault], GRADES.index(kind.grade), first.id, group))
-        alike[fault] += 1
-    turns = [
-        ((place + 1) * kind_of(group.findings[0].verdict.kind).expense, number, group)
-        for those in ranked.values()
-        for place, (_, _, number, group) in enumerate(sorted(those, key=lambda each: each[:3]))
-    ]
-    return [group for *_, group in sorted(turns, key=lambda each: each[:2])]
-
-
-def _fault(text: str) -> str:
-    """Returns the part of a signature behind the api."""
-    return text.partition(": ")[2]
-
-
 def _settle(
     session: Session, registry: Registry, group: Sequence[FindingRow], found: Examination, report: TriageReport
 ) -> int | None:
-    """Settles a group: the bug is of the examined finding, and look-alikes get the same result. Returns the bug."""
+    """Settle a group: the bug is of the examined finding, and look-alikes get the same result.
+
+    Returns:
+        The bug.
+    """
     store = session.store
     chosen = found.finding
     number = store.settle_finding(
@@ -340,8 +318,8 @@ def _settle(
     # New and returned bugs are reported, known ones are counted. The bug's number is that of its first row among all
     # builds.
     first = store.later_rows().get(number, number)
-    back = new and first in review_standings(store)
-    if consult(store, registry, number, len(group), new and (first == number or back)):
+    back = new and first in review_statuses(store)
+    if should_report(store, registry, number, len(group), new and (first == number or back)):
         report.bugs.append(first)
         bug = store.bug(first)
         session.watch.note(f"bug {first}{' is back' * back}: {bug.api}: {contradiction(bug)}")

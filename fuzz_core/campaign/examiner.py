@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzz_core.adapters import quotes
 from fuzz_core.adapters.dialect import LIBRARIES
-from fuzz_core.campaign.bench import CRASH, HANG_FACTOR, PLAIN, Bench, Benches
+from fuzz_core.campaign.bench import CRASH, HANG_FACTOR, HANG_IMPORT_SECONDS, PLAIN, STUCK_FACTOR, Bench, Benches
 from fuzz_core.campaign.privacy import worst_suspicion
 from fuzz_core.campaign.reproduce import Attempt, is_replayed, strategy
 from fuzz_core.campaign.session import Session
@@ -36,6 +36,9 @@ QUICK_SECONDS = 8.0
 HANG_SECONDS = 25.0
 # Part of HANG_SECONDS for arguments that are smaller than those that hang.
 SHRINKING_SECONDS = 6.0
+# A smaller call hangs if it takes so many seconds, since the call that it comes from has hung for far longer. The
+# smallest one is confirmed with the usual limit.
+SMALLER_SECONDS = 1.0
 
 
 @dataclass
@@ -95,18 +98,18 @@ class Examiner:
         return self.benches.on(self.session.target)
 
     def start(self, role: str) -> None:
-        """Starts a zygote that all threads share, see `Zygotes.of`."""
+        """Start a zygote that all threads share, see `Zygotes.of`."""
         self.bench.shared.of(role)
 
     def know(self, bug: Symptom) -> None:
-        """Remembers a confirmed bug, unless it looked like one that was remembered and had no interpreter."""
+        """Remember a confirmed bug, unless it looked like one that was remembered and had no interpreter."""
         if not self.known.has(bug):
             self.known.add(bug)
 
     def examine(self, group: Sequence[FindingRow]) -> Examination | None:
-        """Returns the result of the first confirmed finding, or else of the finding that reproduced most often.
+        """Return the result of the first confirmed finding, or else of the finding that reproduced most often.
 
-        Returns None if there is no time for any finding, or if a hang needs a further turn.
+        The result is None if there is no time for any finding, or if a hang needs a further turn.
         """
         options, seconds = self.options, self.options.bug_seconds
         if options.deadline is not None:
@@ -120,26 +123,27 @@ class Examiner:
             return None
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
-        """Minimises a bug further whose minimising was cut short; None if it gets no smaller or no time is left."""
-        if self.session.is_over(self.options.deadline, self.hanging(finding)):
+        """Minimise a bug further whose minimising was cut short; None if it gets no smaller or no time is left."""
+        if self.session.is_over(self.options.deadline, self.reserve([finding])):
             return None
         start = finding._replace(api=bug.api, test=bug.test)
         found = self._one(start, self.options.bug_seconds, known=True).bug
         return found if found is not None and found.signature == bug.signature_text else None
 
     def reserve(self, group: Sequence[FindingRow]) -> float:
-        """Returns about how many seconds an examination takes: one that begins later would outlast the time-box."""
+        """Return about how many seconds an examination takes: one that begins later would outlast the time-box."""
         return RESERVE_SECONDS + self.hanging(group[0])
 
     def hanging(self, finding: FindingRow) -> float:
-        """Returns the seconds that a turn of a finding may hang for."""
-        return HANG_SECONDS if finding.verdict.kind == "hang" else 0.0
+        """Return the seconds that a turn of a finding may hang for."""
+        stuck = self.options.timeout * STUCK_FACTOR + HANG_IMPORT_SECONDS
+        return max(HANG_SECONDS, stuck) if finding.verdict.kind == "hang" else 0.0
 
     def _over(self) -> bool:
         return self.session.is_over(self.options.deadline)
 
     def _one(self, finding: FindingRow, seconds: float, known: bool = False) -> Examination:
-        """Examines one finding.
+        """Examine one finding.
 
         Args:
             seconds: the most seconds for minimising.
@@ -152,9 +156,10 @@ class Examiner:
             return Examination(finding, reason=f"cannot be written as a script: {error}")
 
     def _hang(self, finding: FindingRow, seconds: float) -> Examination:
-        """Examines a hang in turns of about HANG_SECONDS: whether it is one, how small it can be, whether it is stable.
+        """Examine a hang in turns of about HANG_SECONDS: whether it is one, how small it can be, whether it is stable.
 
-        Raises Paused after each turn but the last.
+        Raises:
+            Paused: after each turn but the last.
         """
         if finding.id not in self.hangs:
             why = self._excuse(finding)
@@ -167,7 +172,7 @@ class Examiner:
         return known if isinstance(known, Examination) else self.confirm(finding, *known)
 
     def confirm(self, finding: FindingRow, small: TestCase, smallest: bool = False) -> Examination:
-        """Confirms in fresh processes a finding that was minimised to `small`.
+        """Confirm in fresh processes a finding that was minimised to `small`.
 
         Args:
             smallest: whether the test case was minimised to the end.
@@ -197,7 +202,7 @@ class Examiner:
         return found
 
     def _excuse(self, finding: FindingRow) -> str:
-        """Returns why a time-out is no hang: most are long work, so one execution gets five times the limit first."""
+        """Return why a time-out is no hang: most are long work, so one execution gets five times the limit first."""
         usual, end = self.options.timeout * HANG_FACTOR, self.session.clock() + SHRINKING_SECONDS
         before = self.timed.get(finding.id)
         timed = self.timed.setdefault(finding.id, {})
@@ -220,7 +225,7 @@ class Examiner:
         return excuse(finding.test, seconds, hangs, usual)
 
     def _minimised(self, finding: FindingRow, seconds: float) -> tuple[TestCase, bool]:
-        """Returns the smallest test case with the finding's signature, and whether it is; else the original."""
+        """Return the smallest test case with the finding's signature, and whether it is; else the original."""
         first = self.bench.evidence(finding.test, finding)
         if first is None:
             return finding.test, False
@@ -231,6 +236,7 @@ class Examiner:
         if (deadline := self.options.deadline) is not None:
             # Time is kept so that a found bug can be confirmed before the deadline.
             end = min(end, deadline - max(self.options.runs, self.hanging(finding)))
+        limit = min(SMALLER_SECONDS, self.options.timeout) if finding.verdict.kind == "hang" else None
         stated, program = finding.verdict.mode == LIBRARIES, finding.test.program
         depends = () if not stated or is_of_shape(program) else slice_of(program)
 
@@ -244,7 +250,7 @@ class Examiner:
             # evidence.
             if depends and slice_of(test.program) != depends:
                 return False
-            seen = self.bench.evidence(test, finding)
+            seen = self.bench.evidence(test, finding, seconds=limit)
             return seen is not None and (not stated or seen.text == first.text)
 
         small = minimise(finding.test, reproduces, over)
@@ -269,13 +275,13 @@ class Examiner:
         return Examination(finding, "confirmed", self._means(seen), seen.hits, seen.runs, bug)
 
     def _means(self, seen: Confirmation) -> str:
-        """Says which runs were which."""
+        """Say which runs were which."""
         interpreters = f"{seen.runs - seen.forks} by a fresh interpreter"
         return f"{interpreters}, {seen.forks} in forks of a process that had only imported {self.dialect.library}"
 
 
 def _decisive(examinations: Iterable[Examination]) -> Examination | None:
-    """Returns the first confirmed examination, and asks for no more; else the one with most hits; None out of none."""
+    """Return the first confirmed examination, and ask for no more; else the one with most hits; None out of none."""
     best: Examination | None = None
     for found in examinations:
         if found.status == "confirmed":

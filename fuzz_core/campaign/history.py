@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 
 from fuzz_core.store.checks import FIXED as FIXED_STATUS
 from fuzz_core.store.checks import NOT_REAL, OPEN, BugTrial, BuildRow
-from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.records import RunRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.cluster import clusters
 from fuzz_core.triage.recheck import CLEAN, FIXED, REGRESSED, Event, Mark, events
@@ -18,7 +18,7 @@ from fuzz_core.triage.recheck import CLEAN, FIXED, REGRESSED, Event, Mark, event
 BAD, GOOD = "bad", "good"
 
 
-class Standing(NamedTuple):
+class BugHistory(NamedTuple):
     """The changes of a bug's status; no changes: the bug is open as it was found."""
 
     past: tuple[Event, ...] = ()
@@ -31,7 +31,7 @@ class Standing(NamedTuple):
 
     @property
     def regression(self) -> bool:
-        """Tells whether the bug was fixed and is back, or is absent from earlier builds."""
+        """Return whether the bug was fixed and is back, or is absent from earlier builds."""
         return bool(self.past or self.clean_before) and self.status == OPEN
 
     @property
@@ -41,12 +41,12 @@ class Standing(NamedTuple):
 
 
 def libraries(store: Store) -> dict[str, str]:
-    """Returns the library of each target, by key."""
+    """Return the library of each target, by key."""
     return {target.key: target.library for target in store.targets()}
 
 
 def ordered(targets: Iterable[TargetRecord], library: str) -> list[TargetRecord]:
-    """Returns the builds of a library, the oldest first: by version, then in the order in which they were made.
+    """Return the builds of a library, the oldest first: by version, then in the order in which they were made.
 
     Local labels (`+cpu`) mark flavours and checkouts, not age. An invalid version comes first.
     """
@@ -55,7 +55,7 @@ def ordered(targets: Iterable[TargetRecord], library: str) -> list[TargetRecord]
 
 
 def release(version: str) -> Version:
-    """Returns the version without local labels; an invalid one comes first."""
+    """Return the version without local labels; an invalid one comes first."""
     try:
         return Version(Version(version).public)
     except InvalidVersion:
@@ -75,29 +75,33 @@ class Lives:
             self.marks[check.bug].append(Mark(check.target, check.status))
             self.found[check.bug] = check.found
 
-    def standing(self, bug: int, found: str, more: Sequence[Mark] = ()) -> Standing:
-        """Returns the status of a bug that was found on this target, as if it had `more` checks."""
+    def history_of(self, bug: int, found: str, more: Sequence[Mark] = ()) -> BugHistory:
+        """Return the status of a bug that was found on this target, as if it had `more` checks."""
         marks = [*self.marks.get(bug, ()), *more]
         order = self.order[self.library[found]]
         newest = {mark.build: mark.status for mark in marks}
         earlier = [build for build in order[: order.index(found)] if build in newest]
         clean = earlier[-1] if earlier and newest[earlier[-1]] == CLEAN else ""
-        return Standing(events(found, order, marks), clean)
+        return BugHistory(events(found, order, marks), clean)
 
 
-def standings(store: Store) -> dict[int, Standing]:
-    """Returns the standing of each bug that has checks, by number."""
+def histories(store: Store) -> dict[int, BugHistory]:
+    """Return the standing of each bug that has checks, by number."""
     lives = Lives(store)
-    return {number: lives.standing(number, found) for number, found in sorted(lives.found.items())}
+    return {number: lives.history_of(number, found) for number, found in sorted(lives.found.items())}
 
 
-def review_standings(store: Store) -> list[int]:
-    """Brings the status of every bug up to its checks. Returns those that have come back with this."""
+def review_statuses(store: Store) -> list[int]:
+    """Bring the status of every bug up to its checks.
+
+    Returns:
+        Those that have come back with this.
+    """
     back = []
-    for number, standing in standings(store).items():
+    for number, standing in histories(store).items():
         before = store.bug(number).status
         if before in (OPEN, FIXED_STATUS) and before != standing.status:
-            store.set_standing(number, standing.status)
+            store.set_status(number, standing.status)
             if standing.regression:
                 back.append(number)
     return back
@@ -120,16 +124,16 @@ class Build(NamedTuple):
         return self.day or self.row.made_at[:10]
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the build as JSON data."""
+        """Return the build as JSON data."""
         more = {"day": self.day or None, "commit": self.commit or None}
         turns = {"fixed": list(self.fixed), "regressed": list(self.regressed)}
         return {**self.row._asdict(), **more, **turns, "judged": dict(self.judged)}
 
 
 def history(store: Store) -> list[Build]:
-    """Returns all builds, library by library, in the order of `ordered`."""
+    """Return all builds, library by library, in the order of `ordered`."""
     turns: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, standing in standings(store).items():
+    for number, standing in histories(store).items():
         for event in standing.past:
             turns[event.build, event.kind].append(number)
     rows, verdicts = {row.target: row for row in store.builds()}, judged_causes(store)
@@ -167,7 +171,7 @@ def share_of_real(verdicts: Mapping[str, int]) -> str:
 
 
 def origin_of(info: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns the day and the commit of a build, as its record says; empty if the record lacks them."""
+    """Return the day and the commit of a build, as its record says; empty if the record lacks them."""
     origin = info.get("origin")
     told = origin if isinstance(origin, Mapping) else {}
     return str(told.get("day") or ""), str(told.get("commit") or info.get("commit") or "")
@@ -198,7 +202,7 @@ class Came(NamedTuple):
 
 
 def came_with(store: Store, bug: int) -> Came:
-    """Returns the builds between which a bug came, from its probes in the order of their versions."""
+    """Return the builds between which a bug came, from its probes in the order of their versions."""
 
     def version(probe: BugTrial) -> tuple[Version, str]:
         return release(probe.build.rpartition("==")[2]), probe.build
@@ -208,3 +212,19 @@ def came_with(store: Store, bug: int) -> Came:
     before = tried[: tried.index(bad)] if bad is not None else []
     good = next((probe for probe in reversed(before) if probe.status == GOOD), None)
     return Came(bad, good, len(tried))
+
+
+def growth(runs: Sequence[RunRow]) -> list[Sequence[float]]:
+    """Return (seconds, tests, outcome classes, operators) over runs that record them, one after another.
+
+    Shards ran side by side; their curves stand one after another.
+    """
+    points: list[Sequence[float]] = []
+    seconds = tests = 0.0
+    for run in runs:
+        curve = run.summary.get("growth")
+        if not isinstance(curve, list):
+            continue
+        points += [(seconds + point[0], tests + point[1], *point[2:4]) for point in curve]
+        seconds, tests = seconds + run.seconds, tests + run.tests
+    return points

@@ -7,17 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fuzz_core.campaign.bench import CRASH, PLAIN
 from fuzz_core.campaign.scheduler import FINDING_REWARD, ExaminationBacklog, Scheduler
 from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.sweep import CellLog
+from fuzz_core.campaign.watch import Work
 from fuzz_core.execution.pool import Lease
-from fuzz_core.ir.codec import decode_test
+from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.ir.errors import CodecError
-from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.ir.wire import below, decode
+from fuzz_core.ir.wire import FindingReport, LeaseDone, NoveltyReport, OutcomeReport, Report
 from fuzz_core.oracles.kinds import check_kind
 from fuzz_core.store.findings import News, OperatorRow
 from fuzz_core.store.store import Store
@@ -37,18 +39,23 @@ KEPT_PER_SIGNATURE = 4
 
 @dataclass
 class FuzzReport:
-    """Figures of one run. `kept` findings are on record; all further ones repeat a signature more than four times."""
+    """Figures of one run.
+
+    `kept` findings are on record; all further ones repeat a signature more than four times.
+    """
 
     run: int = 0
     apis: int = 0  # apis with a call to mutate
     start_up: float = 0.0  # seconds before the first test
     tests: int = 0
+    cells: int = 0  # cells of the sweep that were tried
     seconds: float = 0.0
     findings: int = 0
     kept: int = 0
     deaths: int = 0
     inside: float = 0.0  # seconds that workers spent in calls of the library, of `working` seconds on leases
     working: float = 0.0
+    sweeping: float = 0.0  # seconds of `working` on the sweep's leases
     cold: int = 0  # number of tests that a compiler ran for
     compiling: float = 0.0  # seconds of these tests
     classes: int = 0  # outcome classes that are known by now, including those of earlier runs
@@ -60,19 +67,31 @@ class FuzzReport:
     spent: dict[str, tuple[float, int]] = field(default_factory=dict)  # seconds of workers and number of tests, by api
 
     def count(self, api: str, seconds: float, tests: int) -> None:
-        """Adds what a lease of an api took."""
+        """Add what a lease of an api took."""
         before, known = self.spent.get(api, (0.0, 0))
         self.spent[api] = before + seconds, known + tests
 
     def add(self, later: FuzzReport) -> None:
-        """Adds a later run on the same target: totals of the state are those of the later run."""
+        """Add a later run on the same target: totals of the state are those of the later run."""
         self.growth += [
             (self.seconds + seconds, self.tests + tests, classes, operators, self.kept + kept)
             for seconds, tests, classes, operators, kept in later.growth
         ]
         for name in ("run", "classes", "operators", "members"):
             setattr(self, name, getattr(later, name))
-        for name in ("tests", "seconds", "findings", "kept", "deaths", "inside", "working", "cold", "compiling"):
+        for name in (
+            "tests",
+            "cells",
+            "seconds",
+            "findings",
+            "kept",
+            "deaths",
+            "inside",
+            "working",
+            "sweeping",
+            "cold",
+            "compiling",
+        ):
             setattr(self, name, getattr(self, name) + getattr(later, name))
         self.apis, self.start_up = max(self.apis, later.apis), max(self.start_up, later.start_up)
         self.outcomes += later.outcomes
@@ -98,11 +117,11 @@ class FuzzReport:
         return f"{self.rate:,.0f} per second, {self.warm_rate:,.0f} without the {self.cold:,} that compiled something"
 
     def summary(self) -> dict[str, Any]:
-        """Returns the figures as JSON data; costs in microseconds per test, by api."""
+        """Return the figures as JSON data; costs in microseconds per test, by api."""
         costs = {api: round(seconds / tests * 1e6, 1) for api, (seconds, tests) in sorted(self.spent.items()) if tests}
         own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes), "costs": costs}
         del own["spent"]
-        rounded = {name: round(own[name], 3) for name in ("seconds", "inside", "working", "compiling")}
+        rounded = {name: round(own[name], 3) for name in ("seconds", "inside", "working", "sweeping", "compiling")}
         return {
             **own,
             **rounded,
@@ -117,8 +136,8 @@ class FuzzReport:
         return sum(tests > 0 for _, tests in self.spent.values())
 
     @property
-    def told(self) -> str:
-        """Returns the figures in a line."""
+    def headline(self) -> str:
+        """Return the figures in a line."""
         apis = f"{self.tested_apis} of " * (self.tested_apis < self.apis) + counted(self.apis, "api")
         tested = f"{counted(self.tests, 'test')} of {apis} in {self.seconds:.0f} s"
         return f"{tested} ({self.speed}), {counted(self.deaths, 'worker')} died"
@@ -134,7 +153,7 @@ class RecordedFinding(NamedTuple):
 
 @dataclass
 class FindingRecorder:
-    """Puts the findings of one run on one target on record as they come, a few of each signature."""
+    """Put the findings of one run on one target on record as they come, a few of each signature."""
 
     store: Store
     target: str
@@ -142,33 +161,13 @@ class FindingRecorder:
     seen: Counter[str] = field(default_factory=Counter)
 
     def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome, origin: str = "") -> RecordedFinding:
-        """Commits a finding unless its signature has been kept four times in this run."""
+        """Commit a finding unless its signature has been kept four times in this run."""
         text = signature(test.invocation.api, verdict, outcome).text
         self.seen[text] += 1
         added = self.seen[text] <= KEPT_PER_SIGNATURE and (
             self.store.add_finding(self.target, self.run, test, verdict, outcome, origin) is not None
         )
         return RecordedFinding(text, self.seen[text] == 1, added)
-
-
-Count = Annotated[int, below(1 << 53)]
-Seconds = Annotated[float, below(1_000_000_000)]
-
-
-class LeaseDone(NamedTuple):
-    """A worker's last message about a lease."""
-
-    next: Count  # the first test that was not run
-    counts: Mapping[str, Count]  # outcomes by kind
-    cold: Count
-    seconds: Seconds  # seconds of the lease
-    inside: Seconds  # seconds in calls of the library
-    longest: Seconds  # seconds of the longest test
-    compiling: Seconds  # seconds of the `cold` tests, which a compiler ran for
-
-
-# For a message that cannot be read: all of the lease counts as run.
-NOTHING = LeaseDone(-1, {}, 0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Feedback:
@@ -192,29 +191,26 @@ class Feedback:
         for known in session.store.news(target):
             self._append(known if grow else known._replace(test=None))
 
-    def take(self, api: str, message: dict[str, Any], timed: bool) -> float:
-        """Takes a worker's message about an api, and returns as a reward how much of it is new.
+    def take(self, api: str, report: NoveltyReport, timed: bool) -> float:
+        """Take a worker's report about an api, and return as a reward how much of it is new.
 
-        Raises CodecError for an invalid message. Run time decides which tests are watched for operators: only a `timed`
-        run is rewarded for them.
+        Run time decides which tests are watched for operators: only a `timed` run is rewarded for them.
+
+        Raises:
+            CodecError: a report about another api.
         """
-        match message:
-            case {"class": str(shown), "kind": str(kind), "test": test, "operators": list(operators)} if kind in KINDS:
-                reward = self._class(api, shown, kind, test)
-                return reward + self._operators(api, operators) * timed
-        raise CodecError(f"no news: {str(message)[:200]}")
+        return self._class(api, report) + self._operators(api, report.operators) * timed
 
-    def _class(self, api: str, shown: str, kind: str, test: Any) -> float:
-        if not shown or shown in self.news[api] or len(self.news[api]) >= MAX_CLASSES:
+    def _class(self, api: str, report: NoveltyReport) -> float:
+        if not report.shown or report.shown in self.news[api] or len(self.news[api]) >= MAX_CLASSES:
             return 0.0
-        case = decode_test(test)
-        if case.invocation.api != api:
-            raise CodecError(f"news of {case.invocation.api[:100]} from a lease of {api}")
+        if report.test is None or report.test.invocation.api != api:
+            raise CodecError(f"news of another api from a lease of {api}")
         full = self.members[api] >= MAX_MEMBERS
-        body = json.dumps(test)
+        body = json.dumps(encode_test(report.test))
         # A refused test is refused again however it is mutated, so it does not join the corpus.
-        joins = self.grow and kind == "ok" and not full and len(body) <= MAX_TEST
-        news = News(api, shown, kind, body if joins else None)
+        joins = self.grow and report.kind == "ok" and not full and len(body) <= MAX_TEST
+        news = News(api, report.shown, report.kind, body if joins else None)
         self._append(news)
         self.unsaved[0].append(news)
         return CLASS_REWARD
@@ -224,8 +220,8 @@ class Feedback:
         self.classes += 1
         self.members[news.api] += news.test is not None
 
-    def _operators(self, api: str, operators: list[Any]) -> float:
-        parted = (str(text).rpartition(" ") for text in operators)
+    def _operators(self, api: str, operators: Sequence[str]) -> float:
+        parted = (text.rpartition(" ") for text in operators)
         # Tested one by one: a set difference would walk through all known operators.
         fresh = {(name, dtype) for name, _, dtype in parted if (name, dtype) not in self.operators}
         self.operators |= fresh
@@ -233,7 +229,7 @@ class Feedback:
         return OPERATOR_REWARD * len(fresh)
 
     def known_to(self, api: str, shown: int) -> Sequence[CorpusMember]:
-        """Returns the members of the corpus among the first `shown` items of an api's `news`.
+        """Return the members of the corpus among the first `shown` items of an api's `news`.
 
         They are decoded on request, which only a death causes: live, all of them are hundreds of megabytes.
         """
@@ -244,7 +240,10 @@ class Feedback:
         return corpus.of(api)
 
     def save(self, at_once: bool = False) -> None:
-        """Commits the unsaved items at intervals. A kill loses two seconds of them, which the next run sees again."""
+        """Commit the unsaved items at intervals.
+
+        A kill loses two seconds of them, which the next run sees again.
+        """
         if any(self.unsaved) and (at_once or self.session.clock() - self.saved >= SAVE_SECONDS):
             self.session.store.save_news(self.session.target.key, *self.unsaved)
             self.unsaved = ([], [])
@@ -253,8 +252,9 @@ class Feedback:
 
 @dataclass
 class FuzzListener:
-    """Listener of the pool (see `execution.pool.Listener`). A death is a finding re-created from the plan by its
-    number.
+    """Listener of the pool (see `execution.pool.Listener`).
+
+    A death is a finding re-created from the plan by its number.
     """
 
     session: Session
@@ -264,48 +264,53 @@ class FuzzListener:
     report: FuzzReport
     # Counts the findings left to examine, if the fuzz is to end early for them.
     backlog: ExaminationBacklog | None = None
-    started: dict[int, float] = field(default_factory=dict)
+    # The work of the workers, by the number of their lease.
+    started: dict[int, Work] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.recorder = FindingRecorder(self.session.store, self.session.target.key, self.report.run)
+        self.cells = CellLog(self.session)
 
     def next_lease(self) -> Lease | None:
         """See `execution.pool.Listener`."""
         lease = self.scheduler.next()
         if lease is not None:
-            self.started[lease.number] = self.session.clock()
+            self.started[lease.number] = Work(lease.api, self.session.clock())
             lease.news = self.feedback.news[lease.api]
         return lease
 
-    def message(self, lease: Lease, message: dict[str, Any]) -> None:
+    def message(self, lease: Lease, report: Report | None) -> None:
         """See `execution.pool.Listener`."""
         try:
-            if message.get("done") == lease.number:
-                self._done(lease, message)
-            elif "news" in message:
-                reward = self.feedback.take(lease.api, message, timed=self.scheduler.timeouts is not None)
-                self.scheduler.credit(lease.api, reward)
-            elif "finding" in message:
-                test, verdict = decode_test(message.get("test")), _verdict(message.get("verdict"))
-                self.keep(test, verdict, Outcome.from_json(message.get("outcome")))
+            match report:
+                case LeaseDone():
+                    self._done(lease, report)
+                case OutcomeReport(ran, outcome, shown) if self.scheduler.sweep is not None:
+                    self.scheduler.sweep.record(lease, ran, outcome, shown)
+                case NoveltyReport():
+                    reward = self.feedback.take(lease.api, report, timed=self.scheduler.timeouts is not None)
+                    self.scheduler.credit(lease.api, reward)
+                case FindingReport(test, verdict, outcome):
+                    check_kind(verdict.oracle, verdict.kind)
+                    self.keep(test, verdict, outcome)
+                case None:
+                    raise CodecError("it has another form")
         except CodecError as error:
             self.session.watch.note(f"unreadable report from a worker dropped: {error}")
 
-    def _done(self, lease: Lease, message: dict[str, Any]) -> None:
-        try:
-            done = decode(LeaseDone, message)
-        except CodecError:
-            done = NOTHING
+    def _done(self, lease: Lease, done: LeaseDone) -> None:
         counts, report = done.counts, self.report
         executed = sum(counts.values()) - counts.get("duplicate", 0) - counts.get("postponed", 0)
         report.outcomes.update(counts)
         report.tests += executed
         report.working += done.seconds
+        report.sweeping += done.seconds * lease.sweep
         report.inside += min(done.inside, done.seconds)
         report.cold += min(done.cold, executed)
         report.compiling += min(done.compiling, done.seconds)
         report.count(lease.api, done.seconds, executed)
+        self.cells.count(lease, executed, done.seconds)
         following = done.next if lease.first <= done.next <= lease.last else lease.last
         self.scheduler.done(lease, following, done.seconds, executed, done.longest)
         self.started.pop(lease.number, None)
@@ -313,7 +318,8 @@ class FuzzListener:
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
         """See `execution.pool.Listener`."""
-        spent = self.session.clock() - self.started.pop(lease.number, self.session.clock())
+        now = self.session.clock()
+        spent = now - self.started.pop(lease.number, Work(lease.api, now)).since
         self.report.tests += max(index - lease.first, 0) + 1
         self.report.outcomes[outcome.kind] += 1
         self.touched.add(lease.api)
@@ -322,11 +328,15 @@ class FuzzListener:
         verdict = CRASH.judge({mode or PLAIN: outcome}, dialect)
         if not verdict.clean:
             known = self.feedback.known_to(lease.api, lease.shown)
-            self.keep(self.plan.test(lease.api, index, known), verdict, outcome)
+            self.keep(self.plan.test(lease.api, index, known, lease.rows), verdict, outcome)
+        self.cells.count(lease, max(index - lease.first, 0) + 1, spent)
+        if self.scheduler.sweep is not None:
+            self.scheduler.sweep.record(lease, index, outcome)
+            self.cells.save(at_once=True)
         self.scheduler.died(lease, index, spent)
 
     def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
-        """Puts a finding on record; the first of its signature earns its api further turns."""
+        """Put a finding on record; the first of its signature earns its api further turns."""
         recorded = self.recorder.keep(test, verdict, outcome)
         self.report.findings += 1
         self.report.kept += recorded.added
@@ -337,34 +347,31 @@ class FuzzListener:
         self.scheduler.credit(test.invocation.api, FINDING_REWARD)
 
     def point(self) -> None:
-        """Adds a point to the report's growth."""
+        """Add a point to the report's growth."""
         report, feedback = self.report, self.feedback
         report.classes, report.operators = feedback.classes, len(feedback.operators)
         report.members = feedback.members.total()
         report.growth.append((round(report.seconds, 2), report.tests, report.classes, report.operators, report.kept))
 
-    def show(self, done: float, triage: Mapping[str, int]) -> None:
-        """Shows progress.
+    def show(self, done: float, triage: Mapping[str, int], examined: Sequence[Work] = ()) -> None:
+        """Show progress.
 
         Args:
             triage: figures of the examinations beside the fuzz.
+            examined: what these examinations are about.
         """
-        report = self.report
+        report, sweep = self.report, self.scheduler.sweep
+        self.session.watch.work([*self.started.values(), *examined])
         self.session.watch.advance(
             done,
             tests=report.tests,
             rate=f"{report.rate:,.0f}/s",
-            inside=f"{report.inside / report.working if report.working else 0:.0%}",
+            **{"in library": f"{report.inside / report.working if report.working else 0:.0%}"},
             apis=f"{len(self.touched)}/{report.apis}",
+            **({} if sweep is None else {"sweep": f"{sweep.swept}/{sweep.total}"}),
             classes=self.feedback.classes,
             operators=len(self.feedback.operators),
             findings=report.kept,
             deaths=report.deaths,
             **triage,
         )
-
-
-def _verdict(data: Any) -> Verdict:
-    verdict = decode(Verdict, data)
-    check_kind(verdict.oracle, verdict.kind)
-    return verdict

@@ -9,6 +9,7 @@ from math import inf
 from fuzz_core.adapters.dialect import DOUBLE, NUDGED
 from fuzz_core.campaign.bench import PLAIN, Bench
 from fuzz_core.execution.replay import Replayer
+from fuzz_core.ir.dtypes import coarseness
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.tree import walk
 from fuzz_core.ir.values import Invocation, Prim, Slice, Tensor, TestCase, Value
@@ -43,7 +44,7 @@ class Pair:
         return before.replayer, after.replayer
 
     def judge(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome]:
-        """Returns the verdict of the oracle, and the target's outcome with the difference in its text."""
+        """Return the verdict of the oracle, and the target's outcome with the difference in its text."""
         before, after = (_first(side.tell(test, fresh=fresh)[PLAIN]) for side in self.sides)
         seen = after.outcome
         if not fresh and "signal" in (before.outcome.kind, seen.kind):
@@ -62,11 +63,11 @@ class Pair:
         return (verdict if steady else self.verdict(before.outcome, before.outcome)), seen
 
     def verdict(self, before: Outcome, after: Outcome) -> Verdict:
-        """Returns the oracle's verdict on two outcomes."""
+        """Return the oracle's verdict on two outcomes."""
         return VERSIONS.judge({BASELINE: before, PLAIN: after}, self.dialect)
 
     def _is_steady(self, test: TestCase, before: ModeRun, after: ModeRun) -> bool:
-        """Returns whether each build repeats its outcome, and no slow call now runs into its time-out."""
+        """Return whether each build repeats its outcome, and no slow call now runs into its time-out."""
         for side, told in zip(self.sides, (before, after), strict=True):
             # A compiler that refuses takes its time, which no time-out counts.
             refused = self.dialect.miscompiled.search(told.outcome.text)
@@ -93,7 +94,7 @@ class BuildDifference:
 
     @cached_property
     def again(self) -> list[Sequence[ModeRun]]:
-        """Returns the results of the two builds when the test case is repeated."""
+        """Return the results of the two builds when the test case is repeated."""
         return [side.tell(self.case, repeats=REPEATS)[PLAIN] for side in self.pair.sides]
 
     @property
@@ -127,7 +128,7 @@ class BuildDifference:
 
     @cached_property
     def precise(self) -> ModeRuns:
-        """Returns the target's results in double precision, if the library has such a mode."""
+        """Return the target's results in double precision, if the library has such a mode."""
         return self.pair.sides[1].tell(self.case, (PLAIN, DOUBLE, *NUDGED))
 
     @property
@@ -144,13 +145,15 @@ class BuildDifference:
 
     @property
     def nudged_error(self) -> float:
-        """Largest change of the reference when the input is perturbed."""
+        """Largest change of the reference when the input is perturbed by roundings, as if of single precision."""
         nudged = (told.value for mode in NUDGED for told in self.precise.get(mode, ()))
-        return max((_apart(self.reference, value) for value in nudged), default=0.0)
+        made = () if self.after.value is None else walk(self.after.value, (Invocation, Slice))
+        coarse = coarseness(each.dtype for each in made if isinstance(each, Tensor))
+        return max((_apart(self.reference, value) for value in nudged), default=0.0) / coarse
 
     @property
     def direction(self) -> str:
-        """Returns which of the two builds is right by the reference; empty if the reference does not decide."""
+        """Return which of the two builds is right by the reference; empty if the reference does not decide."""
         if self.relation != BUILD_VALUES or self.reference is self.before.value:
             return ""
         far, near = self.errors

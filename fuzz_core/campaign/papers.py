@@ -1,6 +1,6 @@
 """Settings of each engine beyond its paper, field by field: the values of the engine and those of `--paper`.
 
-The tables of deviations in `docs/freefuzz.md`, `docs/moco.md` and `docs/gandalf.md` have a row for each field.
+The tables of deviations in `docs/explanation/{freefuzz,moco,gandalf}.md` have a row for each field.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ class FreeFuzzSettings:
     further_rules: bool = True  # mutation rules that are not in tables 1 and 2
     few_mutations: bool = True  # whether few arguments are mutated most of the time, and not a uniform number
     further_modes: bool = True  # modes that are not another device or backend
+    sweep: bool = True  # whether each argument takes each boundary class of its type first
+    search: bool = True  # whether apis are fuzzed whose calls a search has found, and no seed of section 3.1
     oracles: tuple[str, ...] = tuple(ORACLES)  # those of section 3.4: crashes, wrong results and performance
 
 
@@ -38,6 +40,7 @@ class MocoSettings:
     same_check: int = trees.TreeOptions().same_check  # how often a tree does the same BC, 0 for no limit
     assembled_negatives: bool = False  # whether a block that is to be refused is put into its program as well
     model_ranges: bool = False  # whether ranges that a language model read in documents take part in BC
+    weighed_blocks: bool = False  # whether a block is repeated, to see whether it leaves memory behind
     further_modes: bool = True  # programs compiled, in double precision, and asked for missing gradients
     oracles: tuple[str, ...] = tuple(ORACLES)  # those that say which of the four kinds a bug is
 
@@ -94,6 +97,8 @@ FREEFUZZ = FreeFuzzSettings(
     further_rules=False,
     few_mutations=False,
     further_modes=False,
+    sweep=False,
+    search=False,
     oracles=("crash", "differential", "performance"),
 )
 MOCO = MocoSettings(
@@ -105,6 +110,7 @@ MOCO = MocoSettings(
     same_check=0,
     assembled_negatives=True,
     model_ranges=True,
+    weighed_blocks=True,
     further_modes=False,
     oracles=("crash", "performance", "bounds", "leak"),
 )

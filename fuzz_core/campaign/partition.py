@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.campaign.history import libraries, review_standings
+from fuzz_core.campaign.history import libraries, review_statuses
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import Change
-from fuzz_core.store.merge import Merged, merge
-from fuzz_core.store.parts import Apart, ShownChange, part, shown_changes
+from fuzz_core.store.merge import MergeResult, merge
+from fuzz_core.store.parts import PrivateRows, ShownChange, part, shown_changes
 from fuzz_core.store.records import BugRow, FindingRow
 from fuzz_core.store.statefile import now, open_store
 from fuzz_core.store.store import Store
@@ -30,30 +30,37 @@ class Split(NamedTuple):
 
 
 def split(source: Path, public: Path, private: Path, clock: Callable[[], datetime] = now) -> Split:
-    """Writes the public and the private part of a state as two state files; the source stays as it is.
+    """Write the public and the private part of a state as two state files; the source stays as it is.
 
     Private are bugs that `withheld` names, with all their records; findings that were not examined; checks and changes
-    that died like such bugs. `joined` merges the two parts. Raises UserError for a file that cannot be read.
+    that died like such bugs. `joined` merges the two parts.
+
+    Raises:
+        UserError: a file that cannot be read.
     """
     with open_store(source, read_only=True, clock=clock) as store:
         bugs, library = {bug.id: bug for bug in store.bugs()}, libraries(store)
         hidden = frozenset(withheld(list(bugs.values())))
-        findings = [finding for key in library for finding in store.findings(key)]
-        apart = Apart(
+        found, pending = set[int](), 0
+        # Build by build: all findings at once may take more memory than the rest of a report job.
+        for finding in (each for key in library for each in store.findings(key)):
+            pending += finding.status == PENDING
+            if _may_be_private(finding, bugs.get(finding.bug or 0), hidden):
+                found.add(finding.id)
+        apart = PrivateRows(
             hidden,
-            frozenset(each.id for each in findings if _may_be_private(each, bugs.get(each.bug or 0), hidden)),
+            frozenset(found),
             frozenset(each.id for each in store.checks() if _is_suspect("crash", each.outcome, bugs[each.bug])),
             frozenset(each.id for each in shown_changes(store) if is_deadly(each)),
         )
     fingerprints = tuple(sorted({bugs[number].signature for number in hidden}))
-    pending = sum(each.status == PENDING for each in findings)
     return Split(part(source, public, private, apart, clock), fingerprints, pending)
 
 
-def joined(into: Store, others: Sequence[Path]) -> Merged:
-    """Folds states of the same kind into one, and updates the status of bugs by all their checks."""
+def joined(into: Store, others: Sequence[Path]) -> MergeResult:
+    """Fold states of the same kind into one, and update the status of bugs by all their checks."""
     done = merge(into, others, cost)
-    review_standings(into)
+    review_statuses(into)
     return done
 
 
@@ -66,11 +73,14 @@ def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[i
 
 
 def _is_suspect(kind: str, outcome: Outcome, bug: BugRow) -> bool:
-    """Returns whether an outcome of a bug is private. An outcome without a native stack gets the bug's."""
+    """Return whether an outcome of a bug is private.
+
+    An outcome without a native stack gets the bug's.
+    """
     seen = outcome if outcome.frames else outcome._replace(frames=bug.outcome.frames)
     return bool(suspicion(kind, seen, bug.test))
 
 
 def is_deadly(change: Change | ShownChange) -> bool:
-    """Returns whether one of the two builds may have died of a fault that must not be public."""
+    """Return whether one of the two builds may have died of a fault that must not be public."""
     return bool(suspected_death(change.before) or suspected_death(change.after))

@@ -14,7 +14,8 @@ from fuzz_core.ir.errors import UserError
 def asked_apis(apis: Iterable[Api], patterns: Sequence[str]) -> set[str]:
     """Return the canonical names of the apis whose name or alias matches a pattern.
 
-    Raises UserError, with the nearest names, for a pattern that no name of an api matches.
+    Raises:
+        UserError: no name of an api matches a pattern; the message has the nearest names.
     """
     listed = list(apis)
     canonical = {alias: api.name for api in listed for alias in api.aliases} | {api.name: api.name for api in listed}
@@ -25,7 +26,7 @@ def asked_apis(apis: Iterable[Api], patterns: Sequence[str]) -> set[str]:
             close = ", ".join(match[0] for match in nearest.extract(pattern, sorted(canonical), limit=3))
             raise UserError(
                 f"no api of this build matches {pattern!r}",
-                f"nearest: {close}; write one of the names of this build, or leave it out",
+                f"the nearest names of this build: {close}; write one of them, or leave the pattern out",
             )
         found.update(canonical[name] for name in names)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -13,13 +14,15 @@ from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import explained
 from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.codec import encode
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.signatures import NEIGHBOUR, SEARCH
 from fuzz_core.mutation.registry import STRIDED_ONLY
 from fuzz_core.oracles.contract import ORACLES
-from fuzz_core.store.records import Body
+from fuzz_core.store.records import UndecodedInvocation
 from fuzz_core.store.similarity import similarity
 from fuzz_core.store.store import Store
-from fuzz_core.worker.plan import Header, write_plan
+from fuzz_core.worker.plan import Header, bases_of, write_plan
 
 # Apis that an error names at most.
 NAMED = 5
@@ -28,38 +31,61 @@ NAMED = 5
 def make_plan(
     session: Session,
     path: Path,
-    rows: Iterable[Body],
+    rows: Iterable[UndecodedInvocation],
     *,
     seed: int,
     oracles: Sequence[str] = ("crash",),
     disabled: Sequence[str] = (),
     mutating: bool = True,
+    alike: bool = True,
     few: bool = True,
     devices: bool = False,
 ) -> None:
-    """Writes the plan for these invocations.
+    """Write the plan for these invocations.
 
     Args:
         mutating: False leaves the argument value space out.
+        alike: False leaves the similarities of apis out.
         few: see `worker.plan.Header`.
         devices: see `worker.plan.Header`.
     """
     store, target = session.store, session.target.key
     params = {api.name: list(api.params) for api in store.apis(target)}
     space: dict[str, Any] = {"values": {}, "apis": [], "tensors": {}}
-    alike: Iterable[Any] = ()
     if mutating:
         space = {"values": store.argument_space(target), "apis": sorted(params), "tensors": store.tensor_space(target)}
-        alike = similarity(store, target)
+    similar: Iterable[Any] = similarity(store, target) if mutating and alike else ()
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
     documented = list(store.constraints(target)) if "bounds" in oracles else []
-    header = Header(session.target.library, seed, list(oracles), off, params, space, documented, few, devices)
+    rows = list(rows)
+    calls: defaultdict[str, list[UndecodedInvocation]] = defaultdict(list)
+    for row in rows:
+        calls[row.api].append(row)
+    header = Header(
+        session.target.library,
+        seed,
+        list(oracles),
+        off,
+        params,
+        space,
+        documented,
+        few,
+        devices,
+        {api: _bases(found) for api, found in calls.items()},
+        {name: encode(form) for name, form in session.dialect.forms.items()},
+    )
     with explained(path.parent):
-        write_plan(path, header, ((row.id, row.api, row.body) for row in rows), alike)
+        write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similar)
+
+
+def _bases(calls: Sequence[UndecodedInvocation]) -> list[int]:
+    """Return the places of the calls of an api that the sweep changes; no call that the library refuses."""
+    accepted = [place for place, row in enumerate(calls) if row.expected != "exception"]
+    return [accepted[place] for place in bases_of([(len(calls[place].body), calls[place].shown) for place in accepted])]
 
 
 def make_replay_plan(session: Session, path: Path) -> None:
-    """Writes a plan without invocations, for workers that are given test cases and judge them by all oracles."""
+    """Write a plan without invocations, for workers that are given test cases and judge them by all oracles."""
     make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
 
 
@@ -71,14 +97,18 @@ class Shard(NamedTuple):
 
 
 def parse_shard(text: str) -> Shard:
-    """Returns the shard that a text such as `2/4` means. Raises UserError for any other text."""
+    """Return the shard that a text such as `2/4` means.
+
+    Raises:
+        UserError: any other text.
+    """
     number, _, of = text.partition("/")
     if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= 256:
         return Shard(int(number), int(of))
-    raise UserError(f"{text!r} is no shard", "write 1/4 for the first of four; there may be 256")
+    raise UserError(f"--shard {text!r} is not a shard", "write 1/4 for the first of four shards; at most 256 shards")
 
 
-def portion(session: Session, patterns: Sequence[str], shard: Shard | None) -> list[str]:
+def apis_to_fuzz(session: Session, patterns: Sequence[str], shard: Shard | None) -> list[str]:
     """Return the apis to fuzz of those that match.
 
     All shards of a state get the same division, in which each costs about as much.
@@ -90,13 +120,13 @@ def portion(session: Session, patterns: Sequence[str], shard: Shard | None) -> l
 
 
 def seeds_on_record(store: Store, library: str) -> set[str]:
-    """Returns digests of all seeds that were traced on any build of the library."""
+    """Return digests of all seeds that were traced on any build of the library."""
     builds = [target.key for target in store.targets() if target.library == library]
     return {digest for build in builds for digest in store.traced(build)}
 
 
 def costs(store: Store, library: str) -> dict[str, float]:
-    """Microseconds per test of each api, as the latest runs on any build of the library have measured them."""
+    """Return microseconds per test of each api, as the latest runs on any build of the library have measured them."""
     of_library = {target.key for target in store.targets() if target.library == library}
     found: dict[str, Any] = {}
     for run in store.runs():
@@ -107,7 +137,7 @@ def costs(store: Store, library: str) -> dict[str, float]:
 
 
 def divided(apis: Sequence[str], costs: Mapping[str, float], count: int) -> list[list[str]]:
-    """Returns the apis of each shard: the dearest api goes first, each to the cheapest shard (Graham's LPT rule).
+    """Return the apis of each shard: the dearest api goes first, each to the cheapest shard (Graham's LPT rule).
 
     An api of unknown cost counts with the median.
     """
@@ -121,16 +151,24 @@ def divided(apis: Sequence[str], costs: Mapping[str, float], count: int) -> list
     return [sorted(share) for share in shares]
 
 
-def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
+def chosen(session: Session, patterns: Sequence[str], search: bool = True) -> list[UndecodedInvocation]:
     """Return valid invocations, and the developers' error inputs as starting points, of the apis that match.
+
+    Args:
+        search: whether apis are among them that no seed calls: all their calls come from a search or from neighbours.
 
     Raises:
         UserError: there are none; further as `asked_apis` does.
     """
     rows = [r for r in session.store.bodies(session.target.key) if r.valid or r.expected == "exception"]
+    if not search:
+        coverage = session.store.coverage(session.target.key)
+        synthetic = {each.api for each in coverage if each.sources and each.sources.keys() <= {NEIGHBOUR, SEARCH}}
+        rows = [row for row in rows if row.api not in synthetic]
     if not rows:
         raise UserError(
-            f"nothing to fuzz: no valid invocation of {session.target.key} is on record", "run `nightfuzz trace` first"
+            f"the state has no recorded call that {session.target.key} accepts, so fuzz has no call to change",
+            f"run `nightfuzz trace --target {session.target.key}` first",
         )
     if not patterns:
         return rows
@@ -140,7 +178,8 @@ def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
     if not found:
         asked = ", ".join(f"`{name}`" for name in sorted(names)[:NAMED])
         raise UserError(
-            f"no call of {asked} is on record that {session.target.key} accepts",
-            f"name a directory of tests or docs that call it, or a longer --time; without --api all {len(rows)} calls",
+            f"the state has no recorded call of {asked} that {session.target.key} accepts",
+            "trace tests that call these apis (`nightfuzz trace --tests DIR`), "
+            f"or fuzz all {len(rows)} calls without --api",
         )
     return found

@@ -6,7 +6,7 @@ from fuzz_core.campaign.bench import Bench
 from fuzz_core.campaign.reproduce import Attempt
 from fuzz_core.ir.errors import BuildError, CodecError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.triage.assess import filled, is_told_openly, suspicion
+from fuzz_core.triage.assess import filled, is_public_on_bad_input, suspicion
 from fuzz_core.worker.stack import NULL_PAGE
 
 
@@ -30,7 +30,7 @@ def worst_suspicion(bench: Bench, attempt: Attempt, outcome: Outcome) -> str:
         finding.test: "as it was found",
     }
     for test, words in others.items():
-        if test == attempt.test or is_told_openly(kind, test):
+        if test == attempt.test or is_public_on_bad_input(kind, test):
             continue
         try:
             script = attempt._replace(test=test).script(bench.dialect)

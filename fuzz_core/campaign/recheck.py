@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzz_core.campaign.bench import Benches
-from fuzz_core.campaign.history import Lives, Standing, libraries, ordered, review_standings
+from fuzz_core.campaign.history import BugHistory, Lives, libraries, ordered, review_statuses
 from fuzz_core.campaign.plans import make_replay_plan
 from fuzz_core.campaign.reproduce import Case, case_of, is_replayed, sightings
 from fuzz_core.campaign.session import Session, run_parallel
@@ -20,7 +20,17 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import FIXED, OPEN, NewCheck
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.recheck import CHANGED, CLEAN, FLAKY, SHOWN, UNRUNNABLE, BuildVerdict, Mark, recognised, summed
+from fuzz_core.triage.recheck import (
+    CHANGED,
+    CLEAN,
+    FLAKY,
+    SHOWN,
+    UNRUNNABLE,
+    BuildVerdict,
+    Mark,
+    summed,
+    with_own_failure,
+)
 from nightfuzz.reports.contradiction import contradiction
 
 REGRESSION, NEW_API, PRESENT, REMOVED = "regression", "new api", "pre-existing", "removed api"
@@ -62,14 +72,14 @@ class RecheckReport:
 
 
 def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
-    """Runs bugs of the target's library on the target; each is on record as soon as it is done.
+    """Run bugs of the target's library on the target; each is on record as soon as it is done.
 
     Bugs that have waited longest come first, so that several short time-boxes reach all of them.
 
     Raises:
         UserError: the library does not import on the target: such a run would not test any bug.
     """
-    review_standings(session.store)
+    review_statuses(session.store)
     cases = _cases(session, options.bugs)
     report = RecheckReport(session.target.key, left=len(cases))
     if not cases:
@@ -90,7 +100,7 @@ def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
 
 
 def newest_targets(store: Store, numbers: Sequence[int] = ()) -> list[TargetRecord]:
-    """Returns the newest build (see `ordered`) of each library with bugs, all bugs or these numbers."""
+    """Return the newest build (see `ordered`) of each library with bugs, all bugs or these numbers."""
     targets = store.targets()
     library = libraries(store)
     bugs = [store.bug(number) for number in numbers] if numbers else store.bugs()
@@ -114,7 +124,7 @@ class _Work:
             for bug, _ in cases
             if bug.status == OPEN
             and bug.target != target.key
-            and lives.standing(bug.id, bug.target, [Mark(bug.target, SHOWN), Mark(target.key, CLEAN)]).status == FIXED
+            and lives.history_of(bug.id, bug.target, [Mark(bug.target, SHOWN), Mark(target.key, CLEAN)]).status == FIXED
         }
         self.target = target
         found_on = {case.bug.target: session.store.target(case.bug.target) for case in cases}
@@ -127,18 +137,19 @@ class _Work:
         if seen.kind != "ok":
             raise UserError(
                 f"{target.library} does not import on {target.key}: {seen.name} {seen.text[-300:]}",
-                "a build that does not import says nothing of any bug: take another one with --target",
+                "name another build with --target: no bug can be judged on a build that does not import",
             )
 
     def __call__(self, case: Case) -> dict[str, BuildVerdict]:
-        """Returns a bug's checks by build, on the target last; also on its origin, if that decides whether it is
-        fixed.
+        """Return a bug's checks by build, on the target last.
+
+        The origin is checked too if it decides whether the bug is fixed.
         """
         runs, origin = self.options.runs, self.builds.get(case.bug.target)
         seen = sightings(self.benches.on(self.target), case, runs)
         if origin is not None and summed(seen).status == CHANGED:
             own = seen if origin is self.target else sightings(self.benches.on(origin), case, 1)
-            seen = recognised(seen, own[0])
+            seen = with_own_failure(seen, own[0])
         check = {self.target.key: summed(seen)}
         if summed(seen).status != CLEAN or case.bug.id not in self.closing or origin is None:
             return check
@@ -146,7 +157,7 @@ class _Work:
 
 
 def _plan(session: Session, folder: Path, cases: Sequence[Case]) -> Path | None:
-    """Writes the plan that a worker needs to replay cases; None if no case is replayed.
+    """Write the plan that a worker needs to replay cases; None if no case is replayed.
 
     The documentation is that of the target, or else of the build of the first bug.
     """
@@ -161,9 +172,12 @@ def _plan(session: Session, folder: Path, cases: Sequence[Case]) -> Path | None:
 
 
 def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
-    """Returns the bugs with these numbers, or all open and fixed ones of the library, each by its first row.
+    """Return the bugs with these numbers, or all open and fixed ones of the library, each by its first row.
 
-    Bugs that have waited longest come first, and hangs come last. Raises UserError for a bug of another library.
+    Bugs that have waited longest come first, and hangs come last.
+
+    Raises:
+        UserError: a bug of another library.
     """
     store, ours, later = session.store, session.target.library, session.store.later_rows()
     library = libraries(store)
@@ -171,8 +185,8 @@ def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
         bugs = [store.bug(number) for number in dict.fromkeys(later.get(each, each) for each in numbers)]
         for bug in bugs:
             if (other := library[bug.target]) != ours:
-                problem = f"bug {bug.id} is one of {other}, {session.target.key} holds {ours}"
-                raise UserError(problem, f"name a target of {other}, or none")
+                problem = f"bug {bug.id} is a bug of {other}, but the target {session.target.key} is a build of {ours}"
+                raise UserError(problem, f"name a build of {other} with --target, or leave out bug {bug.id}")
     else:
         standing = [bug for bug in store.bugs() if library[bug.target] == ours and bug.status in (OPEN, FIXED)]
         bugs = [bug for bug in standing if bug.id not in later]
@@ -184,35 +198,36 @@ def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
 def _settled(
     session: Session, lives: Lives, bug: BugRow, checked: Mapping[str, BuildVerdict], closes: bool
 ) -> Rechecked:
-    """Records the checks, that of the origin first: two clean builds close an issue only if the origin still shows
-    the bug.
+    """Record the checks, that of the origin first.
+
+    Two clean builds close an issue only if the origin still shows the bug.
     """
     here = checked[session.target.key]
-    before = lives.standing(bug.id, bug.target)
+    before = lives.history_of(bug.id, bug.target)
     session.store.add_checks(bug.id, [NewCheck(key, *check[:4]) for key, check in checked.items()])
     lives.marks[bug.id].extend(Mark(key, check.status) for key, check in checked.items())
-    after = lives.standing(bug.id, bug.target)
+    after = lives.history_of(bug.id, bug.target)
     if bug.status in (OPEN, FIXED):
-        session.store.set_standing(bug.id, after.status)
+        session.store.set_status(bug.id, after.status)
     turn = _turn(before, after) or ("unverified" if closes and here.status == CLEAN else "")
     return Rechecked(bug, here, turn, session.store.bug(bug.id).status)
 
 
-def _turn(before: Standing, after: Standing) -> str:
+def _turn(before: BugHistory, after: BugHistory) -> str:
     if len(after.past) > len(before.past):
         return "fixed" if after.status == FIXED else "regression"
     return "reopened" if len(after.past) < len(before.past) else ""
 
 
-class Classed(NamedTuple):
+class ClassifiedBug(NamedTuple):
     """A bug with what it is between two builds: one of CLASSES."""
 
     bug: BugRow
     what: str
 
 
-def cross(session: Session, baseline: TargetRecord, options: RecheckOptions) -> list[Classed]:
-    """Runs the target's open bugs on the baseline and the baseline's on the target, and classifies each bug.
+def cross(session: Session, baseline: TargetRecord, options: RecheckOptions) -> list[ClassifiedBug]:
+    """Run the target's open bugs on the baseline and the baseline's on the target, and classify each bug.
 
     A bug that has been run there before is not run again. A bug that the deadline leaves has no class yet.
     """
@@ -226,8 +241,8 @@ def cross(session: Session, baseline: TargetRecord, options: RecheckOptions) -> 
     return _classed(store, session.target.key, baseline.key)
 
 
-def _classed(store: Store, target: str, baseline: str) -> list[Classed]:
-    """Classifies the bugs of both builds by the checks on record, worst first."""
+def _classed(store: Store, target: str, baseline: str) -> list[ClassifiedBug]:
+    """Classify the bugs of both builds by the checks on record, worst first."""
     newest = {(check.bug, check.target): check.status for check in store.checks()}
     later = store.later_rows()
     found = []
@@ -235,9 +250,9 @@ def _classed(store: Store, target: str, baseline: str) -> list[Classed]:
         first = store.bug(later.get(bug.id, bug.id))
         status = SHOWN if first.target == baseline else newest.get((first.id, baseline))
         if status is not None:
-            found.append(Classed(bug, _OF_TARGET[status]))
+            found.append(ClassifiedBug(bug, _OF_TARGET[status]))
     for bug in store.bugs(baseline):
         what = _OF_BASELINE.get(newest.get((bug.id, target), SHOWN))
         if what is not None:
-            found.append(Classed(bug, what))
+            found.append(ClassifiedBug(bug, what))
     return sorted(found, key=lambda each: (CLASSES.index(each.what), each.bug.id))

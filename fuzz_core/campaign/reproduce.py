@@ -33,7 +33,7 @@ from fuzz_core.triage.recheck import (
 from fuzz_core.triage.script import CALL, RAISED, draws, render, render_comparison
 from fuzz_core.triage.signature import corrupts_heap, signature
 from fuzz_core.triage.slow_calls import cost_pair, timing_check
-from nightfuzz.reports.contradiction import happened
+from nightfuzz.reports.contradiction import outcome_sentence
 
 # The oracles that execute a test case in other modes than the first.
 COMPARING = ("differential", "nonfinite")
@@ -47,7 +47,7 @@ class Case(NamedTuple):
 
 
 def case_of(store: Store, bug: BugRow) -> Case:
-    """Returns the bug with the verdict that decided; an imported bug without findings has a verdict of its own."""
+    """Return the bug with the verdict that decided; an imported bug without findings has a verdict of its own."""
     found = store.findings(bug.target, "confirmed", bug.id)
     return Case(bug, found[0].verdict if found else Verdict(bug.oracle, bug.kind))
 
@@ -60,13 +60,17 @@ class Attempt(NamedTuple):
     seeded: bool = False  # whether the script seeds the library's random streams
 
     def script(self, dialect: Dialect) -> str:
-        """Returns the standalone script. Raises as `triage.script.render` does."""
+        """Return the standalone script.
+
+        Raises:
+            CodecError, BuildError: as `triage.script.render`.
+        """
         verdict, outcome = self.finding.verdict, self.finding.outcome
         kind, mode = verdict.kind, verdict.mode
         compared = mode in (dialect.programs if self.test.program else dialect.ways)
         crash = verdict.oracle == "crash"
         pair = cost_pair(verdict.detail, dialect) if kind == "slow" else None
-        told = kind_of(kind).expected, happened(kind, outcome, mode)
+        told = kind_of(kind).expected, outcome_sentence(kind, outcome, mode)
         if pair is not None:
             timed = timing_check(pair, dialect)
             return render_comparison(self.test, pair.changed, dialect, *told, self.seeded, timed)
@@ -80,7 +84,7 @@ class Attempt(NamedTuple):
 def symptom(
     finding: FindingRow, api: str = "", verdict: Verdict | None = None, outcome: Outcome | None = None
 ) -> Symptom:
-    """Returns the failure of a finding, or of another api, verdict or outcome that an execution showed."""
+    """Return the failure of a finding, or of another api, verdict or outcome that an execution showed."""
     api, verdict, outcome = api or finding.api, verdict or finding.verdict, outcome or finding.outcome
     return Symptom(finding.target, signature(api, verdict, outcome).text, api, verdict.kind, outcome)
 
@@ -98,19 +102,20 @@ class Reproduction:
         self.known = known or BugPlaces()
 
     def is_known(self, attempt: Attempt, verdict: Verdict, outcome: Outcome) -> bool:
-        """Returns whether an attempt with this outcome looks like a known bug."""
+        """Return whether an attempt with this outcome looks like a known bug."""
         return self.known.has(symptom(attempt.finding, attempt.test.invocation.api, verdict, outcome))
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """Yields attempts for a finding that was minimised to `small`: its script, with seeded streams, as it was
-        found.
+        """Yield attempts for a finding that was minimised to `small`.
+
+        The attempts are: its script, its script with seeded streams, the test case as it was found.
         """
         first = [(small, True)] if draws(small, self.dialect) else [(small, False), (small, True)]
         tries = [*first, (finding.test, True)]
         yield from (Attempt(finding, *each) for each in dict.fromkeys(tries))
 
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
-        """Returns the number of fresh processes that show the finding, and the verdict.
+        """Return the number of fresh processes that show the finding, and the verdict.
 
         A first run that does not show the bug is the only run.
 
@@ -130,7 +135,7 @@ class Reproduction:
         return self.bench.confirm(script, kind, wanted, runs, first, alone, known)
 
     def sightings(self, case: Case, runs: int) -> list[SingleRun]:
-        """Runs a bug on record in fresh processes; a script that cannot run has one run."""
+        """Run a bug on record in fresh processes; a script that cannot run has one run."""
         runs *= CORRUPTION_FACTOR if corrupts_heap(case.bug.outcome) else 1
         seen: list[SingleRun] = []
         while len(seen) < runs and not (seen and seen[-1].status == UNRUNNABLE):
@@ -145,7 +150,7 @@ class _Failure(Reproduction):
     """The script fails by itself: a death, a hang, or an exception that is a bug."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """Yields the plain call before the mode in which a worker died: that mode may be the second execution."""
+        """Yield the plain call before the mode in which a worker died: that mode may be the second execution."""
         yield from super().attempts(_in(PLAIN, finding), small)
         # The mode in which it failed, or else those that were executed for the test case.
         own = finding.verdict.mode
@@ -159,7 +164,7 @@ class _Failure(Reproduction):
                 yield Attempt(_in(mode, finding), test, True)
 
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
-        """Returns how often the script fails as it does the first time.
+        """Return how often the script fails as it does the first time.
 
         The same fault may have had another outcome under a worker's limits (an exception before the abort). A hang
         counts only if it was found as a hang: a script's limit is far longer than a test's.
@@ -177,7 +182,10 @@ class _Failure(Reproduction):
         return self.bench.confirm(script, verdict.kind, again, runs, first, alone, known), verdict
 
     def _look(self, bug: BugRow, outcome: Outcome, before: Sequence[SingleRun]) -> SingleRun:
-        """Returns what an outcome shows of a bug. Native frames are looked up once for equal deaths, if needed."""
+        """Return the sighting of a bug that an outcome is.
+
+        Native frames are looked up once for equal deaths, if needed.
+        """
         seen = by_failure(bug, outcome, self.dialect)
         if seen.status != CHANGED or not (bug.outcome.frames and bug.outcome.name == outcome.name):
             return seen
@@ -190,7 +198,7 @@ class _Words(_Failure):
     """An internal error: the program ends with the same words."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """Yields the smallest program, then the one that was found."""
+        """Yield the smallest program, then the one that was found."""
         yield from (Attempt(finding, test) for test in dict.fromkeys((small, finding.test)))
 
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
@@ -208,7 +216,7 @@ class _Comparison(Reproduction):
     """The script calls in two modes and asserts that they agree."""
 
     def confirm(self, attempt: Attempt, runs: int, alone: bool = False) -> tuple[Confirmation, Verdict]:
-        """Returns how often the script ends with its assertion."""
+        """Return how often the script ends with its assertion."""
 
         def asserts(outcome: Outcome) -> bool:
             return (outcome.kind, outcome.name) == ("exception", "AssertionError")
@@ -232,7 +240,7 @@ class _Growth(_Comparison):
     """The script repeats the call and ends with an assertion on its own memory, or on the seconds of both calls."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """Yields the smallest test case alone."""
+        """Yield the smallest test case alone."""
         yield Attempt(finding, small)
 
 
@@ -267,7 +275,7 @@ _STRATEGIES: dict[str, type[Reproduction]] = {
 
 
 def strategy(bench: Bench, verdict: Verdict, known: BugPlaces | None = None) -> Reproduction:
-    """Returns the strategy that reproduces a bug with this verdict on a build.
+    """Return the strategy that reproduces a bug with this verdict on a build.
 
     Args:
         known: see `Reproduction`.
@@ -276,19 +284,20 @@ def strategy(bench: Bench, verdict: Verdict, known: BugPlaces | None = None) -> 
 
 
 def sightings(bench: Bench, case: Case, runs: int) -> list[SingleRun]:
-    """Returns the sightings of a bug in `runs` fresh processes; a corrupted heap is noticed by chance, and gets
-    more runs.
+    """Return the sightings of a bug in `runs` fresh processes.
+
+    Chance decides whether a corrupted heap is noticed, so such a bug gets more runs.
     """
     return strategy(bench, case.verdict).sightings(case, runs)
 
 
 def is_replayed(verdict: Verdict, dialect: Dialect) -> bool:
-    """Returns whether no script shows it, so that a worker has to replay it, which needs a plan."""
+    """Return whether no script shows it, so that a worker has to replay it, which needs a plan."""
     return _way(verdict, dialect) == "replay"
 
 
 def _way(verdict: Verdict, dialect: Dialect) -> str:
-    """Returns how bugs of the kind are reproduced; a mode that a script cannot show is replayed."""
+    """Return how bugs of the kind are reproduced; a mode that a script cannot show is replayed."""
     way, mode = kind_of(verdict.kind).reproduction, verdict.mode
     if verdict.kind == "slow" and cost_pair(verdict.detail, dialect):
         return "growth"
@@ -298,6 +307,6 @@ def _way(verdict: Verdict, dialect: Dialect) -> str:
 
 
 def _in(mode: str, finding: FindingRow) -> FindingRow:
-    """Returns the finding with a verdict about this mode."""
+    """Return the finding with a verdict about this mode."""
     said = finding.verdict.detail.partition(": ")[2]
     return finding._replace(verdict=finding.verdict._replace(detail=f"{mode}: {said}"))

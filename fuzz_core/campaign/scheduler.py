@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.campaign.sweep import SweepSchedule
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.rng import Rng
 from fuzz_core.oracles.kinds import kind_of
@@ -47,7 +48,7 @@ class Ranking:
         self.free = np.ones(len(apis), dtype=bool)
 
     def take(self) -> str | None:
-        """Returns the api whose turn it is; None if all are out."""
+        """Return the api whose turn it is; None if all are out."""
         place = int(np.argmin(np.where(self.free, self._keys(), np.inf)))
         if not self.free[place]:
             return None
@@ -55,11 +56,11 @@ class Ranking:
         return self.apis[place]
 
     def _keys(self) -> NDArray[np.float64]:
-        """Returns a number for each api: of the free apis, the one with the least number is next."""
+        """Return a number for each api: of the free apis, the one with the least number is next."""
         return self.cost
 
     def give(self, api: str, slices: float, tests: int, reward: float) -> None:
-        """Returns an api to the ranking, with the cost of its turn.
+        """Put an api back into the ranking, with the cost of its turn.
 
         Args:
             slices: the time of the turn, in slices.
@@ -69,8 +70,12 @@ class Ranking:
         self.cost[self.place[api]] += tests if self.by_tests else slices
         self.free[self.place[api]] = True
 
+    def resume(self, api: str, slices: float, tests: int) -> None:
+        """Add the cost of an api's turns in earlier rounds and runs."""
+        self.cost[self.place[api]] += tests if self.by_tests else slices
+
     def encourage(self, api: str, reward: float) -> None:
-        """Notes that a test has found new behaviour near an api; this ranking counts cost alone."""
+        """Note that a test has found new behaviour near an api; this ranking counts cost alone."""
 
 
 class Uniform(Ranking):
@@ -102,6 +107,11 @@ class BanditRanking(Ranking):
         rate = (self.gain + PRIOR) / (self.recent + 1.0)
         return np.where(within, np.where(self.cost == 0, -np.inf, -rate), np.inf)
 
+    def resume(self, api: str, slices: float, tests: int) -> None:
+        """See `Ranking`."""
+        super().resume(api, slices, tests)
+        self.total += slices
+
     def give(self, api: str, slices: float, tests: int, reward: float) -> None:
         """See `Ranking`."""
         super().give(api, slices, tests, reward)
@@ -123,8 +133,10 @@ RANKINGS: dict[str, str] = {
 
 
 def ranking_of(name: str) -> Callable[[Sequence[str]], Ranking]:
-    """Returns the maker of a ranking; it gets the apis in the order that breaks ties. Raises UserError for an
-    unknown name.
+    """Return the maker of a ranking; it gets the apis in the order that breaks ties.
+
+    Raises:
+        UserError: an unknown name.
     """
     made: Callable[[Sequence[str]], Ranking] = load_plugin(RANKINGS, name, "schedule")
     return made
@@ -149,12 +161,12 @@ class Timeouts:
         self.longest: dict[str, float] = {}
 
     def learn(self, api: str, tests: int, longest: float) -> None:
-        """Counts tests of the api that ended by themselves, the longest of them after so many seconds."""
+        """Count tests of the api that ended by themselves, the longest of them after so many seconds."""
         self.tests[api] = self.tests.get(api, 0) + tests
         self.longest[api] = max(self.longest.get(api, 0.0), longest)
 
     def of(self, api: str) -> float:
-        """Returns the seconds that each of the next tests of the api may take."""
+        """Return the seconds that each of the next tests of the api may take."""
         known = self.tests.get(api, 0) >= self.KNOWN_AFTER
         least = self.LEAST_SECONDS if known else max(self.LEAST_SECONDS, self.most * self.UNKNOWN_SHARE)
         return min(self.most, max(least, self.FACTOR * self.longest.get(api, 0.0)))
@@ -178,11 +190,11 @@ class ExaminationBacklog:
         self.seconds = 0.0
 
     def add(self, kinds: Iterable[str]) -> None:
-        """Counts findings of new signatures, by the kinds of their verdicts."""
+        """Count findings of new signatures, by the kinds of their verdicts."""
         self.seconds += sum(self.unit * kind_of(kind).expense for kind in kinds)
 
-    def fills(self, now: float) -> bool:
-        """Returns whether no time would be left for further findings."""
+    def is_full(self, now: float) -> bool:
+        """Return whether no time would be left for further findings."""
         return now + self.seconds >= self.end
 
 
@@ -196,7 +208,11 @@ class Scheduler:
         counts: traced invocations of each api.
         first: apis that have their first lease before all others, and a head start of credit in a ranking with credit.
         timeouts: timeouts from the history of each api; None for the pool's own timeout.
+        spent: tests and seconds that each api has had in earlier rounds and runs.
     """
+
+    # The sweep, whose leases come before all others.
+    sweep: SweepSchedule | None = None
 
     def __init__(
         self,
@@ -208,10 +224,17 @@ class Scheduler:
         ranking: str = "bandit",
         first: Collection[str] = (),
         timeouts: Timeouts | None = None,
+        spent: Mapping[str, tuple[int, float]] | None = None,
     ) -> None:
         rng = Rng(seed)
         drawn = {api: rng.random() for api in sorted(counts)}
-        self.ranking = ranking_of(ranking)(sorted(drawn, key=lambda api: (api not in first, drawn[api])))
+        self.order = sorted(drawn, key=lambda api: (api not in first, drawn[api]))
+        self.ranking = ranking_of(ranking)(self.order)
+        for api, (tests, seconds) in (spent or {}).items():
+            if api in drawn:
+                self.ranking.resume(
+                    api, tests / COUNTED_TESTS if slice_seconds is None else seconds / slice_seconds, tests
+                )
         for api in sorted(drawn.keys() & first):
             self.ranking.encourage(api, HEAD_START)
         # The first tests of an api are its invocations unmutated: tracing has re-run those already.
@@ -225,8 +248,19 @@ class Scheduler:
         self.begun: Counter[str] = Counter()
         self.rest: list[Lease] = []
 
+    def begin_sweep(self, sweep: SweepSchedule) -> None:
+        """Hand out the leases of a sweep before all others; its budget is a part of the scheduler's."""
+        self.sweep = sweep
+        if self.budget is not None and sweep.budget is not None:
+            self.budget -= sweep.budget
+
     def next(self) -> Lease | None:
-        """Returns the next lease, or None when the budget is handed out (or all apis are under way)."""
+        """Return the next lease, or None when the budget is handed out (or all apis are under way)."""
+        if self.sweep is not None:
+            if (swept := self.sweep.next()) is not None:
+                return self._numbered(swept)
+            if self.budget is not None and self.sweep.budget and self.sweep.is_over:
+                self.budget, self.sweep.budget = self.budget + self.sweep.budget, 0
         if self.rest:
             return self._numbered(self.rest.pop(0))
         if self.budget is not None and self.budget <= 0:
@@ -242,16 +276,19 @@ class Scheduler:
     def _numbered(self, lease: Lease) -> Lease:
         self.numbers += 1
         lease.number = self.numbers
-        lease.until = None if self.slice is None else self.clock() + self.slice
+        # The cells of an api are made anew for each lease, so a lease of the sweep is long.
+        lease.until = None if self.slice is None else self.clock() + (MAX_SLICE if lease.sweep else self.slice)
         lease.timeout = None if self.timeouts is None else self.timeouts.of(lease.api)
         return lease
 
     def credit(self, api: str, reward: float) -> None:
-        """Notes that a test of the api, whose lease is under way, has shown new behaviour."""
+        """Note that a test of the api, whose lease is under way, has shown new behaviour."""
         self.rewards[api] += reward
 
     def done(self, lease: Lease, following: int, seconds: float, executed: int = 0, longest: float = 0.0) -> None:
-        """Takes a lease back. If its slice is not over, the lease is exhausted, and pays for all of the slice.
+        """Take a lease back.
+
+        If its slice is not over, the lease is exhausted, and pays for all of the slice.
 
         Args:
             following: the first test that was not run.
@@ -261,16 +298,22 @@ class Scheduler:
         """
         if self.timeouts is not None:
             self.timeouts.learn(lease.api, executed, longest)
+        if self.sweep is not None and lease.sweep:
+            self.sweep.ended(lease, following)
+            return
         if self.slice is not None and following < lease.last:
             seconds = max(seconds, self.slice)
         self._ended(lease, following, following - lease.first, seconds)
 
     def died(self, lease: Lease, index: int, seconds: float) -> None:
-        """Takes back a lease whose worker died in test `index`: the remaining tests are leased again.
+        """Take back a lease whose worker died in test `index`: the remaining tests are leased again.
 
         A counted run leases them immediately. A death counts there as a whole slice of tests, since it may have been a
         hang.
         """
+        if self.sweep is not None and lease.sweep:
+            self.sweep.ended(lease, index + 1)
+            return
         self._ended(lease, index + 1, index + 1 - lease.first + COUNTED_TESTS, seconds)
 
     def _ended(self, lease: Lease, following: int, tests: int, seconds: float) -> None:
@@ -286,5 +329,5 @@ class Scheduler:
 
 
 def slice_for(seconds: float, workers: int, apis: int) -> float:
-    """Returns a slice such that every api gets several leases in the time-box, between 20 and 250 ms."""
+    """Return a slice such that every api gets several leases in the time-box, between 20 and 250 ms."""
     return min(MAX_SLICE, max(MIN_SLICE, seconds * workers / max(apis, 1) / 4))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from fuzz_core.adapters.dialect import Dialect, dialect_of
+from fuzz_core.campaign.watch import Watch
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.statefile import now
 from fuzz_core.store.store import Store
@@ -23,43 +24,33 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Watch(Protocol):
-    """Shows progress to a person; every call is cheap."""
-
-    def phase(self, name: str, total: float = 0.0) -> None:
-        """Begins a new phase; `total` in the unit of `advance` (items, or seconds of a time-box), 0 if unknown."""
-
-    def advance(self, done: float, **figures: object) -> None:
-        """Shows how far the phase is, and figures beside it."""
-
-    def note(self, text: str) -> None:
-        """Shows a line that stays."""
-
-
-class Silent(Watch):
-    """A watch without a screen."""
-
-
 @dataclass
 class Session:
-    """A target under work. `stopped` turns true when the user interrupts; `clock` is monotonic seconds."""
+    """A target under work.
+
+    `stopped` turns true when the user interrupts; `clock` is monotonic seconds.
+    """
 
     store: Store
     target: TargetRecord
     state_dir: Path
     workers: int = 2
-    watch: Watch = field(default_factory=Silent)
+    watch: Watch = field(default_factory=Watch)
     stopped: Callable[[], bool] = lambda: False
     clock: Callable[[], float] = time.monotonic
     # The wall clock at its start, which separates the bugs of this session from older ones in the report.
     began: datetime = field(default_factory=now)
 
     def __post_init__(self) -> None:
-        self.clock = steady(self.clock)
+        self.clock = steady_clock(self.clock)
 
     def is_over(self, deadline: float | None, reserve: float = 0.0) -> bool:
-        """Returns whether the user has stopped the session, or under `reserve` seconds are left until the deadline."""
+        """Return whether the user has stopped the session, or under `reserve` seconds are left until the deadline."""
         return self.stopped() or (deadline is not None and self.clock() >= deadline - reserve)
+
+    def left(self, deadline: float | None) -> float | None:
+        """Return the seconds until a deadline; None without one."""
+        return None if deadline is None else max(deadline - self.clock(), 0.0)
 
     @property
     def dialect(self) -> Dialect:
@@ -67,8 +58,8 @@ class Session:
         return dialect_of(self.target.library)
 
 
-def steady(clock: Callable[[], float]) -> Callable[[], float]:
-    """Returns the same clock; if it is set back, it goes on from its last time, so that no time-box lasts longer."""
+def steady_clock(clock: Callable[[], float]) -> Callable[[], float]:
+    """Return a clock that goes on from its last time if the given clock is set back, so that no time-box grows."""
     last, lost = clock(), 0.0
 
     def reading() -> float:
@@ -91,7 +82,7 @@ class Figures(Protocol):
         """Test cases executed."""
 
     def summary(self) -> dict[str, Any]:
-        """Returns the figures as JSON data."""
+        """Return the figures as JSON data."""
 
 
 class Run:
@@ -103,13 +94,13 @@ class Run:
         self.told = 0.0
 
     def tell(self, figures: Figures, at_once: bool = False) -> None:
-        """Puts on record how far it has come, now and then."""
+        """Put on record how far it has come, now and then."""
         if at_once or figures.seconds >= self.told + EVERY:
             self.told = figures.seconds
             self.session.store.checkpoint_run(self.number, figures.tests, figures.seconds)
 
     def end(self, figures: Figures) -> None:
-        """Puts on record how it ended."""
+        """Put on record how it ended."""
         self.tell(figures, at_once=True)
         status = "interrupted" if self.session.stopped() else "done"
         self.session.store.finish_run(self.number, status, figures.summary())
@@ -123,7 +114,7 @@ def run_parallel(
     deadline: float | None = None,
     reserve: Callable[[T], float] = lambda item: 0.0,
 ) -> Iterator[tuple[T, R]]:
-    """Yields each item with its result as soon as the result is there.
+    """Yield each item with its result as soon as the result is there.
 
     No item waits in a queue of the threads, so that a deadline takes effect. Work that still runs shortly after the
     deadline, or when the user stops, is not waited for: the caller ends it.

@@ -27,10 +27,10 @@ class SpaceFile(NamedTuple):
 def take_space(session: Session, file: SpaceFile, report: TraceReport) -> str:
     """Put the value space of a file on record, and return the key of its build; empty if that is the target.
 
-    Raises UserError, and leaves the state as it was, for a file that is damaged, holds foreign rows, or is of another
-    library.
+    Raises:
+        UserError: the file is damaged, holds foreign rows, or is of another library. The state is then as it was.
     """
-    session.watch.phase(f"taking over {file.path.name}")
+    session.watch.phase(f"loading {file.path.name}")
     with scratch() as folder, explained(folder):
         plain = clean = folder / "space.db"
         unpack(file.path, plain)
@@ -39,26 +39,33 @@ def take_space(session: Session, file: SpaceFile, report: TraceReport) -> str:
         else:
             clean = folder / "clean.db"
             if dropped := take_in(plain, clean).dropped:
-                raise UserError(f"{file.path} holds rows that no space file has: {next(iter(dropped))}", REMEDY)
+                raise UserError(f"{file.path} has rows that a space file must not have: {next(iter(dropped))}", REMEDY)
         key = _build_of(session, file.path, clean)
         report.space = TakenSpace(file.path.name, key, take(session.store, clean))
     if key == session.target.key:
         return ""
-    session.watch.note(f"{file.path.name} is of {key}: what differs in {session.target.key} is traced")
+    session.watch.note(
+        f"{file.path.name} is of another build, {key}: nightfuzz traces the differences to {session.target.key}"
+    )
     return key
 
 
 def _build_of(session: Session, path: Path, clean: Path) -> str:
-    """Returns the key of the only build in an unpacked file."""
+    """Return the key of the only build in an unpacked file."""
     own = session.target
     # An older file is brought to the newest schema here.
     with open_store(clean) as store:
         builds = store.targets()
         if len(builds) != 1 or store.runs() or store.bugs():
-            raise UserError(f"{path} holds more than one build, or results of fuzzing", REMEDY)
+            raise UserError(
+                f"{path} is not a space file: it holds several builds, no build, or results of fuzzing", REMEDY
+            )
         [build] = builds
         if build.library != own.library:
-            raise UserError(f"{path} is of {build.library}, and {own.key} is a build of {own.library}", REMEDY)
+            raise UserError(
+                f"{path} holds calls of {build.library}, but {own.key} is a build of {own.library}",
+                f"give --space a file that `nightfuzz pack` wrote for {own.library}",
+            )
     return build.key
 
 
@@ -69,12 +76,14 @@ def check_sample(session: Session, report: TraceReport, deadline: float | None) 
     store, target = session.store, session.target.key
     valid = [row.id for row in store.bodies(target) if row.valid and row.expected == "ok"]
     sample = set(valid[:: max(len(valid) // SAMPLE, 1)])
-    store.doubt(target, sample)
+    store.mark_unchecked(target, sample)
     recheck(session, report, deadline)
     ran = [row.valid for row in store.bodies(target) if row.id in sample and row.valid is not None]
     report.space = report.space._replace(sample=len(ran), held=sum(ran))
     lost = ran.count(False)
     if lost > len(ran) * LOST_SHARE and not session.is_over(deadline):
-        session.watch.note(f"{lost} of {len(ran)} calls that were taken over fail here: all run again")
-        store.doubt(target, valid)
+        session.watch.note(
+            f"{lost} of {len(ran)} calls of the space file fail on this build: nightfuzz runs all of its calls again"
+        )
+        store.mark_unchecked(target, valid)
         recheck(session, report, deadline)

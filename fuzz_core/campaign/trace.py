@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fuzz_core.campaign.carryover import TraceReport, recheck, take_over
+from fuzz_core.campaign.inventory import Inventory, take_inventory
 from fuzz_core.campaign.patterns import asked_apis
+from fuzz_core.campaign.search import search
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
 from fuzz_core.campaign.spaces import SpaceFile, check_sample, take_space
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.collect.seed import Request, Seed
-from fuzz_core.collect.sources import SOURCES, collect, collect_own, collect_shipped
+from fuzz_core.collect.sources import NAMES, collect, collect_own, collect_shipped
 from fuzz_core.execution.zygote import Job, JobResult, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
-from fuzz_core.ir.constraints import Constraint
-from fuzz_core.ir.errors import CodecError, NightfuzzError
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.signatures import SEARCH
 from fuzz_core.ir.values import Invocation
 from fuzz_core.ir.wire import decode
 from fuzz_core.store.records import SeedRecord
@@ -35,7 +36,6 @@ SEEDS_SHARE = 2 / 3
 # Recorded calls are run again after so many seconds of seeds: an interrupted trace leaves few unchecked.
 CHECK_SECONDS = 120.0
 
-INVENTORY_SECONDS = 120.0
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -43,7 +43,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 class TraceOptions:
     """Options of a trace."""
 
-    sources: Sequence[str] = tuple(SOURCES)  # names of seed sources
+    sources: Sequence[str] = NAMES  # names of seed sources
     docs_dirs: Sequence[Path] = ()  # directories of the user
     tests_dirs: Sequence[Path] = ()
     models_dirs: Sequence[Path] = ()
@@ -61,8 +61,9 @@ class TraceOptions:
 
 
 class SeedEnd(NamedTuple):
-    """Message of a worker at the end of a seed: its parts, those that failed, and the calls without a record, by
-    api.
+    """Message of a worker at the end of a seed.
+
+    The message has the seed's parts, those that failed, and the calls without a record, by api.
     """
 
     parts: int = 0
@@ -75,9 +76,10 @@ class SeedEnd(NamedTuple):
 
 
 def trace(session: Session, options: TraceOptions) -> TraceReport:
-    """Brings the value spaces of the session's target up to date.
+    """Bring the value spaces of the session's target up to date.
 
-    Raises UserError, before the first seed, for a pattern that no api of the target matches.
+    Raises:
+        UserError: no api of the target matches a pattern; raised before the first seed.
     """
     report = TraceReport()
     since = take_space(session, options.space, report) if options.space else ""
@@ -88,7 +90,9 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
         deadline = _trace(session, options, report, since)
     check_sample(session, report, deadline)
     recheck(session, report, deadline)
-    settle(session)
+    if SEARCH in options.sources and not options.own:
+        search(session, options.patterns, deadline, report)
+    finish_trace(session)
     return report
 
 
@@ -107,17 +111,18 @@ def _skip_tracing(session: Session, options: TraceOptions, report: TraceReport) 
 def _trace(session: Session, options: TraceOptions, report: TraceReport, since: str) -> float | None:
     """Collect seeds and trace those that are new.
 
-    Returns the deadline, which the least time for tracing may have moved.
-
     Args:
         since: the key of the build that a space file is of, if that is another build.
+
+    Returns:
+        The deadline, which the least time for tracing may have moved.
     """
     with tracer(session) as zygote:
         request = list_apis(session, zygote, options, report)
         session.watch.phase("collecting seeds")
         seeds = list((collect_own if options.own else collect)(request, options.sources))
         new = take_over(session, seeds, options.since or since or None, report.retraced)
-        asked = naming(new, request.apis, options.patterns) if options.patterns else new
+        asked = seeds_naming(new, request.apis, options.patterns) if options.patterns else new
         if options.deadline is not None:
             options = replace(options, deadline=max(options.deadline, session.clock() + options.least))
         report.seeds, report.unchanged, report.aside = len(seeds), len(seeds) - len(new), len(new) - len(asked)
@@ -150,7 +155,7 @@ def tracer(session: Session) -> Zygote:
     return Zygote(session.target.python, session.target.library, "trace", None, session.stopped)
 
 
-def settle(session: Session) -> None:
+def finish_trace(session: Session) -> None:
     """Learn from all recorded invocations what holds between them, and forget builds that only a file is about."""
     forget_foreign(session.store)
     learn_refusals(session)
@@ -161,60 +166,37 @@ def settle(session: Session) -> None:
 def list_apis(session: Session, zygote: Zygote, options: TraceOptions, report: TraceReport) -> Request:
     """Record the target's apis, and return the request for the seed sources.
 
-    Raises UserError for a pattern of the options that no api matches.
+    Raises:
+        UserError: a pattern of the options that no api matches.
     """
-    told = inventory(zygote)
-    apis = [decode(Api, api) for api in told["api"]]
-    session.store.save_apis(session.target.key, apis)
-    report.apis = len(apis)
-    asked_apis(apis, options.patterns)
-    document(session, apis, told["constraint"])
-    return _request(session, told, options, report)
+    found = take_inventory(session, zygote)
+    session.store.save_apis(session.target.key, found.apis)
+    report.apis = len(found.apis)
+    asked_apis(found.apis, options.patterns)
+    document(session, found)
+    return _request(session, found, options, report)
 
 
 def shipped_seeds(session: Session) -> set[str]:
     """Return the digests of the seeds that come with the target, whether they are traced or not."""
     with tracer(session) as zygote:
-        told = inventory(zygote)
+        found = take_inventory(session, zygote)
     session.watch.phase("collecting seeds")
-    return {seed.digest for seed in collect_shipped(_request(session, told, TraceOptions(), TraceReport()))}
+    return {seed.digest for seed in collect_shipped(_request(session, found, TraceOptions(), TraceReport()))}
 
 
-def _request(session: Session, told: Mapping[str, list[Any]], options: TraceOptions, report: TraceReport) -> Request:
-    """Return the request for the seed sources.
-
-    Args:
-        told: the target's inventory.
-    """
-    packages = {} if options.own else dict(told["package"])
-    programs = [] if options.own else told["program"]
+def _request(session: Session, found: Inventory, options: TraceOptions, report: TraceReport) -> Request:
+    """Return the request for the seed sources."""
     return Request(
         library=session.target.library,
-        apis=[decode(Api, api) for api in told["api"]],
-        packages={str(name): Path(folder) for name, folder in packages.items()},
+        apis=found.apis,
+        packages={} if options.own else found.packages,
         docs_dirs=options.docs_dirs,
         tests_dirs=options.tests_dirs,
         models_dirs=options.models_dirs,
-        database=[(str(name), str(code)) for name, code, *_ in programs],
+        database=[] if options.own else found.programs,
         problems=report.problems,
     )
-
-
-def inventory(zygote: Zygote) -> Mapping[str, list[Any]]:
-    """Return the inventory of a target, by `api`, `constraint`, `package` and `program`.
-
-    Raises:
-        NightfuzzError: the target cannot list it.
-    """
-    result = next(run_jobs(zygote, [Job("inventory", {}, INVENTORY_SECONDS)]), None)
-    if result is None or not result.complete:
-        reason = result.outcome.text if result is not None else ""
-        raise NightfuzzError(f"the target cannot list its apis: {reason}\n{zygote.log()}")
-    told = defaultdict[str, list[Any]](list)
-    for message in result.messages:
-        for name, value in message.items():
-            told[name].append(value)
-    return told
 
 
 def trace_seeds(
@@ -237,7 +219,8 @@ def trace_seeds(
     if not seeds:
         return
     total = total or len(seeds)
-    session.watch.phase("tracing seeds", total)
+    ends = [end for end in (until, pause) if end is not None]
+    session.watch.phase("tracing seeds", total, session.left(min(ends, default=None)))
     report.left = len(seeds)
     jobs = (
         Job("seed", {"seed": {"kind": seed.kind, "code": seed.code, "path": seed.path}}, seconds, tag=seed)
@@ -251,7 +234,7 @@ def trace_seeds(
 
 
 def _save(session: Session, result: JobResult, report: TraceReport) -> None:
-    """Puts on record and into the report what a seed brought; garbage counts as described in `reason`."""
+    """Put on record and into the report what a seed brought; garbage counts as described in `reason`."""
     seed: Seed = result.job.tag
     end = SeedEnd()
     with suppress(CodecError):
@@ -279,7 +262,7 @@ def _save(session: Session, result: JobResult, report: TraceReport) -> None:
 
 
 def _status(result: JobResult, end: SeedEnd) -> tuple[str, str, str]:
-    """Status, the kind of the outcome that ended the seed before its end, and the reason."""
+    """Return the seed's status, the kind of the outcome that ended it early, and the reason."""
     kind, name, said, *_ = result.outcome
     if kind == "timeout":
         return "timeout", kind, f"longer than {name}"
@@ -291,12 +274,14 @@ def _status(result: JobResult, end: SeedEnd) -> tuple[str, str, str]:
     return ("failed" if end.failed >= end.parts else "partly"), "", end.reason
 
 
-def naming(seeds: Sequence[Seed], apis: Sequence[Api], patterns: Sequence[str]) -> list[Seed]:
-    """Returns the seeds whose code has the last part of a name of an api that is asked for, however it is spelled.
+def seeds_naming(seeds: Sequence[Seed], apis: Sequence[Api], patterns: Sequence[str]) -> list[Seed]:
+    """Return the seeds whose code has the last part of a name of an api that is asked for, however it is spelled.
 
     `AlphaDropout` and `alpha_dropout` are one spelling: a layer calls the function of its name. An operator's method is
-    called without its name, so that all seeds may have it. The calls of a helper file are not known. Raises as
-    `asked_apis` does.
+    called without its name, so that all seeds may have it. The calls of a helper file are not known.
+
+    Raises:
+        UserError: as `asked_apis`.
     """
     asked = asked_apis(apis, patterns)
     words = {name.rpartition(".")[2] for api in apis if api.name in asked for name in (api.name, *api.aliases)}
@@ -310,24 +295,14 @@ def _plain(words: Collection[str]) -> set[str]:
     return {word.replace("_", "").lower() for word in words}
 
 
-def readable(session: Session, declared: Iterable[Any]) -> Iterator[Constraint]:
-    """Constraints, as a worker sends them."""
-    for data in declared:
-        try:
-            yield Constraint.from_json(data)
-        except CodecError as error:
-            session.watch.note(f"unreadable constraint from a worker dropped: {error}")
-
-
-def document(session: Session, apis: Sequence[Api], declared: Iterable[Any]) -> None:
-    """Replaces what is on record of the target; `declared` are constraints as a worker sends them."""
-    found = list(readable(session, declared))
-    found += [constraint for api in apis for constraint in from_docstring(api)]
-    session.store.save_constraints(session.target.key, found)
+def document(session: Session, found: Inventory) -> None:
+    """Replace the constraints on record of the target by those of its inventory."""
+    said = [constraint for api in found.apis for constraint in from_docstring(api)]
+    session.store.save_constraints(session.target.key, [*found.declared, *said])
 
 
 def learn_refusals(session: Session) -> None:
-    """Adds what the library's own exceptions about recorded invocations say of all calls."""
+    """Add what the library's own exceptions about recorded invocations say of all calls."""
     store, target = session.store, session.target.key
     params = {api.name: api.params for api in store.apis(target)}
     refusals = store.refusals(target)

@@ -10,6 +10,7 @@ from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.papers import PAPERS, FreeFuzzSettings, GandalfSettings, MocoSettings
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
+from fuzz_core.mutation.contract import OWN_KINDS
 
 
 def check_paper(settings: Settings) -> None:
@@ -18,7 +19,7 @@ def check_paper(settings: Settings) -> None:
         return
     if settings.engine not in PAPERS:
         raise UserError(
-            f"--paper: the engine {settings.engine!r} follows no paper to the letter",
+            f"--paper: the engine {settings.engine!r} follows no paper",
             "add --engine freefuzz, --engine moco or --engine gandalf",
         )
     paper = PAPERS[settings.engine]
@@ -37,18 +38,24 @@ def calls_options(settings: Settings) -> FuzzOptions:
     return FuzzOptions(
         tests=settings.tests_count,
         patterns=settings.api,
-        disabled=[*settings.disable, *([] if does.further_rules else ["beyond"])],
+        disabled=[*settings.disable, *([] if does.further_rules else OWN_KINDS)],
         oracles=does.oracles if settings.paper else settings.oracles,
         timeout=settings.timeout,
         schedule=does.schedule if settings.paper else settings.schedule,
         grow=does.corpus and settings.grow,
         few=does.few_mutations,
         devices=not does.further_modes,
+        sweep=does.sweep,
+        search=does.search,
     )
 
 
 def trees_options(settings: Settings, seed: int) -> MocoOptions:
-    """Return how model programs are fuzzed. seed: of the random streams."""
+    """Return how model programs are fuzzed.
+
+    Args:
+        seed: of the random streams.
+    """
     does: MocoSettings = _does("moco", settings)
     return MocoOptions(
         nodes=settings.tests_count,
@@ -58,6 +65,7 @@ def trees_options(settings: Settings, seed: int) -> MocoOptions:
         growth=does.growth,
         assembled_negatives=does.assembled_negatives,
         model_ranges=does.model_ranges,
+        weighed_blocks=does.weighed_blocks,
         further_modes=does.further_modes,
     )
 

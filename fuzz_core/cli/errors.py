@@ -20,8 +20,8 @@ from fuzz_core.execution.faults import Faults
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 
 BUGS, USER_ERROR, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
-KEPT = "interrupted; what was found is kept"
-STOPPING = "stopping: what runs now is ended first; a second Ctrl-C ends at once"
+KEPT = "interrupted; all findings so far are kept"
+STOPPING = "stopping after the running tests; press Ctrl-C again to end at once"
 _SPACE = "free some space, or name a folder on another disk"
 _OPEN = "allow more open files: `ulimit -n 4096`, or give fewer --workers"
 _MEMORY = "end other programs, or give fewer --workers"
@@ -32,10 +32,10 @@ _FAULTS = {
     errno.ENOSPC: ("no space is left on the disk", _SPACE),
     errno.EDQUOT: ("the disk quota is used up", _SPACE),
     errno.EFBIG: ("a file is larger than this user's files may be", "raise that limit: `ulimit -f unlimited`"),
-    errno.EIO: ("the disk fails to read or write", "check the disk (`dmesg` tells more), or use another one"),
+    errno.EIO: ("the disk fails to read or write", "check the disk (`dmesg` tells more), or use another disk"),
     errno.EROFS: ("the file system is read-only", _WRITABLE),
-    errno.EACCES: ("this user may not do that", _WRITABLE),
-    errno.EPERM: ("this user may not do that", _WRITABLE),
+    errno.EACCES: ("this user has no permission", _WRITABLE),
+    errno.EPERM: ("this user has no permission", _WRITABLE),
     errno.EMFILE: ("too many files are open", _OPEN),
     errno.ENFILE: ("too many files are open on this machine", _OPEN),
     errno.ENOMEM: ("no memory is left", _MEMORY),
@@ -46,7 +46,8 @@ _FAULTS = {
 def guarded(work: Callable[[], int], verbose: bool = False) -> int:
     """Run a command, and turn what it raises into one clear error and an exit code.
 
-    verbose: whether the traceback of a user error is shown too.
+    Args:
+        verbose: whether the traceback of a user error is shown too.
     """
     open_output()
     code = _code_of(work, verbose)
@@ -60,7 +61,7 @@ def summed_up(faults: Faults) -> list[str]:
     ]
 
 
-def code_with(faults: Faults, code: int) -> int:
+def exit_code(faults: Faults, code: int) -> int:
     """Print the faults of nightfuzz's own code in workers, and return the exit code of a command that had `code`.
 
     The bugs that the command has found are on record, so the faults come last.
@@ -100,7 +101,10 @@ def _code_of(work: Callable[[], int], verbose: bool) -> int:
 
 
 def say(text: str, traced: bool = False) -> None:
-    """Print an error, with its traceback if that is wanted. If standard error is closed or full, the text is lost."""
+    """Print an error, with its traceback if that is wanted.
+
+    If standard error is closed or full, the text is lost.
+    """
     trace = f"\n{traceback.format_exc()}" if traced else ""
     with suppress(OSError):
         console = Console(stderr=True, highlight=False)
@@ -108,7 +112,7 @@ def say(text: str, traced: bool = False) -> None:
 
 
 def _fault(error: BaseException | None) -> str:
-    """The fault of the machine that an error comes from, with its remedy; empty where it comes from none."""
+    """Return the fault of the machine that an error comes from, with its remedy; empty where it comes from none."""
     if error is None:
         return ""
     if isinstance(error, MemoryError):
@@ -125,8 +129,8 @@ def _fault(error: BaseException | None) -> str:
 
 
 @contextmanager
-def stopping() -> Iterator[Callable[[], bool]]:
-    """While inside, the first SIGINT or SIGTERM asks to stop, the second raises KeyboardInterrupt."""
+def stop_requests() -> Iterator[Callable[[], bool]]:
+    """Have the first SIGINT or SIGTERM ask to stop, and the second raise KeyboardInterrupt."""
     asked = threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:

@@ -29,18 +29,22 @@ class CommandParameter(NamedTuple):
 
 
 def option(kind: Any, flag: str, text: str, default: Any = None, **limits: Any) -> CommandParameter:
-    """An option; one whose default is `...` has to be given. flag: with its short form, if any, after a space."""
+    """Return an option; one whose default is `...` has to be given.
+
+    Args:
+        flag: with its short form, if any, after a space.
+    """
     default = inspect.Parameter.empty if default is ... else default
     return CommandParameter(kind, typer.Option(*flag.split(), help=_literal(text), **limits), default)
 
 
 def switch(flag: str, text: str) -> CommandParameter:
-    """An option without a value, off by default."""
+    """Return an option without a value, off by default."""
     return option(bool, flag, text, False)
 
 
 def argument(kind: Any, text: str | None = None, default: Any = inspect.Parameter.empty) -> CommandParameter:
-    """A word that needs no flag."""
+    """Return a word that needs no flag."""
     return CommandParameter(kind, typer.Argument(help=None if text is None else _literal(text)), default)
 
 
@@ -65,13 +69,13 @@ class CommandLine(NamedTuple):
 
 
 def register(app: typer.Typer, name: str, command: CommandLine) -> None:
-    """Adds a command, whose parameters are made when the user names the command."""
+    """Add a command, whose parameters are made when the user names the command."""
 
     class Lazy(TyperCommand):
         """The command, by its help text alone at first."""
 
         def get_params(self, ctx: Any) -> list[Any]:
-            """Its parameters, made at the first call."""
+            """Return the command's parameters, made at the first call."""
             if not self.params:
                 single = typer.Typer(add_completion=False)
                 single.command()(_function(command))
@@ -83,21 +87,21 @@ def register(app: typer.Typer, name: str, command: CommandLine) -> None:
 
 
 def epilog(examples: Sequence[str]) -> str | None:
-    """The end of a help text, with a line for each example; None without any."""
+    """Return the end of a help text, with a line for each example; None without any."""
     if not examples:
         return None
     return "\n\n".join(["Examples:", *(f"  nightfuzz {_literal(each)}" for each in examples)])
 
 
 def _function(command: CommandLine) -> Any:
-    """A function with the parameters of the command, which reads the settings and does the work."""
+    """Return a function with the parameters of the command, which reads the settings and does the work."""
     parameters = {**_parameters(command), "context": CommandParameter(typer.Context, None, inspect.Parameter.empty)}
     lists = [name for name, each in command.own.items() if get_origin(each.kind) is list]
 
     def perform(context: typer.Context, **given: Any) -> None:
-        from fuzz_core.cli.errors import code_with, guarded, summed_up
+        from fuzz_core.cli.errors import exit_code, guarded, summed_up
         from fuzz_core.cli.output import CommandOutput
-        from fuzz_core.cli.settings import load, named
+        from fuzz_core.cli.settings import explicit_settings, load
         from fuzz_core.execution.faults import collected_faults
 
         own = {name: given[name] for name in command.own}
@@ -108,7 +112,7 @@ def _function(command: CommandLine) -> Any:
             settings = load(given["config"], {name: given[name] for name in names})
             output = CommandOutput(given.get("as_json", False), given["quiet"], given["verbose"])
             if given["verbose"]:
-                output.say(f"settings: {named(settings)}")
+                output.say(f"settings: {explicit_settings(settings)}")
             if "sandbox" in names and command.contained:
                 from fuzz_core.cli.sandbox import run_contained
 
@@ -119,7 +123,7 @@ def _function(command: CommandLine) -> Any:
             with collected_faults(output.note) as faults:
                 report = getattr(import_module(module), function)(settings, output, **own)
             code = output.print(report._replace(text=[*report.text, *summed_up(faults)]))
-            return code_with(faults, code)
+            return exit_code(faults, code)
 
         raise typer.Exit(guarded(work, given["verbose"]))
 
@@ -139,12 +143,12 @@ def _function(command: CommandLine) -> Any:
 
 
 def _parameters(command: CommandLine) -> dict[str, CommandParameter]:
-    """Own parameters, then those that are settings, as the settings have them in order."""
+    """Return own parameters, then those that are settings, in the order of the settings."""
     from fuzz_core.cli.settings import Settings
 
     found = {
         **command.own,
-        "config": option(Path, "--config", "Settings file [default: nightfuzz.toml here, if there]"),
+        "config": option(Path, "--config", "Settings file [default: nightfuzz.toml, if it exists]"),
     }
     names = command.settings.split()
     for name, field in Settings.model_fields.items():
@@ -153,9 +157,9 @@ def _parameters(command: CommandLine) -> dict[str, CommandParameter]:
             default = command.defaults.get(name)
             found[name] = option(_kind(field), _flag(name, field), text, default, show_default=False)
     if command.speaks_json:
-        found["as_json"] = switch("--json", "Print JSON instead of a table")
-    found["quiet"] = switch("--quiet -q", "Print the answer alone: no progress, no notes")
-    found["verbose"] = switch("--verbose -v", "Also print the settings, more progress, and where an error comes from")
+        found["as_json"] = switch("--json", "Print JSON instead of text")
+    found["quiet"] = switch("--quiet -q", "Print only the result: no progress, no notes")
+    found["verbose"] = switch("--verbose -v", "Also print the settings, more progress, and the traceback of an error")
     return {name: each._replace(kind=_optional(each)) for name, each in found.items()}
 
 
@@ -164,7 +168,7 @@ def _optional(parameter: CommandParameter) -> Any:
 
 
 def _literal(text: str) -> str:
-    """The text as it is: Rich takes words in brackets for its own."""
+    """Return the text as it is: Rich takes words in brackets for its own."""
     return text.replace("[", "\\[")
 
 
@@ -174,7 +178,10 @@ def _flag(name: str, field: FieldInfo) -> str:
 
 
 def _kind(field: FieldInfo) -> Any:
-    """The type that Typer reads. A setting that is parsed from a text has the type str."""
+    """Return the type that Typer reads.
+
+    A setting that is parsed from a text has the type str.
+    """
     from pydantic import BeforeValidator
 
     if any(isinstance(each, BeforeValidator) for each in field.metadata):
@@ -185,7 +192,7 @@ def _kind(field: FieldInfo) -> Any:
 
 
 def _default(field: FieldInfo, other: str | None) -> str:
-    """The default in words; empty if there is none or the description names it."""
+    """Return the default in words; empty if there is none or the description names it."""
     from fuzz_core.cli.settings import duration
 
     value: Any = field.default if other is None else other

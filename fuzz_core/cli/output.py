@@ -6,166 +6,27 @@ import json
 import os
 import re
 import textwrap
-import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from itertools import compress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from fuzz_core.cli.streams import discard_output
+from fuzz_core.cli.lines import PLAIN_SECONDS, VERBOSE_SECONDS, LineProgress
+from fuzz_core.cli.screen import NARROW, Screen
+from fuzz_core.cli.status import Display, Status, StatusWatch
+from fuzz_core.cli.streams import discard_output, printable
 
-PLAIN_SECONDS, VERBOSE_SECONDS = 10.0, 1.0
-# The first phase of every command.
-STARTING = "starting"
-# Cells of a table that are never cut, and the columns of a terminal that is too narrow for any table.
+# Cells of a table that are never cut.
 SHORT = 16
-NARROW = 60
 # Columns of a table in a file or a log, which have no width of their own.
 WIDE = 160
 # Variables of machines on which output goes to a log.
 LOGS = ("CI", "GITHUB_ACTIONS")
-
-
-class BarProgress:
-    """A bar with figures, redrawn in place; a context manager."""
-
-    def __init__(self, console: Console) -> None:
-        self.is_narrow = console.width < NARROW
-        wide = (
-            [] if self.is_narrow else [BarColumn(bar_width=24), TimeElapsedColumn(), TimeRemainingColumn(compact=True)]
-        )
-        self.progress = Progress(
-            SpinnerColumn(),
-            TextColumn("[bold]{task.description}"),
-            *([] if self.is_narrow else wide),
-            TextColumn("{task.fields[figures]}", markup=False),
-            console=console,
-            transient=True,
-        )
-        self.task: TaskID | None = None
-
-    def __enter__(self) -> BarProgress:
-        self.progress.start()
-        self.phase(STARTING)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.progress.stop()
-
-    def phase(self, name: str, total: float = 0.0) -> None:
-        """Begins a bar of its own for the phase."""
-        if self.task is not None:
-            self.progress.remove_task(self.task)
-        self.task = self.progress.add_task(name, total=total or None, figures="")
-
-    def advance(self, done: float, **figures: object) -> None:
-        """Moves the bar."""
-        if self.is_narrow:
-            # There is room for two columns: the amount done, and its results.
-            figures = {name: value for name, value in figures.items() if name in (next(iter(figures)), "bugs")}
-        if self.task is not None:
-            self.progress.update(self.task, completed=done, figures=_figures(figures))
-
-    def note(self, text: str) -> None:
-        """A line above the bar."""
-        self.progress.console.print(printable(text), markup=False, highlight=False, emoji=False)
-
-
-class LineProgress:
-    """A line per phase, the notes, and never a longer silence than `every` seconds; each line begins with the time.
-
-    Args:
-        clock: monotonic seconds.
-        wall: the time of day.
-        beats: whether a thread prints while the phase does not advance.
-    """
-
-    def __init__(
-        self,
-        write: Callable[[str], object],
-        clock: Callable[[], float] = time.monotonic,
-        wall: Callable[[], datetime] = datetime.now,
-        every: float = PLAIN_SECONDS,
-        beats: bool = False,
-    ) -> None:
-        self.write = write
-        self.clock = clock
-        self.wall = wall
-        self.every = every
-        self.name = STARTING
-        self.total = self.done = 0.0
-        self.figures: dict[str, object] = {}
-        self.began = self.last = clock()
-        self._lock = threading.RLock()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._keep_beating, daemon=True) if beats else None
-
-    def __enter__(self) -> LineProgress:
-        if self._thread is not None:
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def phase(self, name: str, total: float = 0.0) -> None:
-        """Says that a phase begins."""
-        with self._lock:
-            self.name, self.total, self.done, self.figures = name, total, 0.0, {}
-            self.began = self.clock()
-            self._line(f"{name} …")
-
-    def advance(self, done: float, **figures: object) -> None:
-        """Says how far the phase is, now and then."""
-        with self._lock:
-            self.done, self.figures = done, figures
-            self.beat()
-
-    def beat(self) -> None:
-        """Says how far the phase is, where the last line is long ago."""
-        with self._lock:
-            if self.clock() - self.last >= self.every:
-                figures = _figures(self.figures)
-                self._line(f"{self.name}: {self._far()}{f'  {figures}' * bool(figures)}")
-
-    def note(self, text: str) -> None:
-        """Says it."""
-        with self._lock:
-            self._line(printable(text))
-
-    def _line(self, text: str) -> None:
-        self.last = self.clock()
-        self.write(f"{self.wall():%H:%M:%S} {text}")
-
-    def _far(self) -> str:
-        """How far the phase is and how long it will still take; how long it has taken if the end is not known."""
-        spent = self.clock() - self.began
-        if self.total and 0 < self.done <= self.total:
-            left = spent * (self.total - self.done) / self.done
-            return f"{self.done:.0f}/{self.total:g}, about {left:.0f} s left"
-        return f"{f'{self.done:.0f}, ' * bool(self.done)}{spent:.0f} s so far"
-
-    def _keep_beating(self) -> None:
-        while not self._ended.wait(min(1.0, self.every)):
-            self.beat()
-
-
-def printable(text: object) -> str:
-    """The text without what a terminal would obey: names and messages come from untrusted code."""
-    return "".join(sign if sign.isprintable() or sign in "\n\t" else "\N{REPLACEMENT CHARACTER}" for sign in str(text))
-
-
-def _figures(figures: dict[str, object]) -> str:
-    return "  ".join(f"{name} {printable(value)}" for name, value in figures.items())
 
 
 class TextTable(NamedTuple):
@@ -217,7 +78,7 @@ class CommandOutput:
             self.console.width = max(self.console.width, WIDE)
 
     def print(self, report: Report) -> int:
-        """Prints a report, and returns its exit code."""
+        """Print a report, and return its exit code."""
         if self.as_json:
             self.console.print_json(json.dumps(report.data))
         else:
@@ -236,31 +97,51 @@ class CommandOutput:
                     _write(self.console, _wrapped(part, self.console.width))
 
     def note(self, text: str) -> None:
-        """Prints a line on standard error, unless the user wants quiet."""
+        """Print a line on standard error, unless the user wants quiet."""
         if not self.quiet:
             _write(self.errors, text)
 
     def say(self, text: str) -> None:
-        """Prints a line that is not part of the report: on standard error with JSON, nowhere if quiet."""
+        """Print a line that is not part of the report: on standard error with JSON, nowhere if quiet."""
         if not self.quiet:
             _write(self.errors if self.as_json else self.console, text)
 
-    def watch(self) -> BarProgress | LineProgress:
-        """A display of progress that fits the console. In a job's log no bar is drawn, even if the log claims to be a
-        terminal.
+    def watch(self, title: str = "", box: float | None = None, file: Path | None = None) -> StatusWatch:
+        """Return a watch whose display fits the console: a screen on a terminal, lines in a file or a job's log.
+
+        The log of a job gets lines even if it claims to be a terminal.
+
+        Args:
+            title: the target, if one is named.
+            box: seconds of the command's time-box.
+            file: where the status is kept for `nightfuzz watch`.
         """
+        status = Status(title or "nightfuzz", box)
+        return StatusWatch(status, self._display(status), file)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a person sees the report on a terminal.
+
+        The log of a job may only claim to be one.
+        """
+        return not self.as_json and self._is_terminal(self.console)
+
+    def _is_terminal(self, console: Console) -> bool:
+        return console.is_terminal and not any(os.environ.get(name) for name in LOGS)
+
+    def _display(self, status: Status) -> Display:
         console = self.errors if self.as_json else self.console
         if self.quiet:
             return LineProgress(lambda text: None)
-        is_log = any(os.environ.get(name) for name in LOGS) or not console.is_terminal
-        if is_log or self.verbose:
+        if self.verbose or not self._is_terminal(console):
             every = VERBOSE_SECONDS if self.verbose else PLAIN_SECONDS
             return LineProgress(lambda text: _write(console, text), every=every, beats=True)
-        return BarProgress(console)
+        return Screen(console, status.snapshot)
 
 
 def _wrapped(text: str, width: int) -> str:
-    """Returns the text with lines that end at words; what goes on is indented by two more cells."""
+    """Return the text with lines that end at words; what goes on is indented by two more cells."""
     lines = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
@@ -276,7 +157,7 @@ def _write(console: Console, text: str) -> None:
 
 
 def shorten(names: Sequence[str], most: int = 5) -> str:
-    """The first names, a line each, and how many there are besides."""
+    """Return the first names, a line each, and how many there are besides."""
     more = [f"and {len(names) - most} more"] if len(names) > most else []
     return "\n".join([*names[:most], *more])
 
@@ -307,7 +188,7 @@ def draw(console: Console, table: TextTable) -> None:
 
 
 def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Returns the width of each column: the widest ones give way until all fit, but none below SHORT."""
+    """Return the width of each column: the widest ones give way until all fit, but none below SHORT."""
     columns = zip(*rows, strict=True)
     widths = [max(cell_len(line) for cell in column for line in [*cell.splitlines(), ""]) for column in columns]
     while sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > SHORT:
@@ -316,7 +197,7 @@ def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
 
 
 def _fitted(text: str, width: int) -> str:
-    """Returns the text with each word that is too long cut to the width."""
+    """Return the text with each word that is too long cut to the width."""
     return re.sub(r"\S+", lambda word: _cut(word[0], width), text)
 
 
@@ -338,7 +219,7 @@ def _cut(word: str, width: int) -> str:
 
 
 def _labelled(columns: Sequence[str], row: Sequence[str]) -> list[str]:
-    """Returns the cells of a row without a head above it: a number, a rate and a version say what they are."""
+    """Return the cells of a row without a head above it: a number, a rate and a version say what they are."""
     return [
         f"{column} {cell}" if place and re.fullmatch(r"[\d,]+(?:[smh]\d*m?)?|\d+/\d+|<=\S+", cell) else cell
         for place, (column, cell) in enumerate(zip(columns, row, strict=True))
@@ -346,7 +227,7 @@ def _labelled(columns: Sequence[str], row: Sequence[str]) -> list[str]:
 
 
 def _stacked(row: Sequence[str], width: int) -> list[str]:
-    """Returns the lines of a row: short cells stand side by side, long ones below, each line but the first indented."""
+    """Return the lines of a row: short cells stand side by side, long ones below, each line but the first indented."""
     lines = [""]
     for place, cell in enumerate(row):
         for line in cell.splitlines():

@@ -22,17 +22,12 @@ import typer
 
 from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.adapters.dialect import COMPILED_FOLDER, COMPILED_VARIABLE
-from fuzz_core.cli.output import CommandOutput, printable
+from fuzz_core.cli.output import CommandOutput
 from fuzz_core.cli.session import check_specs, kept_space, target_of
 from fuzz_core.cli.settings import DEFAULT_FILE, Settings
 from fuzz_core.cli.state import open_state, state_file
-from fuzz_core.execution.docker import (
-    Engine,
-    NoEngine,
-    Sandbox,
-    container_protection,
-    reach,
-)
+from fuzz_core.cli.streams import printable
+from fuzz_core.execution.docker import Engine, NoEngine, Sandbox, container_protection, reach
 from fuzz_core.execution.image import find_image, identity
 from fuzz_core.execution.mounts import Interpreter, hidden, interpreter, lent, open_to, outermost, project, version_of
 from fuzz_core.execution.protection import process_protection, write_protection
@@ -62,10 +57,7 @@ class _Unprotected(UserError):  # noqa: N818 - named for what is wrong
 
 
 def run_contained(context: typer.Context, settings: Settings, output: CommandOutput) -> int | None:
-    """Does the work of the command in a container where the settings ask for one, and returns its exit code.
-
-    Returns None where the work is to be done here. Says which protection is on.
-    """
+    """Do the command's work in a container if the settings say so, and return the exit code; otherwise return None."""
     check_specs(settings, [spec for _, spec in _named(context, settings)])
     lines: Sequence[str] = ()
     if settings.sandbox != "none":
@@ -94,7 +86,8 @@ def _in_container(context: typer.Context, settings: Settings, output: CommandOut
         files = [context.params.get("config") or Path(DEFAULT_FILE)]
         make = functools.partial(sandbox_of, settings, engine, image, records, folder, files)
         with _or_unprotected():
-            sandbox, notes = fit(engine, [record.python for record in records], lambda instead: make(instead=instead))
+            pythons = [record.python for record in records]
+            sandbox, notes = fit_sandbox(engine, pythons, lambda instead: make(instead=instead))
         lines = (*container_protection(engine, sandbox), *notes)
         _say(output, lines)
         try:
@@ -104,7 +97,7 @@ def _in_container(context: typer.Context, settings: Settings, output: CommandOut
 
 
 def _engine(settings: Settings, output: CommandOutput) -> tuple[Engine, str]:
-    """The engine and its image of this code. Raises _Unprotected where there is none."""
+    """Return the engine and its image of this code, or raise _Unprotected."""
     with _or_unprotected():
         engine = reach()
         engine.sweep()
@@ -151,9 +144,9 @@ def _import(
     timeout: float,
     environment: Mapping[str, str],
 ) -> subprocess.CompletedProcess[str]:
-    """Run an interpreter that is asked about itself in a container. Raises as `fit`, and subprocess.TimeoutExpired.
+    """Run an interpreter that is asked about itself in a container.
 
-    writable: lies in the folder of compiled code, the only one that can be written to.
+    `writable` lies in the folder of compiled code, the only one that can be written to.
     """
     python, compiled = command[0], settings.state.absolute() / COMPILED_FOLDER
     record = TargetRecord("", "", "", "", python, {"devices": ["cuda:0"] if has_gpu() else []})
@@ -162,7 +155,7 @@ def _import(
     said: dict[bool, list[str]] = {False: [], True: []}
     with scratch() as folder, lent(compiled, user_of(engine)):
         make = functools.partial(sandbox_of, alone, engine, image, [record], folder)
-        sandbox, _ = fit(engine, [python], lambda instead: make(instead=instead))
+        sandbox, _ = fit_sandbox(engine, [python], lambda instead: make(instead=instead))
         known = {**sandbox.environment, **environment}
         sandbox = dataclasses.replace(sandbox, folder=Path("/tmp"), environment=known)
         limited = ["timeout", "--signal=KILL", f"{timeout:.0f}", *command]
@@ -187,18 +180,18 @@ def _say(output: CommandOutput, lines: Iterable[str]) -> None:
 
 
 def _print_line(line: str, error: bool) -> None:
-    """Print a line from the container. No part of it is a command to the terminal or to the log of a job."""
+    """Print a line from the container, of which no part is a command to the terminal or to a job's log."""
     typer.echo(_LOG_COMMAND.sub("\\g<0>\N{ZERO WIDTH SPACE}", printable(line)), err=error)
 
 
 def _named(context: typer.Context, settings: Settings) -> list[tuple[str, str]]:
-    """The options of the command that name a target, and the specs that they name."""
+    """Return the options of the command that name a target, and the specs that they name."""
     specs = ((option, context.params.get(option) or getattr(settings, option, None)) for option in NAMING)
     return [(option, spec) for option, spec in specs if spec is not None and option in context.params]
 
 
 def _targets(context: typer.Context, settings: Settings) -> tuple[list[TargetRecord], dict[str, str]]:
-    """The targets that the command works on, made if need be, and their keys by the option that named them."""
+    """Return the targets that the command works on, made if need be, and their keys by the option that named them."""
     keys, found = {}, []
     with open_state(settings) as store:
         for option, spec in _named(context, settings):
@@ -213,7 +206,7 @@ def _targets(context: typer.Context, settings: Settings) -> tuple[list[TargetRec
 
 
 def command_line(context: typer.Context, given: Mapping[str, str]) -> list[str]:
-    """The command again, in words: its name, options and arguments, with other values for those in `given`."""
+    """Return the command again, in words: its name, options and arguments, with other values for those in `given`."""
     values = {**context.params, **given, "sandbox": "none"}
     options, arguments = [str(context.info_name)], []
     for parameter in context.command.params:
@@ -234,7 +227,7 @@ def _words(value: Any) -> list[str]:
 
 
 def user_of(engine: Engine) -> tuple[int, int]:
-    """Return the user and group id inside the container. A rootless engine maps root inside to this user outside."""
+    """Return user and group id inside the container; a rootless engine maps root inside to this user outside."""
     if engine.rootless:
         return 0, 0
     return STRANGER if os.geteuid() == 0 else (os.geteuid(), os.getegid())
@@ -249,14 +242,15 @@ def sandbox_of(
     files: Iterable[Path] = (),
     instead: Mapping[str, str] = MappingProxyType({}),
 ) -> Sandbox:
-    """The container for work on these targets.
+    """Return the container for work on these targets.
 
     Args:
         folder: holds files that are made for the container.
         files: further files that the container reads.
         instead: interpreters whose base is replaced by that under a prefix in the image.
 
-    Raises UserError where a target cannot be shown to it.
+    Raises:
+        UserError: a target cannot be shown to it.
     """
     user = user_of(engine)
     for home in (Path(record.python).absolute().parent.parent for record in records):
@@ -298,7 +292,7 @@ def _files(settings: Settings, files: Iterable[Path]) -> list[Path]:
 
 
 def _hidden(projects: Iterable[Path], needed: Sequence[Path]) -> Iterator[Path]:
-    """Not what is needed: an environment in the project, say, or the state directory."""
+    """Yield files to hide from the container, but none that is needed, such as the state directory."""
     for root in projects:
         for path in hidden(root):
             if not any(path.is_relative_to(each) for each in needed):
@@ -306,7 +300,7 @@ def _hidden(projects: Iterable[Path], needed: Sequence[Path]) -> Iterator[Path]:
 
 
 def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path) -> dict[Path, Path]:
-    """A name for the user, which libraries ask for, and the links by which interpreters are found."""
+    """Return a name for the user, which libraries ask for, and the links by which interpreters are found."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     placed = {Path("/etc/passwd"): folder / "passwd", Path("/etc/group"): folder / "group"}
     (folder / "passwd").write_text(f"nightfuzz:x:{user[0]}:{user[1]}::/tmp:/usr/sbin/nologin\n", encoding="ascii")
@@ -326,7 +320,7 @@ def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path)
 
 
 def _environment() -> dict[str, str]:
-    """The variables that every worker gets, without places of this machine, and no further ones."""
+    """Return the variables that every worker gets, without places of this machine, and no further ones."""
     names = [name for name in KEPT_VARIABLES if name not in _ELSEWHERE]
     kept = {name: os.environ[name] for name in (*names, ADAPTERS_VARIABLE) if name in os.environ}
     columns = str(shutil.get_terminal_size().columns)
@@ -334,19 +328,20 @@ def _environment() -> dict[str, str]:
 
 
 def _gpus(records: Iterable[TargetRecord]) -> tuple[str, ...] | None:
-    """The GPUs to lend if a target sees a CUDA device: those that the environment names, or all."""
+    """Return the GPUs to lend if a target sees a CUDA device: those that the environment names, or all."""
     if not any(str(device).startswith("cuda") for record in records for device in record.info.get("devices", ())):
         return None
     return tuple(filter(None, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
 
 
-def fit(
+def fit_sandbox(
     engine: Engine, pythons: Sequence[str], make: Callable[[Mapping[str, str]], Sandbox]
 ) -> tuple[Sandbox, tuple[str, ...]]:
-    """The container in which all interpreters start, and notes about it.
+    """Return the container in which all interpreters start, and notes about it, or raise UserError.
 
-    make: from the interpreters whose base is to be replaced. A base may be of a newer system than the image; then the
-    image's own Python of that version stands in. Raises UserError where that does not help, and as `look` does.
+    Args:
+        make: from the interpreters whose base is to be replaced. A base may be of a newer system than the image; then
+            the image's own Python of that version stands in.
     """
     sandbox = make({})
     found = look(engine, sandbox, pythons)
@@ -357,7 +352,8 @@ def fit(
     for python, problem in found.problems.items():
         raise UserError(
             f"{python} does not start in the image {sandbox.image}: {printable(problem)}",
-            "let others read it, and build the image on this machine's own distribution: set sandbox_base",
+            "make the interpreter's file readable for all users, "
+            "or set sandbox_base to an image of this machine's own distribution",
         )
     notes = (f"the image's Python {found.version} stands in for that of {each}" for each in instead)
     return sandbox, tuple(notes)
@@ -374,7 +370,8 @@ class ContainerCheck(NamedTuple):
 def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerCheck:
     """Ask a container for its code, its state and the interpreters that fail in it.
 
-    Raises UserError if its code is of another nightfuzz, or its state is another one.
+    Raises:
+        UserError: the container has the code of another nightfuzz, or another state.
     """
     mark = f"mark-{secrets.token_hex(8)}"
     lines: list[str] = []
@@ -388,12 +385,13 @@ def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerC
         found |= json.loads(lines[-1])
     if found.get("identity") != identity():
         raise UserError(
-            f"the image {sandbox.image} holds nightfuzz {found.get('identity') or lines[-1:]}, this is {identity()}",
-            "build it from this checkout (docs/sandbox.md), or leave sandbox_image out",
+            f"the image {sandbox.image} holds nightfuzz {found.get('identity') or lines[-1:]}, "
+            f"but this nightfuzz is {identity()}",
+            "leave out sandbox_image, or build the image from this checkout (docs/explanation/sandbox.md)",
         )
     if found.get("state") is not True:
         raise UserError(
             f"the container cannot write the state directory {sandbox.kept}",
-            "the engine must see the files of this machine, and the user of the container get to that directory",
+            "use a Docker engine of this machine, and let the container's user write to that directory",
         )
     return ContainerCheck(str(found["version"]), str(found["prefix"]), dict(found["interpreters"]))

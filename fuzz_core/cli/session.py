@@ -14,11 +14,12 @@ from fuzz_core.campaign.scheduler import ranking_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.spaces import SpaceFile
 from fuzz_core.campaign.trace import TraceOptions, trace
-from fuzz_core.cli.errors import stopping
+from fuzz_core.cli.errors import stop_requests
 from fuzz_core.cli.output import CommandOutput
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state, read_state, today
-from fuzz_core.collect.sources import source_of
+from fuzz_core.cli.status import STATUS_FILE
+from fuzz_core.collect.sources import check_source
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
 from fuzz_core.modelgen.gandalf.table import COMPARED, LIBRARIES, Library
@@ -38,7 +39,7 @@ TRACE_SHARE = 0.4
 
 
 def access_of(settings: Settings) -> Access:
-    """How package indexes are reached, and how much of what they give is kept."""
+    """Return how package indexes are reached, and how much of what they give is kept."""
     return Access(settings.allow_cached, int(settings.wheel_cache * 1e9))
 
 
@@ -47,7 +48,11 @@ def make_target(
 ) -> Target:
     """Make a target by the settings, or by its lock if there is one.
 
-    announce: called with the name of each step that begins. Raises the errors of parse_spec and ensure.
+    Args:
+        announce: called with the name of each step that begins.
+
+    Raises:
+        UserError: as `parse_spec` and `ensure`.
     """
     parsed = parse_spec(spec, settings.library, settings.index)
     made = ensure(parsed, settings.flavour, access=replace(access_of(settings), announce=announce), lock=lock)
@@ -56,12 +61,15 @@ def make_target(
         try:
             keep(offer)
         except UserError as error:
-            announce(f"{error.problem}: the target will be traced")
+            announce(f"{error.problem}; nightfuzz traces the target instead")
     return made
 
 
 def space_of(session: Session, settings: Settings) -> SpaceFile | None:
-    """The space file to take over: the one of the settings, or the release's if no call of the library is traced."""
+    """Return the space file to take over.
+
+    It is the file of the settings, or the release's file if no call of the library is traced.
+    """
     store, target = session.store, session.target
     if settings.space is not None:
         return SpaceFile(settings.space)
@@ -78,34 +86,44 @@ def kept_space(target: TargetRecord) -> Path | None:
 
 
 def save_made(store: Store, made: Target) -> TargetRecord:
-    """Puts a made target on record."""
+    """Put a made target on record."""
     record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), made.facts())
     store.save_target(record)
     return record
 
 
 def target_of(store: Store, settings: Settings, spec: str | None = None) -> TargetRecord:
-    """The target of a spec (that of the settings, unless given), made if need be; without one, the one used last."""
+    """Return the target of a spec, made if need be.
+
+    The default is the spec of the settings; without a spec, the target used last.
+    """
     spec = settings.target if spec is None else spec
     known = store.targets()
     if spec is None:
         if not known:
-            raise UserError("no target: none was named and none is on record", "add --target torch==2.13.0, say")
+            raise UserError(
+                "no target is named, and the state holds no target",
+                "name a target, such as --target torch==2.13.0",
+            )
         return max(known, key=lambda record: record.made_at)
     named = next((record for record in known if record.key == spec), None)
     return named or save_made(store, make_target(settings, spec))
 
 
 def targets_of(store: Store, settings: Settings, *specs: str | None) -> list[TargetRecord]:
-    """The targets of several specs, each as `target_of` gives it; all specs are read before the first target is made.
+    """Return the targets of several specs, each as `target_of` gives it.
 
-    Raises UserError where two specs mean one build.
+    All specs are read before the first target is made.
+
+    Raises:
+        UserError: two specs mean one build.
     """
     _check_specs(settings, store, specs)
     found = [target_of(store, settings, spec) for spec in specs]
     if len({record.key for record in found}) < len(found):
         raise UserError(
-            f"{found[0].key} is compared with itself", "name two builds: `nightfuzz pull` makes another one"
+            f"{found[0].key} is compared with itself",
+            "name two builds that differ, such as torch==2.12.0 and torch==2.13.0",
         )
     return found
 
@@ -130,14 +148,24 @@ def _check_specs(settings: Settings, store: Store | None, specs: Iterable[str | 
 
 @contextmanager
 def open_sessions(
-    settings: Settings, output: CommandOutput, choose: Callable[[Store], list[TargetRecord]]
+    settings: Settings, output: CommandOutput, choose: Callable[[Store], list[TargetRecord]], timed: bool = False
 ) -> Iterator[list[Session]]:
-    """Sessions on the targets that are chosen, in one store. Signals ask them to stop."""
+    """Open one store, and sessions in it on the targets that are chosen.
+
+    Args:
+        timed: whether the command ends with the time-box of the settings.
+    """
     check_names(settings)
-    with stopping() as stopped, open_state(settings) as store, output.watch() as watch:
+    box = settings.time if timed and settings.tests_count is None else None
+    file = settings.state / STATUS_FILE
+    with (
+        stop_requests() as stopped,
+        open_state(settings) as store,
+        output.watch(settings.target or "", box, file) as watch,
+    ):
         records = choose(store)
         for record in records:
-            ready(settings, record)
+            make_room(settings, record)
         try:
             yield [Session(store, each, settings.state, settings.workers, watch, stopped) for each in records]
         except KeyboardInterrupt:
@@ -147,21 +175,21 @@ def open_sessions(
 
 
 @contextmanager
-def session_of(settings: Settings, output: CommandOutput) -> Iterator[Session]:
-    """An open session on the target of the settings."""
-    with open_sessions(settings, output, lambda store: [target_of(store, settings)]) as [session]:
+def session_of(settings: Settings, output: CommandOutput, timed: bool = False) -> Iterator[Session]:
+    """Open a session on the target of the settings."""
+    with open_sessions(settings, output, lambda store: [target_of(store, settings)], timed) as [session]:
         yield session
 
 
-def ready(settings: Settings, record: TargetRecord) -> None:
-    """Makes room for what the library of a target compiles."""
+def make_room(settings: Settings, record: TargetRecord) -> None:
+    """Make room for what the library of a target compiles."""
     make_ready(record.library, Path(record.python), int(settings.compile_cache * 1e9))
 
 
 def check_names(settings: Settings) -> None:
     """Check names and paths before any slow step: a later error would waste the tracing."""
     for source in settings.source:
-        source_of(source)
+        check_source(source)
     for oracle in settings.oracles:
         oracle_of(oracle)
     check_off(settings.disable)
@@ -173,20 +201,22 @@ def check_names(settings: Settings) -> None:
         for folder in getattr(settings, name):
             if not folder.exists():
                 raise UserError(
-                    f"--{name} {folder}: there is no such folder or file", "check the path, or leave it out"
+                    f"--{name} {folder}: there is no such folder or file", f"correct the path, or leave out --{name}"
                 )
     if settings.base is not None and not settings.base.exists():
-        raise UserError(f"--base {settings.base}: there is no such folder or file", "check the path, or leave it out")
+        raise UserError(
+            f"--base {settings.base}: there is no such folder or file", "correct the path, or leave out --base"
+        )
 
 
 def check_stop(session: Session) -> None:
-    """Raises Interrupted between phases when the user has asked to stop."""
+    """Raise Interrupted between phases when the user has asked to stop."""
     if session.stopped():
         raise Interrupted("stopped by the user")
 
 
 def trace_phase(session: Session, settings: Settings, own: bool = False, **extra: Any) -> TraceReport:
-    """Traces new seeds; from a user's own seeds all calls, whichever apis are asked for."""
+    """Trace new seeds; from a user's own seeds all calls, whichever apis are asked for."""
     options = trace_options(session, settings, own=own, **extra)
     return trace(session, replace(options, patterns=[], space=None) if own else options)
 
@@ -207,16 +237,24 @@ def trace_options(session: Session, settings: Settings, **extra: Any) -> TraceOp
 
 @contextmanager
 def sessions_of(settings: Settings, output: CommandOutput) -> Iterator[dict[Library, Session]]:
-    """Open sessions on a build of each library, in one store. Raises UserError where a build is missing."""
+    """Open sessions on a build of each library, in one store.
+
+    Raises:
+        UserError: a build is missing.
+    """
     check_guidance(settings.guidance)
     if settings.sandbox != "none":
-        raise UserError("libraries are not compared in a container yet", "leave out --sandbox")
+        problem = f"--sandbox {settings.sandbox}: libraries cannot be compared in a container"
+        raise UserError(problem, "leave out the setting sandbox, or write --sandbox none")
 
     def choose(store: Store) -> list[TargetRecord]:
         found = [_build(store, settings, each) for each in settings.libraries or COMPARED]
         records = {record.library: record for record in found}
         if len(records) < len(found):
-            raise UserError("a library is named twice", "one build of each is compared: see `versions` for two builds")
+            raise UserError(
+                f"--libraries names two builds of one library: {', '.join(record.key for record in found)}",
+                "name each library once; `nightfuzz bump` compares two builds of one library",
+            )
         if settings.target is not None:
             named = target_of(store, settings)
             records[named.library] = named
@@ -227,9 +265,10 @@ def sessions_of(settings: Settings, output: CommandOutput) -> Iterator[dict[Libr
 
 
 def compared_sessions(session: Session, settings: Settings) -> dict[Library, Session]:
-    """The run's own session, and one on a build of each library that it is compared with, in the same store.
+    """Return the run's own session, and one on a build of each library that it is compared with, in the same store.
 
-    Raises UserError if there is no second library to compare with: before the run begins, not at the end of its time.
+    Raises:
+        UserError: there is no second library to compare with; raised before the run begins.
     """
     check_guidance(settings.guidance)
     found = {_known_library(session.target): session}
@@ -237,21 +276,30 @@ def compared_sessions(session: Session, settings: Settings) -> dict[Library, Ses
         record = _build(session.store, settings, name)
         library = _known_library(record)
         if library not in found:
-            ready(settings, record)
+            make_room(settings, record)
             found[library] = replace(session, target=record)
     if len(found) < 2:
-        raise UserError(f"{session.target.library} is compared with itself alone", "name another one with --libraries")
+        raise UserError(
+            f"--libraries names no second library to compare {session.target.library} with",
+            f"name another library: {', '.join(each for each in LIBRARIES if each not in found)}",
+        )
     return found
 
 
 def _known_library(record: TargetRecord) -> Library:
     if record.library not in LIBRARIES:
-        raise UserError(f"model comparison does not support {record.library}", f"libraries: {', '.join(LIBRARIES)}")
+        raise UserError(
+            f"models of {record.library} cannot be compared with other libraries",
+            f"name builds of these libraries: {', '.join(LIBRARIES)}",
+        )
     return record.library
 
 
 def _build(store: Store, settings: Settings, name: str) -> TargetRecord:
-    """The build that a name stands for: of a library, the one on record that was used last, or else one made before."""
+    """Return the build that a name stands for.
+
+    A library stands for its build on record that was used last, or else for a build made before.
+    """
     if name not in LIBRARIES:
         record = target_of(store, settings, name)
         _known_library(record)
@@ -260,5 +308,8 @@ def _build(store: Store, settings: Settings, name: str) -> TargetRecord:
         return max(known, key=lambda record: record.made_at)
     made = [target for target in list_targets() if target.library == name]
     if not made:
-        raise UserError(f"there is no build of {name} here", "name one in its place, torch==2.13.0 for instance")
+        raise UserError(
+            f"no build of {name} is installed",
+            "name an exact build instead of the library, such as torch==2.13.0",
+        )
     return save_made(store, made[-1])

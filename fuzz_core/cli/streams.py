@@ -30,7 +30,11 @@ def open_output() -> None:
 
 
 def close_output() -> bool:
-    """Write what is still held back. Return whether standard output took it, or its reader had seen enough."""
+    """Write what is still held back.
+
+    Returns:
+        Whether standard output took it, or its reader had seen enough.
+    """
     try:
         if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
@@ -48,3 +52,8 @@ def discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+def printable(text: object) -> str:
+    """Return the text without what a terminal would obey: names and messages come from untrusted code."""
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else "\N{REPLACEMENT CHARACTER}" for sign in str(text))

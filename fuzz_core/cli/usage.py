@@ -20,7 +20,10 @@ class CommandGroup(TyperGroup):
     """A group of commands that says in plain text what is wrong with a command line."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words after the group's name. If there is none, print the help and end with exit code 2."""
+        """Read the words after the group's name.
+
+        If there is none, print the help and end with exit code 2.
+        """
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             raise typer.Exit(2)
@@ -58,7 +61,7 @@ class CommandGroup(TyperGroup):
         return code
 
     def _explained(self, error: Any, words: Sequence[str]) -> UserError:
-        """The error with its remedy: the nearest option or command, and the help that lists all of them."""
+        """Return the error with its remedy: the nearest option or command, and the help that lists all of them."""
         problem, _, near = error.message.partition(_SUGGESTS)
         if options := getattr(error, "possibilities", None):
             near = next(iter(get_close_matches(error.option_name, options, 1, 0.0)))
@@ -68,7 +71,7 @@ class CommandGroup(TyperGroup):
         return UserError(problem[:1].lower() + problem[1:], remedy)
 
     def _commands(self, words: Sequence[str]) -> list[str]:
-        """The first words that name a group or a command."""
+        """Return the first words that name a group or a command."""
         found: list[str] = []
         group: Any = self
         for word in words:

@@ -19,7 +19,7 @@ _VERSION = re.compile(r"V\d+$")
 
 
 def update_names(code: str, names: PublicNames, api: Api | None = None) -> str:
-    """Replaces each call of an unknown library function by a call of the function that it means.
+    """Replace each call of an unknown library function by a call of the function that it means.
 
     The meant function is the api of the page, if its name is the same but for case and underscores. If there is none,
     it is the public function of the same short name. Functions that take keywords only get their positional arguments
@@ -45,7 +45,7 @@ def _edits(call: ast.Call, names: PublicNames, api: Api | None, bound: set[str])
 
 
 def _meant(callee: str, names: PublicNames, api: Api | None) -> str:
-    """Returns the public name of the function that a call means; empty if the call may stay."""
+    """Return the public name of the function that a call means; empty if the call may stay."""
     if names.has(callee):
         return callee if callee.startswith(_KEYWORD_ONLY) else ""
     module, _, short = callee.rpartition(".")
@@ -69,7 +69,7 @@ def _named_arguments(call: ast.Call, current: str, names: PublicNames) -> list[E
 
 
 def _dotted(node: ast.expr) -> str:
-    """Returns a chain of attributes of a name as text; empty for other expressions."""
+    """Return a chain of attributes of a name as text; empty for other expressions."""
     if isinstance(node, ast.Attribute):
         base = _dotted(node.value)
         return f"{base}.{node.attr}" if base else ""
@@ -77,5 +77,5 @@ def _dotted(node: ast.expr) -> str:
 
 
 def _plain(name: str) -> str:
-    """Returns a name without version, case and underscores, in which spellings of an op differ."""
+    """Return a name without version, case and underscores, in which spellings of an op differ."""
     return _VERSION.sub("", name).replace("_", "").lower()

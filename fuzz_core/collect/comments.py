@@ -24,7 +24,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 def remove_results(code: str) -> str:
-    """Removes the results behind arrows, with brackets that continue on further lines."""
+    """Remove the results behind arrows, with brackets that continue on further lines."""
     lines = code.splitlines()
     kept: list[str] = []
     at = 0
@@ -52,7 +52,7 @@ def _balance(text: str) -> int:
 
 
 def assign_commented_values(code: str, library: str) -> str:
-    """Adds an assignment for each value or shape of a name that a comment gives.
+    """Add an assignment for each value or shape of a name that a comment gives.
 
     The code must use the name. A library without a known tensor constructor gets no assignment.
     """
@@ -76,7 +76,7 @@ def _used(name: str, lines: list[str], at: int) -> bool:
 
 
 def _value(rest: str, following: list[str], profile: Profile) -> str:
-    """Returns an expression for a comment's value: a literal, which may continue in the next comments, or a shape."""
+    """Return an expression for a comment's value: a literal, which may continue in the next comments, or a shape."""
     if shape := _SHAPE.search(rest):
         return f"{profile.ones}({shape['shape']})"
     text = rest.strip()
@@ -91,7 +91,7 @@ def _value(rest: str, following: list[str], profile: Profile) -> str:
 
 
 def _literal(text: str) -> str:
-    """Returns the longest start of the text, up to a closing bracket, that is a list, tuple or number."""
+    """Return the longest start of the text, up to a closing bracket, that is a list, tuple or number."""
     if text[:1] not in tuple("[(-0123456789"):
         return ""
     ends = [index + 1 for index, mark in enumerate(text) if mark in _CLOSE] or [len(text)]

@@ -21,7 +21,11 @@ class DocsSource:
     """Source of a seed per docstring and file: its examples in order, with their missing imports."""
 
     def own(self, request: Request) -> Iterator[Seed]:
-        """Yield a seed per file of the user's directories. Raises UserError for a missing directory."""
+        """Yield a seed per file of the user's directories.
+
+        Raises:
+            UserError: a missing directory.
+        """
         yield from self._trees(request.docs_dirs, request, PublicNames(request.library, request.apis))
 
     def shipped(self, request: Request) -> Iterator[Seed]:
@@ -51,7 +55,7 @@ class DocsSource:
                     yield Seed("docs", provenance(root, relative), code, "snippet", str(path), relative)
 
     def examples(self) -> Sequence[Request]:
-        """Returns a docstring in each form."""
+        """Return a docstring in each form."""
         session = "Example::\n\n    >>> m = ReLU()\n    >>> m(torch.randn(2))\n    tensor([0., 1.])"
         fenced = "Usage:\n\n```python\nlayer = keras.layers.Dense(2)\n```"
         return (
@@ -73,7 +77,10 @@ def _read(path: Path, text: str, library: str) -> Extracted:
 
 
 def _repaired(found: Extracted, names: PublicNames, api: Api | None, where: str, request: Request) -> str:
-    """Returns the examples with their imports; empty if there are none. Dropped statements count as a problem."""
+    """Return the examples with their imports; empty if there are none.
+
+    Dropped statements count as a problem.
+    """
     if found.dropped:
         request.problems.append((where, f"statements that are not Python, left out: {found.dropped}"))
     return repair(found.code, names, api).code + "\n" if found.code else ""

@@ -17,12 +17,12 @@ class Edit(NamedTuple):
 
 
 def replace_expression(node: ast.expr, text: str) -> Edit:
-    """Returns an edit that replaces an expression of one line."""
+    """Return an edit that replaces an expression of one line."""
     return Edit(node.lineno, node.col_offset, node.end_col_offset or node.col_offset, text)
 
 
 def apply_edits(code: str, edits: Iterable[Edit]) -> str:
-    """Applies edits that do not overlap."""
+    """Apply edits that do not overlap."""
     lines = [line.encode() for line in code.split("\n")]
     for edit in sorted(edits, reverse=True):
         line = lines[edit.line - 1]

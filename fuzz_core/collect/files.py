@@ -16,13 +16,17 @@ _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 def walk(root: Path, wanted: Callable[[str], bool], what: str) -> Iterator[tuple[Path, str]]:
-    """Yields files below a directory (or the one file) whose name is wanted, with their relative path, in order.
+    """Yield files below a directory (or the one file) whose name is wanted, with their relative path, in order.
 
-    Hidden directories, virtual environments and caches are passed over; links to directories are not followed. Raises
-    UserError if there is no such directory.
+    Hidden directories, virtual environments and caches are passed over; links to directories are not followed.
+
+    Raises:
+        UserError: there is no such directory.
     """
     if not root.exists():
-        raise UserError(f"the {what} directory {root} does not exist", "check the path, or leave the option out")
+        raise UserError(
+            f"the {what} directory {root} does not exist", f"correct the path, or leave out this {what} directory"
+        )
     if root.is_file():
         yield root, root.name
         return
@@ -39,12 +43,12 @@ def _entered(folder: Path) -> bool:
 
 
 def provenance(root: Path, relative: str) -> str:
-    """Returns a file's name for messages: the root's own name and the path below it."""
+    """Return a file's name for messages: the root's own name and the path below it."""
     return root.name if root.is_file() else f"{root.resolve().name}/{relative}"
 
 
 def read_text(path: Path, problems: Problems) -> str | None:
-    """Returns a text file's content as UTF-8; None, and a counted problem, if it cannot be read."""
+    """Return a text file's content as UTF-8; None, and a counted problem, if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -53,7 +57,7 @@ def read_text(path: Path, problems: Problems) -> str | None:
 
 
 def read_python(path: Path, problems: Problems) -> tuple[str, ast.Module] | None:
-    """Returns a Python file's content, decoded as it declares, and its tree; else None, and counts a problem."""
+    """Return a Python file's content, decoded as it declares, and its tree; else count a problem and return None."""
     try:
         with tokenize.open(path) as stream:
             code = stream.read()

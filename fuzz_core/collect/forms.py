@@ -45,12 +45,12 @@ class Extracted(NamedTuple):
 
 
 def extract(text: str, library: str = "") -> Extracted:
-    """Returns the examples of a docstring or text as one program, each repaired by itself."""
+    """Return the examples of a docstring or text as one program, each repaired by itself."""
     return join(chunks(text), library)
 
 
 def join(pieces: Iterable[Chunk], library: str = "") -> Extracted:
-    """Returns pieces of code as one program.
+    """Return pieces of code as one program.
 
     A piece that is not declared as Python is left out if most of its statements are broken.
     """
@@ -68,7 +68,7 @@ def join(pieces: Iterable[Chunk], library: str = "") -> Extracted:
 
 
 def chunks(text: str) -> Iterator[Chunk]:
-    """Yields the pieces of code in a text in their order, without prompts; they may be broken."""
+    """Yield the pieces of code in a text in their order, without prompts; they may be broken."""
     lines = inspect.cleandoc(text.expandtabs(4)).splitlines()
     at = 0
     while at < len(lines):
@@ -82,7 +82,7 @@ def chunks(text: str) -> Iterator[Chunk]:
 
 
 def _next(lines: list[str], at: int) -> Form:
-    """Reads the form that starts at a line."""
+    """Read the form that starts at a line."""
     line = lines[at]
     if fence := _FENCE.match(line):
         return _fenced(lines, at, fence)
@@ -108,7 +108,7 @@ def _fenced(lines: list[str], at: int, fence: re.Match[str]) -> Form:
 
 
 def _directed(lines: list[str], at: int, directive: re.Match[str]) -> Form:
-    """Reads a directive's block: code of code directives; other blocks are read line by line, but for formulas."""
+    """Read a directive's block: code of code directives; other blocks are read line by line, but for formulas."""
     name, language = directive["name"].lower(), directive["argument"].strip().lower()
     end = _block_end(lines, at + 1, len(directive["indent"]))
     if name in _TEST_DIRECTIVES or (name in _CODE_DIRECTIVES and language in _PYTHON):
@@ -118,7 +118,7 @@ def _directed(lines: list[str], at: int, directive: re.Match[str]) -> Form:
 
 
 def _session(lines: list[str], at: int) -> Form:
-    """Reads the lines of a session and its output, up to a blank line."""
+    """Read the lines of a session and its output, up to a blank line."""
     end = at + 1
     while end < len(lines) and lines[end].strip() and not _FENCE.match(lines[end]):
         end += 1
@@ -126,7 +126,7 @@ def _session(lines: list[str], at: int) -> Form:
 
 
 def _bare_end(lines: list[str], at: int) -> int:
-    """Returns the end of the bare code that a line announces: the end of its block, or the start of another form in it.
+    """Return the end of the bare code that a line announces: the end of its block, or the start of another form in it.
 
     The indentation of a docstring's first line is lost: if the next line has no more, all further lines are its block.
     """
@@ -137,7 +137,7 @@ def _bare_end(lines: list[str], at: int) -> int:
 
 
 def _block_end(lines: list[str], start: int, depth: int) -> int:
-    """Returns the line after a block of lines deeper than this; blank lines belong to the block."""
+    """Return the line after a block of lines deeper than this; blank lines belong to the block."""
     end = start
     while end < len(lines) and (not lines[end].strip() or _depth(lines[end]) > depth):
         end += 1
@@ -149,14 +149,17 @@ def _holds_forms(lines: list[str]) -> bool:
 
 
 def is_program(code: str) -> bool:
-    """Returns whether undeclared text is code and no formula or drawing: it compiles and contains a call."""
+    """Return whether undeclared text is code and no formula or drawing: it compiles and contains a call."""
     return (
         syntax_error(code) is None and "(" in code and any(isinstance(n, ast.Call) for n in ast.walk(ast.parse(code)))
     )
 
 
 def _statements(code: str, declared: bool) -> int:
-    """Counts the statements. Data that is shown and not used counts as none."""
+    """Count the statements.
+
+    Data that is shown and not used counts as none.
+    """
     tree = ast.parse(code)
     if not declared and not any(isinstance(node, (ast.Call, ast.Assign)) for node in ast.walk(tree)):
         return 0

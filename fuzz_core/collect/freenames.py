@@ -12,15 +12,18 @@ class _Checker(Checker):  # type: ignore[misc]
     """Analysis without builtins: examples use some of their names for values of their own."""
 
     def addBinding(self, node: ast.AST | None, value: Binding) -> None:  # noqa: N802 - the name is pyflakes'
-        """Binds a name, unless Python does."""
+        """Bind a name, unless Python does."""
         if not isinstance(value, Builtin):
             super().addBinding(node, value)
 
 
 def unbound_names(code: str) -> tuple[str, ...]:
-    """Returns the names that a module reads before it binds them, in order of first use, builtins too.
+    """Return the names that a module reads before it binds them, in order of first use, builtins too.
 
-    A function's body may use each name that the module binds anywhere. Raises SyntaxError.
+    A function's body may use each name that the module binds anywhere.
+
+    Raises:
+        SyntaxError: the text is no Python.
     """
     found = _Checker(ast.parse(code), withDoctest=False).messages
     first = sorted((each for each in found if isinstance(each, UndefinedName | UndefinedLocal)), key=_place)
@@ -28,7 +31,7 @@ def unbound_names(code: str) -> tuple[str, ...]:
 
 
 def called_names(code: str) -> set[str]:
-    """Returns the names that a module calls."""
+    """Return the names that a module calls."""
     calls = (node.func for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call))
     return {callee.id for callee in calls if isinstance(callee, ast.Name)}
 

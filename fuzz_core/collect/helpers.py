@@ -15,7 +15,9 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 class Helpers:
-    """Helper files of the seeds below a root. A seed has changed if one of its helper files has.
+    """Helper files of the seeds below a root.
+
+    A seed has changed if one of its helper files has.
 
     An absolute import is looked up beside the seed and in the directories above it (and their `src`), the nearest
     first. The nearest match is in the seed's own project.
@@ -33,7 +35,7 @@ class Helpers:
         self._digests: dict[Path, bytes] = {}
 
     def digest(self, path: Path, tree: ast.Module, conftest: bool = False) -> str:
-        """Returns 128 bits in hex over the helpers of a file, found through each other; empty if it has none.
+        """Return 128 bits in hex over the helpers of a file, found through each other; empty if it has none.
 
         Args:
             conftest: whether the file is run by pytest, which reads `conftest.py` of all its directories.
@@ -111,7 +113,7 @@ class Helpers:
 
 
 def _upwards(home: Path) -> Iterator[Path]:
-    """Yields a directory and those above it that may be in one project; installed packages are not one project."""
+    """Yield a directory and those above it that may be in one project; installed packages are not one project."""
     for folder in (home, *home.parents):
         if folder.name in _INSTALLED:
             return
@@ -129,7 +131,7 @@ def _holds(folder: Path, name: str) -> bool:
 
 
 def _modules(start: Path, name: str) -> Iterator[Path]:
-    """Yields the existing files of a dotted name and of the packages it lies in."""
+    """Yield the existing files of a dotted name and of the packages it lies in."""
     place = start
     for part in name.split("."):
         place = place / part

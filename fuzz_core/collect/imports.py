@@ -46,7 +46,7 @@ _COMMON = {
 
 
 def known_imports(library: str) -> dict[str, str]:
-    """Returns the import statement for each name that has one by convention; the library's own conventions win."""
+    """Return the import statement for each name that has one by convention; the library's own conventions win."""
     known = {name: f"import {name}" for name in sorted(STANDARD_MODULES)}
     for module, members in _STANDARD_MEMBERS.items():
         known |= {name: f"from {module} import {name}" for name in members.split()}

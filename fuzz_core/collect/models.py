@@ -31,14 +31,17 @@ class ModelsSource:
     def own(self, request: Request) -> Iterator[Seed]:
         """Yield a seed per program of the user's directories.
 
-        A file is a program if it has a `__main__` part or acts at top level. A file with a syntax error is
-        a counted problem. Raises UserError for a missing directory.
+        A file is a program if it has a `__main__` part or acts at top level. A file with a syntax error is a counted
+        problem.
+
+        Raises:
+            UserError: a missing directory.
         """
         for root in request.models_dirs:
             yield from _programs(root, request)
 
     def examples(self) -> Sequence[Request]:
-        """Returns the shipped sets."""
+        """Return the shipped sets."""
         return tuple(map(Request, KNOWN_LIBRARIES))
 
 
@@ -52,7 +55,11 @@ class ModelProgram(NamedTuple):
 
 
 def programs_in(root: Path, problems: Problems) -> Iterator[ModelProgram]:
-    """Yields the programs of a directory, or the file. Raises UserError if there is no such directory."""
+    """Yield the programs of a directory, or the file.
+
+    Raises:
+        UserError: there is no such directory.
+    """
     for path, relative in walk(root, _may_be_program, "models"):
         read = read_python(path, problems)
         if read is not None and does_something(read[1]):
@@ -71,7 +78,7 @@ def _may_be_program(name: str) -> bool:
 
 
 def does_something(module: ast.Module) -> bool:
-    """Returns whether a module acts as a program: it has a `__main__` part, or a call or loop at top level."""
+    """Return whether a module acts as a program: it has a `__main__` part, or a call or loop at top level."""
     return any(_acts(statement) for statement in module.body)
 
 

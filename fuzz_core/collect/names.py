@@ -33,23 +33,23 @@ class PublicNames:
                 self._owners[short].append(module)
 
     def has(self, name: str) -> bool:
-        """Returns whether this is the full name of a public api."""
+        """Return whether this is the full name of a public api."""
         return _rooted(name) in self._params
 
     def has_module(self, name: str) -> bool:
-        """Returns whether a module of this name has public apis."""
+        """Return whether a module of this name has public apis."""
         return _rooted(name) in self._modules
 
     def find(self, short: str) -> str:
-        """Returns the full name of the public api with this short name that is nearest to the root; empty if none."""
+        """Return the full name of the public api with this short name that is nearest to the root; empty if none."""
         return f"{self._owners[short][0]}.{short}" if short in self._owners else ""
 
     def params(self, name: str) -> tuple[str, ...]:
-        """Returns names of the positional parameters of an api, as far as known."""
+        """Return names of the positional parameters of an api, as far as known."""
         return self._params.get(name, ())
 
     def statement(self, name: str, api: Api | None = None, called: bool = False) -> str:
-        """Returns the statement that binds a free name of an example of `api`; empty if none is known.
+        """Return the statement that binds a free name of an example of `api`; empty if none is known.
 
         The api's own module goes before conventions (its example means its own `Dropout`), and all further modules come
         last.
@@ -77,7 +77,7 @@ class PublicNames:
 
 
 def _rooted(name: str) -> str:
-    """Returns the name below the library's own root: Keras is public as `tf.keras` too."""
+    """Return the name below the library's own root: Keras is public as `tf.keras` too."""
     return f"tf.{name}" if name.startswith("keras.") or name == "keras" else name
 
 
@@ -91,7 +91,7 @@ def _ancestors(module: str) -> list[str]:
 
 
 def _homes(api: Api | None) -> Sequence[str]:
-    """Returns modules that an api is public in; the class's module for a method."""
+    """Return modules that an api is public in; the class's module for a method."""
     if api is None:
         return ()
     cut = 2 if api.kind == "method" else 1
@@ -99,7 +99,10 @@ def _homes(api: Api | None) -> Sequence[str]:
 
 
 def _bind(module: str, name: str) -> str:
-    """Returns the statement for a public name. Members of lazy modules exist as attributes alone, and are assigned."""
+    """Return the statement for a public name.
+
+    Members of lazy modules exist as attributes alone, and are assigned.
+    """
     root = module.partition(".")[0]
     plain = f"import {root}"
     if (bound := _ROOTS.get(root, plain)) != plain:

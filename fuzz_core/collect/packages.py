@@ -156,14 +156,14 @@ _SMALL_WORDS = ("nano", "tiny", "small", "mobile")
 
 
 def package_programs(library: str, packages: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
-    """Yields name and code of a program for every family of models in the packages that a target has."""
+    """Yield name and code of a program for every family of models in the packages that a target has."""
     for package in library_of(library).model_packages:
         if package in packages:
             yield from _PROGRAMS[package](packages[package])
 
 
 def keras_applications(package: Path) -> list[str]:
-    """Returns the smallest model of every family that `keras.applications` lists; none if there is no such listing.
+    """Return the smallest model of every family that `keras.applications` lists; none if there is no such listing.
 
     Models of one family call the same apis: the larger ones cost minutes and add no api.
     """
@@ -179,7 +179,7 @@ def keras_applications(package: Path) -> list[str]:
 
 
 def jittor_models(package: Path) -> list[tuple[str, str]]:
-    """Module and name of the smallest model that each module of `jittor.models` can build without weights."""
+    """Return module and name of the smallest model that each module of `jittor.models` can build without weights."""
     found = []
     for path in sorted((package / "models").glob("*.py")):
         module = read_python(path, [])
@@ -191,12 +191,12 @@ def jittor_models(package: Path) -> list[tuple[str, str]]:
 
 
 def _builds(function: ast.FunctionDef) -> bool:
-    """Returns whether a function is public and makes a model: all such functions have the argument `pretrained`."""
+    """Return whether a function is public and makes a model: all such functions have the argument `pretrained`."""
     return not function.name.startswith("_") and any(each.arg == "pretrained" for each in function.args.args)
 
 
 def _size(name: str) -> tuple[int, bool, list[float], str]:
-    """Returns a key that sorts models by size, read from the name: words such as `tiny` first, then the last number."""
+    """Return a key that sorts models by size, read from the name: words such as `tiny` first, then the last number."""
     lower = name.lower()
     word = next((rank for rank, word in enumerate(_SMALL_WORDS) if word in lower), len(_SMALL_WORDS))
     numbers = [float(number.replace("_", ".")) for number in re.findall(r"\d+(?:_\d+)?(?=V2$|$)", name)]

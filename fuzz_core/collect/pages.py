@@ -24,12 +24,12 @@ _PRINTED = "span.go, span.gt, samp"
 
 
 def extract_page(html: str, library: str = "") -> Extracted:
-    """Returns the examples of an HTML page as one program, without prompts, line numbers and output."""
+    """Return the examples of an HTML page as one program, without prompts, line numbers and output."""
     return join(page_chunks(html), library)
 
 
 def page_chunks(html: str) -> Iterator[Chunk]:
-    """Yields the pieces of code of a page in their order: each `<pre>` that is not output or another language."""
+    """Yield the pieces of code of a page in their order: each `<pre>` that is not output or another language."""
     soup = BeautifulSoup(html, "html.parser")
     for mark in soup.select(_DECORATION):
         mark.decompose()
@@ -51,7 +51,10 @@ def _classes(tag: Tag) -> list[str]:
 
 
 def _typed(block: Tag) -> str:
-    """Returns a block's text without output. Prompts separate code from output; without prompts, the markup does."""
+    """Return a block's text without output.
+
+    Prompts separate code from output; without prompts, the markup does.
+    """
     for line in block.select("[data-terminal-prefix]"):
         line.insert(0, str(line["data-terminal-prefix"]).rstrip() + " ")
     if not has_prompts(block.get_text()):

@@ -33,7 +33,7 @@ class FilePlaces:
         self._tree = cache(_read)
 
     def of(self, name: str, api: str) -> FilePlace | None:
-        """Returns the place where a seed such as `tests/test_loss.py::TestFocal::test_mean` calls an api, if any.
+        """Return the place where a seed such as `tests/test_loss.py::TestFocal::test_mean` calls an api, if any.
 
         The line is that of the call by the api's last name, else of the test, else of the file's beginning.
         """

@@ -15,13 +15,13 @@ _DIRECTIVE = re.compile(r"\s*#\s*x?doctest:.*$", re.IGNORECASE)
 
 
 def has_prompts(text: str) -> bool:
-    """Returns whether any line starts with a primary prompt, Python's or IPython's."""
+    """Return whether any line starts with a primary prompt, Python's or IPython's."""
     marks = (_IPYTHON.match(line) or _PROMPT.match(line) for line in text.splitlines())
     return any(mark is not None and not mark["mark"].startswith("..") for mark in marks)
 
 
 def remove_prompts(text: str) -> str:
-    """Returns the code of a session without prompts, directives and output.
+    """Return the code of a session without prompts, directives and output.
 
     Every statement is kept, those marked `+SKIP` too. Lines that lack a continuation prompt are recovered if the
     statement before them is incomplete.
@@ -32,7 +32,7 @@ def remove_prompts(text: str) -> str:
 
 
 def _aligned(text: str) -> Iterator[str]:
-    """Yields the lines with each prompt in column 0 and a blank after it, as the parser wants them."""
+    """Yield the lines with each prompt in column 0 and a blank after it, as the parser wants them."""
     indent = ""
     for raw in text.expandtabs(4).replace("\N{NO-BREAK SPACE}", " ").splitlines():
         line = _IPYTHON_OUTPUT.sub("", raw)
@@ -47,7 +47,7 @@ def _aligned(text: str) -> Iterator[str]:
 
 
 def _complete(source: str, printed: str) -> str:
-    """Returns the statement with as many of the following lines as it needs to compile."""
+    """Return the statement with as many of the following lines as it needs to compile."""
     error = syntax_error(source)
     if error is None or not printed or not _is_open(error):
         return source

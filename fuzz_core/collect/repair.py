@@ -28,7 +28,11 @@ class Repaired(NamedTuple):
 
 
 def repair(code: str, names: PublicNames, api: Api | None = None) -> Repaired:
-    """Puts missing imports and values in front of code. Raises SyntaxError if the code does not compile."""
+    """Put missing imports and values in front of code.
+
+    Raises:
+        SyntaxError: the code does not compile.
+    """
     values = stand_ins(names.library)
     body = fill_elisions(update_names(code, names, api), values)
     missing = _Missing(names, api, called_names(body), values)
@@ -41,7 +45,7 @@ def repair(code: str, names: PublicNames, api: Api | None = None) -> Repaired:
 
 
 def fill_elisions(code: str, values: dict[str, str]) -> str:
-    """Fills in `name = ...`, `name = f(...)` and `f(name=...)` for names that have a usual value."""
+    """Fill in `name = ...`, `name = f(...)` and `f(name=...)` for names that have a usual value."""
     edits: list[Edit] = []
     for node in ast.walk(ast.parse(code)):
         name, value = "", None
@@ -55,7 +59,7 @@ def fill_elisions(code: str, values: dict[str, str]) -> str:
 
 
 def _is_elided(value: ast.expr) -> bool:
-    """Returns whether a value is `...`, or a call on one line whose only argument is `...`, as in `Image.open(...)`."""
+    """Return whether a value is `...`, or a call on one line whose only argument is `...`, as in `Image.open(...)`."""
     match value:
         case ast.Constant(value=constant):
             return constant is Ellipsis
@@ -75,7 +79,7 @@ class _Missing:
         self._done: set[str] = set()
 
     def add(self, name: str) -> None:
-        """Adds a line that binds a name: a usual value if it is not called, else an import, else a usual value."""
+        """Add a line that binds a name: a usual value if it is not called, else an import, else a usual value."""
         if name in self._done:
             return
         self._done.add(name)

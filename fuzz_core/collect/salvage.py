@@ -20,7 +20,7 @@ class Salvaged(NamedTuple):
 
 
 def syntax_error(code: str) -> SyntaxError | None:
-    """Returns the error of compiling the code as a module, or None."""
+    """Return the error of compiling the code as a module, or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -33,7 +33,7 @@ def syntax_error(code: str) -> SyntaxError | None:
 
 
 def salvage(text: str) -> Salvaged:
-    """Drops broken statements one by one, and puts `pass` into empty blocks."""
+    """Drop broken statements one by one, and put `pass` into empty blocks."""
     lines = textwrap.dedent(text.expandtabs(4)).splitlines()
     dropped = 0
     for _ in range(3 * len(lines) + 3):
@@ -52,7 +52,7 @@ def salvage(text: str) -> Salvaged:
 
 
 def _fill(lines: list[str], header: int, at: int) -> None:
-    """Puts `pass` into the block of a header.
+    """Put `pass` into the block of a header.
 
     Args:
         at: the line of the compiler's error.
@@ -62,7 +62,7 @@ def _fill(lines: list[str], header: int, at: int) -> None:
 
 
 def _drop(lines: list[str], at: int) -> None:
-    """Empties the statement around a line."""
+    """Empty the statement around a line."""
     while at and not lines[at].strip():
         at -= 1
     start, end = _statement(lines, at)
@@ -70,7 +70,7 @@ def _drop(lines: list[str], at: int) -> None:
 
 
 def _statement(lines: list[str], at: int) -> tuple[int, int]:
-    """Returns the first line and the end of the logical line that holds this line."""
+    """Return the first line and the end of the logical line that holds this line."""
     start = 0
     while start <= at:
         end = start + _logical_length(lines[start:])
@@ -81,7 +81,7 @@ def _statement(lines: list[str], at: int) -> tuple[int, int]:
 
 
 def _logical_length(lines: list[str]) -> int:
-    """Counts the lines of the logical line that starts with the first; one if it never ends."""
+    """Count the lines of the logical line that starts with the first; one if it never ends."""
     stream = io.StringIO(lines[0].lstrip() + "\n" + "\n".join(lines[1:]) + "\n")
     begun = False
     try:

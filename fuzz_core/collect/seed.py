@@ -31,7 +31,10 @@ class Seed:
 
     @property
     def digest(self) -> str:
-        """The identity: 128 bits of BLAKE2b in hex. The name and the place of the root on this machine do not count."""
+        """The identity: 128 bits of BLAKE2b in hex.
+
+        The name and the place of the root on this machine do not count.
+        """
         state = blake2b(digest_size=16)
         for part in (self.source, self.kind, self.relative, self.code, *filter(None, [self.needs])):
             data = part.encode("utf-8", "surrogatepass")
@@ -57,16 +60,20 @@ class Request:
 
 
 class SeedSource(Protocol):
-    """A source of seeds. It is deterministic: the same request gives the same seeds in the same order."""
+    """A source of seeds.
+
+    It is deterministic: the same request gives the same seeds in the same order.
+    """
 
     def own(self, request: Request) -> Iterator[Seed]:
         """Yield the seeds of the directories that the user names.
 
-        Raises UserError for a directory that does not exist.
+        Raises:
+            UserError: a directory that does not exist.
         """
 
     def shipped(self, request: Request) -> Iterator[Seed]:
         """Yield the seeds that come with the library, its packages or nightfuzz."""
 
     def examples(self) -> Sequence[Request]:
-        """Returns requests that each give at least one seed, for the generic tests that every source passes."""
+        """Return requests that each give at least one seed, for the generic tests that every source passes."""

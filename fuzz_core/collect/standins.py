@@ -37,6 +37,6 @@ _ANY = {
 
 
 def stand_ins(library: str) -> dict[str, str]:
-    """Returns the expression for each name that examples of a library use and do not bind."""
+    """Return the expression for each name that examples of a library use and do not bind."""
     own = profile_of(library)
     return _ANY | dict(own.stand_ins if own else {})

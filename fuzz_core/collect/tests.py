@@ -15,7 +15,7 @@ _PATTERNS = ("test_*.py", "*_test.py")
 
 
 def is_test_file(name: str) -> bool:
-    """Returns whether pytest collects a file of this name."""
+    """Return whether pytest collects a file of this name."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in _PATTERNS)
 
 
@@ -35,7 +35,9 @@ class TestsSource:
         """Yield a seed per test file of the user's directories.
 
         A file with a syntax error or in an unknown encoding is a counted problem, and so is a directory without tests.
-        Raises UserError for a missing directory.
+
+        Raises:
+            UserError: a missing directory.
         """
         for root in request.tests_dirs:
             found = False
@@ -46,7 +48,7 @@ class TestsSource:
                 request.problems.append((str(root), f"holds no usable test files ({', '.join(_PATTERNS)})"))
 
     def examples(self) -> Sequence[Request]:
-        """Returns a database entry."""
+        """Return a database entry."""
         return (Request("torch", database=(("OpInfo add", "import torch\ntorch.add(torch.ones(2), 1)\n"),)),)
 
 

@@ -44,7 +44,10 @@ class NoEngine(UserError):  # noqa: N818 - named for what is wrong
 
 @dataclass(frozen=True)
 class Sandbox:
-    """The settings of a container. Paths are absolute, and the same inside as outside."""
+    """The settings of a container.
+
+    Paths are absolute, and the same inside as outside.
+    """
 
     image: str
     kept: Path  # the writable folder that outlives the container
@@ -63,25 +66,32 @@ class Sandbox:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turns what the engine refuses into UserError."""
+    """Turn what the engine refuses into UserError."""
     try:
         yield
     except docker.errors.APIError as error:
-        raise UserError(f"the Docker engine refuses: {error.explanation or error}", "see docs/sandbox.md") from error
+        raise UserError(
+            f"the Docker engine refuses a request: {error.explanation or error}",
+            "correct what the engine names (see docs/explanation/sandbox.md), or use --sandbox none",
+        ) from error
     except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
-        raise NoEngine(f"the Docker engine does not answer: {error}", "start it, or use --sandbox none") from error
+        raise NoEngine(
+            f"the Docker engine does not answer: {error}", "start the Docker engine, or use --sandbox none"
+        ) from error
 
 
 def reach() -> Engine:
-    """The engine that DOCKER_HOST names, else that of this machine.
+    """Return the engine that DOCKER_HOST names, else that of this machine.
 
-    Raises NoEngine where none answers, and UserError for one of another machine: it cannot be shown files of this one.
+    Raises:
+        NoEngine: no engine answers.
+        UserError: the engine is on another machine, which cannot see files of this one.
     """
     where = os.environ.get("DOCKER_HOST") or LOCAL
     if not where.startswith(LOCAL):
         raise UserError(
-            f"the Docker engine {where} may be on another machine, which does not see the files of this one",
-            "use the engine of this machine: unset DOCKER_HOST, or give it a path as unix:///…",
+            f"the Docker engine {where} may be on another machine, which does not see the files of this machine",
+            "use the engine of this machine: unset DOCKER_HOST, or set DOCKER_HOST to a path such as unix:///…",
         )
     with explained():
         client = docker.from_env(timeout=ENGINE_SECONDS)
@@ -116,7 +126,7 @@ class Engine:
         return ""
 
     def sweep(self) -> int:
-        """Removes what killed controllers have left, and returns how many there were."""
+        """Remove what killed controllers have left, and return how many there were."""
         with explained():
             found = self.client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
             left = [each for each in found if _is_over(str(each.labels.get(LABEL, "")))]
@@ -126,10 +136,13 @@ class Engine:
         return len(left)
 
     def run(self, sandbox: Sandbox, command: Sequence[str], write: Write) -> int:
-        """Runs a command in a container of its own and returns its exit code; signals to this process go there.
+        """Run a command in a container of its own and return its exit code; signals to this process go there.
 
-        write: gets each line it prints, and whether that was an error. The folder `sandbox.kept` alone outlives the
-        container. Raises UserError if the engine refuses, and if the container ran out of memory.
+        Args:
+            write: gets each line it prints, and whether that was an error.
+
+        Raises:
+            UserError: the engine refuses, or the container ran out of memory.
         """
         with explained():
             container = self.client.api.create_container(**_creation(self.client.api, sandbox, command))["Id"]
@@ -142,13 +155,13 @@ class Engine:
         if code == 128 + signal.SIGKILL and state.get("OOMKilled"):
             raise UserError(
                 f"the container needed more than its {sandbox.memory / 2**30:.1f} GiB of memory",
-                "use fewer workers, or set sandbox_memory",
+                "give fewer --workers, or set sandbox_memory to a larger value",
             )
         return code
 
 
 def _run(api: Any, container: str, write: Write) -> int:
-    """Starts a container and passes on what it prints; its exit code once it has ended."""
+    """Start a container and passes on what it prints; its exit code once it has ended."""
     # Signal handlers may put into this kind of queue.
     events = queue.SimpleQueue[tuple[str, int]]()
 
@@ -177,7 +190,7 @@ def _run(api: Any, container: str, write: Write) -> int:
 
 @contextmanager
 def _heard(events: queue.SimpleQueue[tuple[str, int]]) -> Iterator[None]:
-    """While inside, signals that ask to stop are events."""
+    """Turn signals that ask to stop into events within the context."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -194,8 +207,9 @@ def _heard(events: queue.SimpleQueue[tuple[str, int]]) -> Iterator[None]:
 
 
 def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, Any]:
-    """The arguments that create a container. Seccomp and AppArmor are on by default, and stay on as long as they are
-    not named.
+    """Return the arguments that create a container.
+
+    Seccomp and AppArmor are on by default, and stay on as long as they are not named.
     """
     # Libraries load the code that they compile at run time from this folder.
     temporary = f"rw,exec,nosuid,nodev,mode=1777,size={math.ceil(sandbox.memory * TEMPORARY_SHARE)}"
@@ -232,7 +246,7 @@ def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, A
 
 
 def _mounts(sandbox: Sandbox) -> list[Mount]:
-    """Sources that are missing are refused by the engine, not made."""
+    """Return mounts whose missing sources the engine refuses, and does not make."""
     placed = {**{path: path for path in sandbox.shown}, **sandbox.placed}
     mounts = [Mount(str(target), str(source), type="bind", read_only=True) for target, source in placed.items()]
     for path in sandbox.hidden:
@@ -244,12 +258,12 @@ def _mounts(sandbox: Sandbox) -> list[Mount]:
 
 
 def owner(pid: int) -> str:
-    """A process of this machine, in words that no later process and none of another machine shares."""
+    """Return a process of this machine, in words that no later process and none of another machine shares."""
     return f"{_namespace()} {pid} {_started(pid)}"
 
 
 def _is_over(owner: str) -> bool:
-    """Whether the owner has ended; one that cannot be seen from here is left to its own."""
+    """Return whether the owner has ended; one that cannot be seen from here is left to its own."""
     namespace, _, rest = owner.partition(" ")
     pid, _, started = rest.partition(" ")
     return namespace == _namespace() and pid.isdigit() and _started(int(pid)) != started
@@ -261,7 +275,7 @@ def _namespace() -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process began, in ticks of the kernel; empty where there is none."""
+    """Return when a process began, in ticks of the kernel; empty where there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
     except OSError:
@@ -314,20 +328,23 @@ def relay(stream: Iterable[tuple[bytes | None, bytes | None]], write: Write, mos
 
 
 def container_protection(engine: Engine, sandbox: Sandbox) -> tuple[str, ...]:
-    """The lines for a container."""
+    """Return the lines for a container."""
     gpus = "no GPU" if sandbox.gpus is None else f"GPUs: {', '.join(sandbox.gpus) or 'all'}"
     seccomp = f"seccomp profile `{engine.seccomp}`" if engine.seccomp else "no seccomp filter: this engine has none on"
     version = engine.info.get("ServerVersion", "")
     return (
-        f"Docker {version}: one container without network, read-only but for the state directory and /tmp",
+        f"Docker {version}: one container without network, read-only except for the state directory and /tmp",
         f"user {sandbox.user}, no capabilities, no new privileges, {seccomp}",
         f"{', '.join(_limits(engine.info, sandbox))}, {gpus}",
-        f"read-only inside: {len(sandbox.shown)} folders or files of the machine; {len(sandbox.hidden)} hidden in them",
+        f"read-only inside: {len(sandbox.shown)} folders or files of the machine; {len(sandbox.hidden)} are hidden",
     )
 
 
 def _limits(info: Mapping[str, Any], sandbox: Sandbox) -> Iterator[str]:
-    """The limits in words. An engine ignores a limit that its kernel lacks."""
+    """Yield the limits in words.
+
+    An engine ignores a limit that its kernel lacks.
+    """
     memory = f"at most {sandbox.memory / 2**30:.1f} GiB of memory"
     if not info.get("MemoryLimit"):
         yield "no limit on memory: this kernel has none"

@@ -17,7 +17,8 @@ _FRAME = re.compile(r'^  File "[^"\n]*\b(?P<file>(?:fuzz_core|nightfuzz)[^"\n]*)
 class Faults:
     """The faults of a command: how often each place in the code failed, and the traceback of its first fault.
 
-    say: gets the text of the first fault of each place as soon as its process has ended.
+    Args:
+        say: gets the text of the first fault of each place as soon as its process has ended.
     """
 
     def __init__(self, say: Callable[[str], object]) -> None:
@@ -42,7 +43,11 @@ _COLLECTING: list[Faults] = []
 
 @contextmanager
 def collected_faults(say: Callable[[str], object]) -> Iterator[Faults]:
-    """Collect the faults of all processes that end within the context, in any thread. say: see `Faults`."""
+    """Collect the faults of all processes that end within the context, in any thread.
+
+    Args:
+        say: see `Faults`.
+    """
     faults = Faults(say)
     _COLLECTING.append(faults)
     try:

@@ -26,9 +26,12 @@ class ForkEnd(NamedTuple):
 
 
 class Zygotes:
-    """The zygotes of one build, each started when it is asked for first. Threads share them.
+    """The zygotes of one build, each started when it is asked for first.
 
-    plan: for processes that replay test cases.
+    Threads share them.
+
+    Args:
+        plan: for processes that replay test cases.
     """
 
     def __init__(self, python: str, library: str, plan: Path | None, stopped: Callable[[], bool]) -> None:
@@ -42,7 +45,12 @@ class Zygotes:
         self._closed = False
 
     def of(self, role: str) -> Zygote:
-        """Return the zygote of a role: `fuzz` or `script`. Raises ZygoteError, and Interrupted after `close`."""
+        """Return the zygote of a role: `fuzz` or `script`.
+
+        Raises:
+            ZygoteError: the zygote does not start.
+            Interrupted: `close` was called.
+        """
         with self._locks[role]:
             if self._closed:
                 raise Interrupted("stopped before a process was forked")
@@ -64,7 +72,10 @@ class Zygotes:
         return _read(result)
 
     def close(self) -> None:
-        """End all zygotes and what they have forked. None starts afterwards."""
+        """End all zygotes and what they have forked.
+
+        None starts afterwards.
+        """
         self._closed = True
         for role, lock in self._locks.items():
             with lock:

@@ -45,8 +45,9 @@ class Health(NamedTuple):
     settled: bool  # whether the process is in its own directory
 
     def changes(self, fresh: Health) -> set[str]:
-        """The changes that tests have left in the process and that a fresh process does not have: later tests would see
-        them.
+        """Return the changes that tests have left in the process, compared with a fresh one.
+
+        Later tests would see these changes.
         """
         found = {
             "children": self.children > 0,
@@ -59,7 +60,7 @@ class Health(NamedTuple):
 
 
 def health(pid: int, directory: Path) -> Health | None:
-    """The state of a process that belongs in a directory; None where it has ended."""
+    """Return the state of a process that belongs in a directory; None where it has ended."""
     try:
         # Asked for after every lease: files are read without detours.
         with open(f"/proc/{pid}/status", "rb", buffering=0) as file:  # noqa: PTH123
@@ -76,7 +77,7 @@ def health(pid: int, directory: Path) -> Health | None:
     return Health(int(threads), descriptors, len(children(pid)), " ".join([*signals, umask]), resident, settled)
 
 
-class Recruits:
+class SpareProcess:
     """A spare process per pool, which also shows what a process looks like that has run no test."""
 
     def __init__(self, zygote: Zygote, memory: int) -> None:
@@ -90,8 +91,9 @@ class Recruits:
         self.blamed: dict[str, set[str]] = defaultdict(set)
 
     def keep(self) -> None:
-        """Fork the spare process while the workers run: the fork and the library's first steps take longer than most
-        tests.
+        """Fork the spare process while the workers run.
+
+        The fork and the library's first steps take longer than most tests.
         """
         if self.spare is None:
             # The caller that needs a process at once reports the error.
@@ -104,7 +106,12 @@ class Recruits:
                 self.fresh = health(self.spare.pid, self.spare.directory)
 
     def take(self) -> Link:
-        """The spare process, or a new one. Raises ZygoteError, NoSpace."""
+        """Return the spare process, or a new one.
+
+        Raises:
+            ZygoteError: the process cannot be forked.
+            NoSpace: the disk is full.
+        """
         if self.spare is not None and self.spare.generation != self.zygote.generation:
             self.close()
         child, self.spare = self.spare, None
@@ -113,7 +120,10 @@ class Recruits:
         return self.zygote.fork("fuzz", self.memory)
 
     def changed(self, seen: Health, api: str) -> bool:
-        """Whether a process differs from a fresh one, after tests of an api, in what they alone can have done."""
+        """Return whether a process differs from a fresh one after tests of an api.
+
+        Only changes that these tests alone can have made count.
+        """
         changes = seen.changes(self.fresh) if self.fresh is not None else set()
         unusual = [change for change in changes if len(self.blamed[change]) < NORMAL_APIS]
         for change in unusual:
@@ -121,7 +131,7 @@ class Recruits:
         return bool(unusual)
 
     def close(self) -> None:
-        """Ends the spare process."""
+        """End the spare process."""
         child, self.spare = self.spare, None
         if child is not None and self.zygote.delivers(child):
             child.discard()

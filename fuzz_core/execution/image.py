@@ -44,7 +44,10 @@ NEEDED = "import ctypes, json, socket, zlib"
 
 @functools.cache
 def identity() -> str:
-    """Which code this is: the version, and a hash of the source files that an image holds: `0.1.0-3f2a41d09c77`."""
+    """Return the identity of this code, such as `0.1.0-3f2a41d09c77`.
+
+    The identity is the version and a hash of the source files that an image holds.
+    """
     digest = hashlib.sha256()
     for name, path in sorted(context().items()):
         content = path.read_bytes()
@@ -53,7 +56,10 @@ def identity() -> str:
 
 
 def context() -> dict[str, Path]:
-    """The files that the image is built from, by their names in the build context: equal in a checkout and a wheel."""
+    """Return the files that the image is built from, by their names in the build context.
+
+    A checkout and a wheel give equal files.
+    """
     found: dict[Path, Path] = {}
     for source, destination in CONTEXT.items():
         start = ROOT / source
@@ -65,7 +71,7 @@ def context() -> dict[str, Path]:
 
 
 def _packed() -> BytesIO:
-    """The build context as an archive."""
+    """Return the build context as an archive."""
     archive = BytesIO()
     with tarfile.open(fileobj=archive, mode="w", dereference=True) as tar:
         for name, path in context().items():
@@ -75,16 +81,21 @@ def _packed() -> BytesIO:
 
 
 def own_name(base: str | None = None) -> str:
-    """The name of the image of this code, on a base of the user's or on the Dockerfile's own."""
+    """Return the name of the image of this code, on a base of the user's or on the Dockerfile's own."""
     on = "" if base is None else f"-on-{hashlib.sha256(base.encode()).hexdigest()[:12]}"
     return f"{REPOSITORY}:{identity()}{on}"
 
 
 def find_image(client: Any, name: str | None, base: str | None, say: Callable[[str], object]) -> str:
-    """The image that was named, or the one of this code, which is built where it is missing.
+    """Return the image that was named, or the one of this code, which is built where it is missing.
 
-    base: what it is built on, else what the Dockerfile says. Raises UserError where there is none. An image that was
-    named is never pulled: who names it has it there.
+    An image that was named is never pulled: who names it has it there.
+
+    Args:
+        base: what it is built on, else what the Dockerfile says.
+
+    Raises:
+        UserError: there is no image, and none can be built.
     """
     wanted = name or own_name(base)
     try:
@@ -92,7 +103,9 @@ def find_image(client: Any, name: str | None, base: str | None, say: Callable[[s
         return wanted
     except docker.errors.ImageNotFound:
         if name is not None:
-            raise UserError(f"the engine has no image {name}", f"docker pull {name}, or leave the name out") from None
+            raise UserError(
+                f"the Docker engine has no image {name}", f"run `docker pull {name}`, or leave out sandbox_image"
+            ) from None
     say(f"building the image {wanted}: some minutes the first time")
     given = {**addresses(os.environ), **({} if base is None else {"BASE": base})}
     try:
@@ -100,20 +113,29 @@ def find_image(client: Any, name: str | None, base: str | None, say: Callable[[s
     except (docker.errors.BuildError, docker.errors.APIError) as error:
         raise UserError(
             f"the image {wanted} cannot be built: {_why(error)}",
-            f"see docs/sandbox.md, and try in a checkout: docker build --target {STAGE} --tag {wanted} .",
+            "to see the whole error, run in a checkout: "
+            f"`docker build --target {STAGE} --tag {wanted} .` (docs/explanation/sandbox.md)",
         ) from error
     return wanted
 
 
 def build_image(client: Any, tag: str, arguments: Mapping[str, str], **options: object) -> None:
-    """Builds the image of this code. Raises docker.errors.BuildError or APIError."""
+    """Build the image of this code.
+
+    Raises:
+        docker.errors.BuildError: a step of the build fails.
+        docker.errors.APIError: the engine refuses.
+    """
     client.images.build(
         fileobj=_packed(), custom_context=True, target=STAGE, tag=tag, buildargs=dict(arguments), rm=True, **options
     )
 
 
 def addresses(environ: Mapping[str, str]) -> dict[str, str]:
-    """The addresses of pip's indexes. The engine keeps build arguments, so an address with a password is left out."""
+    """Return the addresses of pip's indexes.
+
+    The engine keeps build arguments, so an address with a password is left out.
+    """
     return {name: environ[name] for name in ADDRESSES if "@" not in environ.get(name, "@")}
 
 
@@ -125,8 +147,11 @@ def _why(error: Exception) -> str:
     return "\n".join([*said, str(error)])
 
 
-def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:
-    """Which code and Python are here, whether the state is that of the caller, and why interpreters do not start."""
+def inspection(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:
+    """Return which code and Python are here, and why interpreters do not start.
+
+    The result also says whether the state is that of the caller.
+    """
     return {
         "identity": identity(),
         "version": "{}.{}".format(*sys.version_info),
@@ -137,7 +162,7 @@ def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:
 
 
 def _problem(python: str) -> str:
-    """The last line of the interpreter's error; empty if it works."""
+    """Return the last line of the interpreter's error; empty if it works."""
     try:
         # The working folder may hold a stranger's sources, and an old Python knows no `-P`.
         ran = subprocess.run(
@@ -150,4 +175,4 @@ def _problem(python: str) -> str:
 
 
 if __name__ == "__main__":
-    print(json.dumps(found(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])))
+    print(json.dumps(inspection(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])))

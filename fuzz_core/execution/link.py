@@ -58,12 +58,12 @@ class CompileClock:
         self.before: defaultdict[int, float] = defaultdict(float)
 
     def look(self, pids: Iterable[int]) -> None:
-        """Counts the time since the last look for those that compile now."""
+        """Count the time since the last look for those that compile now."""
         if not self.counted:
             return
         now = self.clock()
         passed, self.looked = now - self.looked, now
-        blocked = waiting()
+        blocked = lock_waiters()
         for pid in pids:
             self.before[pid] = self.seconds[pid]
             compiles = pid in blocked or bool(children(pid))
@@ -85,20 +85,20 @@ class Stopwatch:
         self.delay = delayed(pid)
 
     def seconds(self, now: float) -> float:
-        """Seconds that it has spent by now."""
+        """Return seconds that it has spent by now."""
         taken = now - self.began - min(self.compiling.seconds[self.pid] - self.before, MOST_SECONDS)
         if taken < GLANCE_SECONDS:
             return taken
-        return taken - waited(self.pid, self.delay, taken)
+        return taken - seconds_waited(self.pid, self.delay, taken)
 
 
-def waited(pid: int, before: float, taken: float) -> float:
-    """Seconds without a processor of those that a process has taken, since it had waited for `before` seconds."""
+def seconds_waited(pid: int, before: float, taken: float) -> float:
+    """Return the seconds that a process has waited for a processor since the value `before`."""
     return min(max(delayed(pid) - before, 0.0), taken * MOST_WAITED)
 
 
-def waiting() -> set[int]:
-    """The processes that wait for a lock on a file; empty if the kernel does not list locks."""
+def lock_waiters() -> set[int]:
+    """Return the processes that wait for a lock on a file; empty if the kernel does not list locks."""
     with contextlib.suppress(OSError):
         return {int(pid) for pid in _WAITING.findall(_LOCKS.read_text(encoding="ascii", errors="replace"))}
     return set()
@@ -119,13 +119,13 @@ class Output:
         self.said = b""
 
     def trim(self) -> None:
-        """Empties the file where it has grown beyond a megabyte; its last words are remembered."""
+        """Empty the file where it has grown beyond a megabyte; its last words are remembered."""
         if os.fstat(self.descriptor).st_size > KEPT_BYTES:
             self.said = self._tail()
             os.ftruncate(self.descriptor, 0)
 
     def text(self) -> str:
-        """The last 4,000 bytes as text; broken bytes are replaced."""
+        """Return the last 4,000 bytes as text; broken bytes are replaced."""
         return (self.said + self._tail())[-TAIL_BYTES:].decode("utf-8", "replace")
 
     def _tail(self) -> bytes:
@@ -133,7 +133,7 @@ class Output:
         return os.pread(self.descriptor, TAIL_BYTES, max(0, size - TAIL_BYTES))
 
     def close(self) -> None:
-        """Gives the file up; what still holds it, dies with the worker."""
+        """Close the file. Processes that still hold it end with the worker."""
         os.close(self.descriptor)
 
 
@@ -177,9 +177,10 @@ class Link:
     closed: float | None = None  # when its pipe came to an end
 
     def send(self, message: dict[str, Any], seconds: float) -> None:
-        """Writes as long as the process reads (a test may have stopped it): what it misses, it does not answer.
+        """Write as long as the process reads (a test may have stopped it): what it misses, it does not answer.
 
-        Raises OSError where its end of the pipe is closed.
+        Raises:
+            OSError: the process has closed its end of the pipe.
         """
         data = (json.dumps(message) + "\n").encode()
         deadline = time.monotonic() + seconds
@@ -190,7 +191,7 @@ class Link:
                 select.select([], [self.to_child], [], left)
 
     def receive(self) -> list[bytes]:
-        """The lines that have come to their end, without waiting; of a line that is too long, the end is dropped.
+        """Return the lines that are complete, without waiting; the end of a line that is too long is dropped.
 
         A call takes the whole content of the pipe.
         """
@@ -218,12 +219,15 @@ class Link:
         return len(self.buffer) > self.longest
 
     def kill(self) -> None:
-        """Ends the process; what it has started ends when it is reaped."""
+        """End the process; what it has started ends when it is reaped."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
     def reap(self) -> Ending:
-        """How the process ended. A process that goes on for longer than a second is killed."""
+        """Return how the process ended.
+
+        A process that goes on for longer than a second is killed.
+        """
         status = self.reaper(self)
         # The journal changes until the process has ended: a library that closed the pipe may go on writing.
         ending = Ending(status, self.output.text(), self.journal.read(), self.receive())
@@ -231,7 +235,10 @@ class Link:
         return ending
 
     def close(self) -> None:
-        """Closes our ends and removes the process's files. Call `reap` first."""
+        """Close our ends and remove the process's files.
+
+        Call `reap` first.
+        """
         for descriptor in (self.to_child, self.from_child, self.pidfd):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -239,7 +246,7 @@ class Link:
         remove(self.directory)
 
     def discard(self) -> Ending:
-        """Ends the process in any state, and closes the link."""
+        """End the process in any state, and close the link."""
         self.kill()
         ending = self.reap()
         self.close()
@@ -261,20 +268,20 @@ class Links(Generic[T]):
         self.close()
 
     def add(self, link: Link, owner: T) -> None:
-        """Waits for a link from now on."""
+        """Wait for a link from now on."""
         self.owners[link] = owner
         for descriptor in (link.from_child, link.pidfd):
             self.selector.register(descriptor, selectors.EVENT_READ, link)
 
     def drop(self, link: Link) -> None:
-        """Waits for a link no longer; before its descriptors are closed."""
+        """Wait for a link no longer; before its descriptors are closed."""
         del self.owners[link]
         for descriptor in (link.from_child, link.pidfd):
             if descriptor in self.selector.get_map():
                 self.selector.unregister(descriptor)
 
     def wait(self, seconds: float) -> Iterator[tuple[T, list[bytes], bool]]:
-        """For each link with an event, yields its owner, the lines sent, and whether its process has ended.
+        """Yield for each link with an event its owner, the lines sent, and whether its process has ended.
 
         A process that the ended one has started may hold the pipe open, and go on writing.
         """
@@ -297,12 +304,12 @@ class Links(Generic[T]):
             yield self.owners[link], lines, False
 
     def bury(self, link: Link) -> Ending:
-        """Waits for a link no longer, ends its process and closes it."""
+        """Wait for a link no longer, end its process and close it."""
         self.drop(link)
         return link.discard()
 
     def close(self) -> None:
-        """Ends all processes that are left."""
+        """End all processes that are left."""
         self.selector.close()
         for link in self.owners:
             link.discard()

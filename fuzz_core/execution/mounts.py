@@ -32,19 +32,23 @@ class Interpreter:
 
 
 def interpreter(python: str, instead: str = "") -> Interpreter:
-    """The files that the interpreter of an environment needs: the environment, folders in its `.pth` files, its base
-    installation.
+    """Return the files that the interpreter of an environment needs.
+
+    The files are the environment, the folders in its `.pth` files, and its base installation.
 
     The function reads files and runs no code of the target. If the base installation is the system's own, it is left
-    out. If `instead` is given, the installation under that prefix of the image replaces another base. Raises UserError
-    if the environment itself is the system's.
+    out. If `instead` is given, the installation under that prefix of the image replaces another base.
+
+    Raises:
+        UserError: the environment itself is the system's.
     """
     place = Path(python).absolute().parent
     home = place.parent if place.name == "bin" else place
     if home in SYSTEM or _is_home(home):
         raise UserError(
-            f"{python} belongs to no environment of its own, and the sandbox cannot be shown all of {home}",
-            f"make one: {python} -m venv --system-site-packages DIR, and take python:DIR/bin/python",
+            f"{python} is not in a virtual environment: the sandbox would have to see all of {home}, "
+            "which is not allowed",
+            f"run `{python} -m venv --system-site-packages DIR`, and name the target python:DIR/bin/python",
         )
     needed = Interpreter([home, *_named_by_pth(home)])
     hops = list(_hops(Path(python).absolute()))
@@ -61,7 +65,10 @@ def interpreter(python: str, instead: str = "") -> Interpreter:
 
 
 def version_of(python: str) -> str:
-    """The minor version of an environment's Python, `3.11`, as the environment says itself; empty where it does not."""
+    """Return the minor version of an environment's Python, such as `3.11`.
+
+    The environment's own record has the version. The result is empty if there is no record.
+    """
     try:
         text = (Path(python).absolute().parent.parent / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -71,7 +78,7 @@ def version_of(python: str) -> str:
 
 
 def _hops(python: Path) -> Iterator[Path]:
-    """From link to link, up to the file itself."""
+    """Yield each link on the way to a file, and the file itself."""
     for _ in range(HOPS):
         yield python
         if not python.is_symlink():
@@ -80,7 +87,7 @@ def _hops(python: Path) -> Iterator[Path]:
 
 
 def _named_by_pth(home: Path) -> Iterator[Path]:
-    """Folders that the environment's files add to its path: for example, packages in development."""
+    """Yield folders that the environment's files add to its path: for example, packages in development."""
     for packages in sorted(home.glob("lib/python*/site-packages")):
         for file in sorted(packages.glob("*.pth")):
             for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -90,7 +97,10 @@ def _named_by_pth(home: Path) -> Iterator[Path]:
 
 
 def project(path: Path) -> Path:
-    """The folder that tests may import from: the repository that a path lies in, else the project, else the folder."""
+    """Return the folder that tests may import from.
+
+    It is the repository that a path lies in, else the project, else the folder.
+    """
     path = path.absolute()
     folder = path if path.is_dir() else path.parent
     inside = [each for each in (folder, *folder.parents) if each not in SYSTEM and not _is_home(each)]
@@ -106,7 +116,7 @@ def _is_home(folder: Path) -> bool:
 
 
 def hidden(root: Path) -> list[Path]:
-    """The private files of a project: hidden files at its top, and every repository's own folder.
+    """Return the private files of a project: hidden files at its top, and every repository's own folder.
 
     Credentials lie there: in `.git/config`, `.env`, `.netrc`, `.pypirc`.
     """
@@ -135,14 +145,16 @@ def lent(folder: Path, user: tuple[int, int]) -> Iterator[None]:
     """Give the folder to a user (uid, gid) for a while, if this process is root.
 
     Untrusted code can leave only harmless files there. Links and special files are removed, since a later reader may
-    have more rights. Folders that are nested deeply are removed as well. No file stays set-user-id. Raises UserError if
-    the folder holds such a file at the start.
+    have more rights. Folders that are nested deeply are removed as well. No file stays set-user-id.
+
+    Raises:
+        UserError: the folder holds such a file at the start.
     """
     folder = folder.resolve()
     for path in _odd(folder):
         raise UserError(
-            f"{path} is no plain file or folder, or lies too deep: a sandbox cannot keep it",
-            "replace a link by its target, or choose another state directory with --state",
+            f"a sandbox cannot keep {path}: it is a link or a special file, or lies too deep",
+            "remove it, replace a link by the file that the link names, or choose another directory with --state",
         )
     owner = (folder.stat().st_uid, folder.stat().st_gid)
     _hand(folder, user)
@@ -172,8 +184,9 @@ def _odd(folder: Path) -> Iterator[Path]:
 
 
 def _hand(folder: Path, user: tuple[int, int]) -> None:
-    """Give the whole folder to a user, who can read and write it afterwards. No program in it runs with another user's
-    rights.
+    """Give the whole folder to a user, who can read and write it afterwards.
+
+    No program in it runs with another user's rights.
     """
     for path, state, _ in _below(folder):
         if os.geteuid() == 0:
@@ -183,7 +196,10 @@ def _hand(folder: Path, user: tuple[int, int]) -> None:
 
 
 def open_to(folder: Path, group: int) -> None:
-    """Lets a group read an environment of this user that is private so far. Further users cannot read it afterwards."""
+    """Let a group read an environment of this user that is private so far.
+
+    Further users cannot read it afterwards.
+    """
     for path, state, _ in _below(folder):
         needed = 0o5 if stat.S_ISDIR(state.st_mode) or state.st_mode & 0o100 else 0o4
         if not stat.S_ISLNK(state.st_mode) and state.st_mode & needed != needed:

@@ -7,17 +7,17 @@ import json
 import select
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
 
-from fuzz_core.execution.health import Recruits, health
+from fuzz_core.execution.health import SpareProcess, health
 from fuzz_core.execution.link import CompileClock, Link, Links, Stopwatch
 from fuzz_core.execution.scratch import NoSpace, usage
-from fuzz_core.execution.zygote import Zygote, ZygoteError
+from fuzz_core.execution.zygote import REMEDY, Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.wire import parse
+from fuzz_core.ir.wire import LeaseDone, Report, parse, report_in
 from fuzz_core.worker.journal import DEAR
 
 # A pipe holds 65,536 bytes.
@@ -62,10 +62,13 @@ class Lease:
     shown: int = 0  # how many items the worker knows during this lease
     died_in: str = ""  # the mode in which its worker died, if not in the first; untrusted
     tries: Counter[int] = field(default_factory=Counter)  # how often a worker was killed from outside, by test
+    sweep: bool = False  # whether the tests are cells of the sweep, which the crash oracle alone judges
+    skip: Sequence[int] = ()  # tests of the range that are not run
+    rows: Mapping[int, Sequence[int]] = field(default_factory=dict)  # the cells of tests of several cells at once
 
     def message(self, known: int = 0) -> dict[str, Any]:
-        """The message to a worker that knows the first `known` outcome classes; sets `shown`."""
-        fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
+        """Set `shown`, and return the message to a worker that knows the first `known` outcome classes."""
+        fields: dict[str, Any] = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
         fresh, left = [], MAX_NEWS
         for item in islice(self.news.items(), known, None):
             # As many as fit: a worker that does not read must not block the controller.
@@ -74,20 +77,27 @@ class Lease:
                 break
             fresh.append(item)
         self.shown = known + len(fresh)
-        return {**fields, "until": self.until, "log": self.log, "news": fresh}
+        fields |= {"until": self.until, "log": self.log, "news": fresh}
+        if self.sweep:
+            fields["skip"] = [test for test in self.skip if test >= self.first]
+            fields["rows"] = [[test, *row] for test, row in self.rows.items() if test >= self.first]
+        return fields
 
 
 class Listener(Protocol):
-    """The campaign's reactions to the pool's events. Called on the controller's only thread."""
+    """The campaign's reactions to the pool's events.
+
+    Called on the controller's only thread.
+    """
 
     def next_lease(self) -> Lease | None:
-        """More work, or None when there is none (now: asked again after other workers are done)."""
+        """Return more work, or None; after other workers are done, the pool asks again."""
 
-    def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        """A worker's line: untrusted data."""
+    def message(self, lease: Lease, report: Report | None) -> None:
+        """Take a worker's report; None for a message that is no report."""
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
-        """A worker died in this test of the lease."""
+        """Take the death of a worker in this test of the lease."""
 
 
 @dataclass
@@ -117,9 +127,10 @@ class WorkerSlot:
     watch: Stopwatch | None = None  # of the test that it is in
 
     def overtime(self, now: float, limit: float, compiling: CompileClock) -> Outcome | None:
-        """A time-out if the worker is in one test for longer than its limit, or silent between tests.
+        """Return a time-out if the worker is in one test for longer than its limit, or silent between tests.
 
-        limit: seconds for tests of leases that have no limit of their own. Time spent compiling does not count.
+        Args:
+            limit: seconds for tests of leases that have no limit of their own. Compiling does not count.
         """
         if self.child is None or self.lease is None:
             return None
@@ -149,7 +160,7 @@ class Pool:
         self.listener: Listener
         self.limits = limits
         self.slots = [WorkerSlot() for _ in range(workers)]
-        self.recruits = Recruits(zygote, limits.memory)
+        self.recruits = SpareProcess(zygote, limits.memory)
         self.links = Links[WorkerSlot](CompileClock(zygote.compiles))
         self.deaths = 0
         self.restarts = 0
@@ -163,10 +174,14 @@ class Pool:
         tick: Callable[[], None],
         width: Callable[[], int] | None = None,
     ) -> None:
-        """Works until the listener has no more leases and none is under way, or `stop` says so.
+        """Work until the listener has no more leases and none is under way, or `stop` says so.
 
-        width: how many leases may be under way at a time; None: as many as there are workers.
-        Raises ZygoteError where workers cannot be had, UserError where the disk is full.
+        Args:
+            width: how many leases may be under way at a time; None: as many as there are workers.
+
+        Raises:
+            ZygoteError: no worker can be had.
+            UserError: the disk is full.
         """
         self.listener = listener
         try:
@@ -192,7 +207,7 @@ class Pool:
             self.links.close()
 
     def _free(self, width: int) -> list[WorkerSlot]:
-        """Slots for further leases, so that no more than `width` are under way."""
+        """Return slots for further leases, so that no more than `width` are under way."""
         free = [slot for slot in self.slots if slot.lease is None]
         return free[: max(width - (len(self.slots) - len(free)), 0)]
 
@@ -217,7 +232,7 @@ class Pool:
             slot.child.send(message, self.limits.timeout)
 
     def _fresh(self, slot: WorkerSlot) -> Link:
-        """A new process; where the disk is full, workers that have filled it make room."""
+        """Return a new process; where the disk is full, workers that have filled it make room."""
         try:
             return self.recruits.take()
         except NoSpace:
@@ -232,22 +247,22 @@ class Pool:
         return slot.child is not None and usage(slot.child.directory, LITTER_BYTES) >= LITTER_BYTES
 
     def _take(self, slot: WorkerSlot, line: bytes) -> None:
-        """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
+        """Take a line; garbage on the pipe is the library's doing, so the line is dropped and the run goes on."""
         message = parse(line)
         if slot.lease is None or message is None:
             return
-        lease, done = slot.lease, message.get("done") == slot.lease.number
-        changed = done and self._has_changed(slot, lease.api)
-        self.listener.message(lease, message)
-        if done:
-            following = message.get("next")
-            slot.tests += (min(following, lease.last) if type(following) is int else lease.last) - lease.first
+        lease = slot.lease
+        report = report_in(message, lease.number, lease.last)
+        changed = isinstance(report, LeaseDone) and self._has_changed(slot, lease.api)
+        self.listener.message(lease, report)
+        if isinstance(report, LeaseDone):
+            slot.tests += min(report.next, lease.last) - lease.first
             slot.lease = None
             # A test changed the library's global state: later tests in this process would not replay.
-            slot.spent = message.get("retire") is True or slot.tests >= MOST_TESTS or changed
+            slot.spent = report.retire or slot.tests >= MOST_TESTS or changed
 
     def _has_changed(self, slot: WorkerSlot, api: str) -> bool:
-        """Whether a lease has left a change behind that the next lease would meet."""
+        """Return whether a lease has left a change behind that the next lease would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
         if seen is None or seen.resident - slot.resident > GROWN_BYTES or self._litters(slot):
@@ -255,7 +270,7 @@ class Pool:
         return self.recruits.changed(seen, api)
 
     def _watch(self) -> None:
-        """Ends workers that are in one test for longer than the time-out, silent without being in any, or too big."""
+        """End workers that are in one test for longer than the time-out, silent without being in any, or too big."""
         now = time.monotonic()
         look = now - self.looked > LOOK_SECONDS
         self.looked = now if look else self.looked
@@ -300,7 +315,7 @@ class Pool:
         # Workers that were killed from outside may work later, so they weigh less.
         self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if killed else 1.0)
         if self.futile > FUTILE_STARTS:
-            raise ZygoteError(f"workers end before their first test: {seen.kind} {seen.name}\n{seen.text}")
+            raise ZygoteError(f"workers end before their first test: {seen.kind} {seen.name}\n{seen.text}\n{REMEDY}")
         if outcome is None and (killed or not began):
             # A kill from outside is no result of the test, so the test runs once more.
             lease.tries[index] += 1

@@ -15,19 +15,21 @@ from fuzz_core.worker.confinement import LANDLOCK, NAMESPACE, VARIABLE, confined
 FILE = "protection.txt"
 LINES, LINE_LENGTH = 20, 500
 FILES = {
-    (): "files: they can read and write what the user can, as this kernel has no mount namespace for this user and no "
-    "Landlock",
-    (LANDLOCK,): "files: by Landlock they write to their own folders alone; they can read what the user can",
-    (NAMESPACE,): "files: in a mount namespace, all is read-only but their own folders and a private /tmp",
+    (): "files: workers can read and write all files of the user, because this kernel has no mount namespace for this "
+    "user and no Landlock",
+    (LANDLOCK,): "files: Landlock limits writes to the workers' own folders; workers can read all files of the user",
+    (
+        NAMESPACE,
+    ): "files: a mount namespace makes all files read-only, except in the workers' own folders and a private /tmp",
     (
         NAMESPACE,
         LANDLOCK,
-    ): "files: in a mount namespace, all is read-only but their own folders and a private /tmp, and "
-    "Landlock keeps it so",
+    ): "files: a mount namespace and Landlock make all files read-only, except in the workers' own folders and "
+    "a private /tmp",
 }
 _NETWORKS = {
-    True: "no network: each process has a network namespace of its own",
-    False: "network: refused in Python alone, as this user may make no network namespace; native code can connect",
+    True: "no network: each process has its own network namespace",
+    False: "network: blocked in Python only, as this user cannot make a network namespace; native code can connect",
 }
 
 
@@ -40,7 +42,11 @@ def means_here() -> tuple[str, ...]:
 
 
 def process_protection(reason: str = "") -> tuple[str, ...]:
-    """The lines for workers that are plain processes. reason: why they are not in a container."""
+    """Return the lines for workers that are plain processes.
+
+    Args:
+        reason: why they are not in a container.
+    """
     means = means_here()
     why = f" ({reason})" if reason else ""
     return (
@@ -52,7 +58,7 @@ def process_protection(reason: str = "") -> tuple[str, ...]:
 
 
 def write_protection(state: Path, lines: Sequence[str]) -> None:
-    """Keeps the lines with the state, for the report of the run; none where workers were plain processes."""
+    """Keep the lines with the state, for the report of the run; none where workers were plain processes."""
     path = state / FILE
     if path.is_dir() and not path.is_symlink():
         remove(path)
@@ -62,7 +68,7 @@ def write_protection(state: Path, lines: Sequence[str]) -> None:
 
 
 def read_protection(state: Path) -> tuple[str, ...]:
-    """The protection during the last run on this state."""
+    """Return the protection during the last run on this state."""
     try:
         text = state.joinpath(FILE).read_text(encoding="utf-8", errors="replace")
     except OSError:

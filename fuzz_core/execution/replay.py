@@ -33,7 +33,7 @@ from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.worker.journal import Entry
 from fuzz_core.worker.programs import STACK_FILE, STACK_SIGNAL
 from fuzz_core.worker.programs_exception import PROGRAM as FILE
-from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_FRAMES, OWN, USE, Asked, ProgramResult
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_FRAMES, OWN, USE, ProgramRequest, ProgramResult
 
 TRIM_SECONDS = 0.05
 # Results of a program come in one line.
@@ -75,15 +75,25 @@ class Replayer:
     # Notes of the last process that ended: the block of the program, and the Python stack.
     left: tuple[Entry, Stack] | None = None
 
-    def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False, mode: str = "") -> Replayed:
-        """Executes a test case; `fresh` in a process that has run no other test, `weigh` looks for a leak too.
+    def run(
+        self,
+        test: TestCase,
+        *,
+        fresh: bool = False,
+        weigh: bool = False,
+        mode: str = "",
+        seconds: float | None = None,
+    ) -> Replayed:
+        """Execute a test case; `fresh` in a process that has run no other test, `weigh` looks for a leak too.
 
-        mode: for a program, the mode to check beside its plain run, see `shown`; for a call, whether it is REDZONE.
+        Args:
+            mode: for a program, the mode to check beside its plain run, see `shown`; for a call, whether it is REDZONE.
+            seconds: the time limit of a call, if it is not the usual one.
         """
         if test.program:
             return self._whole(test, fresh, mode)
         request = {"test": encode_test(test), "weigh": weigh, "redzone": mode == REDZONE}
-        replayed = self._asked(request, partial(decode, Replayed), fresh)
+        replayed = self._asked(request, partial(decode, Replayed), fresh, seconds)
         return Replayed(replayed) if isinstance(replayed, Outcome) else replayed
 
     def _whole(self, test: TestCase, fresh: bool, mode: str) -> Replayed:
@@ -106,7 +116,10 @@ class Replayer:
         return {modes[0]: [ModeRun(told)]} if isinstance(told, Outcome) else told.told
 
     def results(self, source: str) -> Results | Outcome:
-        """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
+        """Return the arrays that a program leaves in `results`, by the number of their node.
+
+        If the program did not end well, the result says how it ended.
+        """
         ended = self._asked({"results": source}, read_results, False)
         return ended if isinstance(ended, Outcome) else ended.came
 
@@ -119,10 +132,14 @@ class Replayer:
         settled: bool = False,
         doubled: bool = False,
         compared: bool = False,
+        hooked: bool = False,
         fresh: bool = False,
     ) -> ProgramResult:
-        """Run a model program, see `Asked`. If its process dies, line and block are the last ones that it noted."""
-        request = {"program": Asked(source, data, seed, settled, doubled, compared)._asdict()}
+        """Run a model program, see `ProgramRequest`.
+
+        If its process dies, line and block are the last ones that it noted.
+        """
+        request = {"program": ProgramRequest(source, data, seed, settled, doubled, compared, hooked)._asdict()}
         ran = self._asked(request, _ran, fresh)
         if isinstance(ran, ProgramResult) and ran.disturbed:
             ran = self._asked(request, _ran, True)
@@ -136,8 +153,11 @@ class Replayer:
         # A program that ends too early may end in the line behind the last.
         return ran if ran.line <= source.count("\n") + 2 else ran._replace(line=0)
 
-    def _asked(self, request: dict[str, Any], read: Callable[[dict[str, Any]], T], fresh: bool) -> T | Outcome:
-        """The answer to a request, or how the process ended instead."""
+    def _asked(
+        self, request: dict[str, Any], read: Callable[[dict[str, Any]], T], fresh: bool, seconds: float | None = None
+    ) -> T | Outcome:
+        """Return the answer to a request, or how the process ended instead."""
+        limit = self.timeout if seconds is None else seconds
         if fresh:
             self.close()
         if self.child is None:
@@ -145,14 +165,14 @@ class Replayer:
             self.child.longest = MAX_ANSWER
         self.numbers += 1
         try:
-            self.child.send({"lease": self.numbers, **request}, self.timeout)
+            self.child.send({"lease": self.numbers, **request}, limit)
         except OSError:
             return self._died(None)
         child, links, over = self.child, Links[None](CompileClock(self.zygote.compiles)), False
         with contextlib.closing(links.selector):
             links.add(child, None)
             watch = Stopwatch(links.compiling, child.pid, time.monotonic())
-            while not over and (left := self.timeout - watch.seconds(time.monotonic())) > 0:
+            while not over and (left := limit - watch.seconds(time.monotonic())) > 0:
                 # A process that it started may hold the pipe open after its death.
                 for _, lines, ended in links.wait(min(left, TRIM_SECONDS)):
                     for line in [*lines, *(child.receive() if ended else [])]:
@@ -162,7 +182,7 @@ class Replayer:
                                 self.close()
                             return read_as
                     over = over or ended or child.closed is not None
-        return self._died(None if over else Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
+        return self._died(None if over else Outcome("timeout", f"{limit:g} s", seconds=limit))
 
     def _died(self, outcome: Outcome | None) -> Outcome:
         child, self.child = self.child, None
@@ -176,7 +196,7 @@ class Replayer:
         return outcome or ending.outcome
 
     def close(self) -> None:
-        """Ends the process, if there is one."""
+        """End the process, if there is one."""
         child, self.child = self.child, None
         if child is not None:
             child.discard()
@@ -194,7 +214,11 @@ class ProgramAnswer(NamedTuple):
 
 
 def read_results(message: dict[str, Any]) -> ProgramAnswer:
-    """Reads a worker's answer. Raises CodecError or ValueError where it is none."""
+    """Read a worker's answer.
+
+    Raises:
+        CodecError, ValueError: a line is no result.
+    """
     told = decode(ProgramResults, message)
     came = {node: _unpacked(packed) for node, packed in list(told.results.items())[:MOST_NODES]}
     return ProgramAnswer(came if told.came.kind == "ok" else told.came, told.spoilt)
@@ -215,7 +239,7 @@ class Stack(NamedTuple):
 
 
 def asked(child: Link) -> None:
-    """Has a process that runs programs write its stack; any other one dies of the signal, and is about to anyway."""
+    """Have a process that runs programs write its stack; any other one dies of the signal, and is about to anyway."""
     before = len(_written(child))
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(child.pidfd, STACK_SIGNAL)
@@ -226,7 +250,10 @@ def asked(child: Link) -> None:
 
 
 def stack_of(child: Link) -> Stack:
-    """The stack that a process has left in its folder. A broken file raises no error: it comes from untrusted code."""
+    """Return the stack that a process has left in its folder.
+
+    A broken file raises no error: it comes from untrusted code.
+    """
     frames: list[str] = []
     for file, line, name in _FRAME.findall(_written(child).decode("utf-8", "replace")):
         if file == FILE:
@@ -250,7 +277,10 @@ def _written(child: Link) -> bytes:
 def verdicts_on(
     ran: ProgramResult, dialect: Dialect, double: ProgramResult | None = None
 ) -> tuple[tuple[Verdict, Outcome], ...]:
-    """Every verdict on a program that is not clean, with its evidence. The caller handles a crash."""
+    """Return every verdict on a program that is not clean, with its evidence.
+
+    The caller handles a crash.
+    """
     found = []
     for mode, seen in shown(ran, double).items():
         # If a compiler refuses a program, only an internal error is reported: no compiler takes every program.
@@ -261,7 +291,7 @@ def verdicts_on(
 
 
 def shown(ran: ProgramResult, double: ProgramResult | None = None) -> Mapping[str, Outcome]:
-    """The outcome of a program by mode; `double` is the same program in double precision."""
+    """Return the outcome of a program by mode; `double` is the same program in double precision."""
     if ran.unexplained:
         return {PROGRAM: ran.outcome._replace(frames=tuple(_PACKAGES.sub("", each) for each in ran.frames[:INNERMOST]))}
     found = {}
@@ -286,12 +316,12 @@ def shown(ran: ProgramResult, double: ProgramResult | None = None) -> Mapping[st
 
 
 def is_lost(ran: ProgramResult) -> bool:
-    """Whether a program lost its numbers, and ran well but for what it says to that itself."""
+    """Return whether a program lost its numbers, and ran well but for what it says to that itself."""
     return (ran.outcome.kind == "ok" or ran.how == OWN) and not all(map(isfinite, ran.losses))
 
 
 def is_overflow(ran: ProgramResult, double: ProgramResult) -> bool:
-    """Whether a layer, in single precision alone, overflows although its result has room in the type.
+    """Return whether a layer, in single precision alone, overflows although its result has room in the type.
 
     An overflow in another place may be the program's own, and so may weights that explode.
     """

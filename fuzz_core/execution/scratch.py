@@ -42,14 +42,14 @@ class Scratch:
                 raise
 
     def close(self) -> None:
-        """Removes the folder."""
+        """Remove the folder."""
         remove(self.path)
         os.close(self._lock)
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """The path of a scratch folder for the length of a block. Raises UserError where none can be made."""
+    """Yield the path of a scratch folder for the length of a block."""
     made = Scratch()
     try:
         yield made.path
@@ -58,7 +58,7 @@ def scratch() -> Iterator[Path]:
 
 
 def sweep() -> int:
-    """Removes the folders of controllers that were killed, and returns how many there were.
+    """Remove the folders of controllers that were killed, and return how many there were.
 
     A folder is in use as long as a process holds its lock, so two runs at once leave each other's folder alone.
     """
@@ -89,7 +89,7 @@ def _sweep_one(folder: Path) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Removes a folder with all that untrusted code has put into it; what resists even so is left."""
+    """Remove a folder with all that untrusted code has put into it; what resists even so is left."""
     with suppress(RecursionError):
         shutil.rmtree(folder, onerror=partial(_open_up, folder))
         return
@@ -113,25 +113,25 @@ def _open_up(folder: Path, function: Callable[..., object], path: str, error: ob
 
 @contextmanager
 def explained(folder: Path) -> Iterator[None]:
-    """Turns what a user can mend about the temporary directory into UserError (NoSpace where it is full)."""
+    """Turn what a user can mend about the temporary directory into UserError (NoSpace where it is full)."""
     try:
         yield
     except OSError as error:
         if error.errno in _FULL:
             raise NoSpace(
                 f"no space left in the temporary directory {folder}",
-                "free some, or point TMPDIR to another disk, and run again: what was found is kept",
+                "free some space, or set TMPDIR to another disk, and run again; all findings so far are kept",
             ) from error
         if error.errno in _REFUSED:
             raise UserError(
                 f"the temporary directory {folder} cannot be written ({error.strerror})",
-                "make it writable, or point TMPDIR to another",
+                "make the directory writable, or set TMPDIR to another directory",
             ) from error
         raise
 
 
 def usage(folder: Path, enough: int) -> int:
-    """Bytes on disk below a folder; counting ends once there are `enough` (or very many entries)."""
+    """Return bytes on disk below a folder; counting ends once there are `enough` (or very many entries)."""
     total, waiting, entries = 0, [folder], 0
     while waiting and total < enough and entries < 20_000:
         with suppress(OSError), os.scandir(waiting.pop()) as listing:

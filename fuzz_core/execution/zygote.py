@@ -46,10 +46,11 @@ MESSAGE_BYTES = 100_000
 MEMORY_BYTES = 4 << 30
 MAX_LINES = 200_000
 TURN_SECONDS = 0.05
+REMEDY = "  -> make the target again with `nightfuzz pull`; if that does not help, run `nightfuzz doctor`"
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment variables of untrusted code: no tokens, no user's home, one thread, a fixed hash seed."""
+    """Return the environment variables of untrusted code: no tokens, no user's home, one thread, a fixed hash seed."""
     kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     outside = os.environ.get(ADAPTERS_VARIABLE, "")
     fixed = {
@@ -65,7 +66,7 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
 
 
 def _code() -> Path:
-    """A folder with this project and without the controller's numpy, which lies beside it where it is a wheel's.
+    """Return a folder with this project and without the controller's numpy, which lies beside it where it is a wheel's.
 
     The same one each time: what a worker says of its own frames is part of a finding.
     """
@@ -85,7 +86,10 @@ class ZygoteError(NightfuzzError):
 
 
 class Zygote:
-    """A running zygote of one target. `role` is `list`, `trace`, `script` or `fuzz` (which needs a plan file)."""
+    """A running zygote of one target.
+
+    `role` is `list`, `trace`, `script` or `fuzz` (which needs a plan file).
+    """
 
     def __init__(
         self,
@@ -155,7 +159,7 @@ class Zygote:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise ZygoteError(f"the target's interpreter does not start: {error}") from error
+                raise ZygoteError(f"the target's interpreter does not start: {error}\n{REMEDY}") from error
             finally:
                 theirs.close()
         self.ready = self._answer(START_SECONDS)
@@ -167,7 +171,12 @@ class Zygote:
         return said if type(said) is int else 0
 
     def _answer(self, seconds: float) -> dict[str, Any]:
-        """The next datagram. Raises ZygoteError when there is none in time, Interrupted when the user asked to stop."""
+        """Return the next datagram.
+
+        Raises:
+            ZygoteError: there is no answer in time.
+            Interrupted: the user asked to stop.
+        """
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.stopped() and not self.ready:
@@ -178,16 +187,21 @@ class Zygote:
         with contextlib.suppress(OSError):
             answer = parse(self.control.recv(1 << 20, socket.MSG_DONTWAIT))
         if answer is None:
-            raise ZygoteError(f"the target's process ended or does not answer:\n{self.log()}")
+            raise ZygoteError(f"the target's process ended or does not answer:\n{self.log()}\n{REMEDY}")
         return answer
 
     def log(self) -> str:
-        """The end of what the zygote printed."""
+        """Return the end of what the zygote printed."""
         path = self.root / "zygote.log"
         return path.read_text(errors="replace")[-2000:] if path.exists() else ""
 
     def fork(self, job: str, memory: int, **request: Any) -> Link:
-        """A new child in an empty directory. Raises ZygoteError, NoSpace; a dead zygote is started again once."""
+        """Return a new child in an empty directory.
+
+        Raises:
+            ZygoteError: the zygote is dead, and one restart did not help.
+            NoSpace: the disk is full.
+        """
         with self.lock:
             try:
                 child = self.order(job, memory, **request)
@@ -203,7 +217,7 @@ class Zygote:
             return child
 
     def order(self, job: str, memory: int, **request: Any) -> Link:
-        """Asks for a child without waiting for it: it can be written to, but has no pid before `deliver`."""
+        """Ask for a child without waiting for it: it can be written to, but has no pid before `deliver`."""
         self.children += 1
         directory = self.root / f"child-{self.children}"
         with explained(self.root):
@@ -236,7 +250,11 @@ class Zygote:
         return child
 
     def deliver(self) -> None:
-        """Waits until all that was ordered is there. Raises ZygoteError where it will never be: it is closed then."""
+        """Wait until all that was ordered is there.
+
+        Raises:
+            ZygoteError: the zygote has ended; it is then closed.
+        """
         while self.ordered:
             try:
                 pid = int(self._answer(ANSWER_SECONDS)["pid"])
@@ -248,7 +266,7 @@ class Zygote:
             child.pid, child.pidfd = pid, pidfd
 
     def delivers(self, child: Link) -> bool:
-        """Waits for a child that was ordered; False where the zygote has died over it, and the child is closed."""
+        """Wait for a child that was ordered; False where the zygote has died over it, and the child is closed."""
         with contextlib.suppress(ZygoteError, OSError):
             self.deliver()
         return child.pid > 0
@@ -276,7 +294,7 @@ class Zygote:
                 return signal.SIGKILL
 
     def _stop(self) -> None:
-        """Ends the zygote and all its descendants, through the process that guards it."""
+        """End the zygote and all its descendants, through the process that guards it."""
         self._cancel()
         self.control.close()
         self.ready = {}
@@ -294,7 +312,7 @@ class Zygote:
             self.process.wait()
 
     def close(self) -> None:
-        """Ends the zygote and removes everything it and its children left on disk."""
+        """End the zygote and remove everything it and its children left on disk."""
         if not self.closed:
             self.closed = True
             self._stop()
@@ -303,7 +321,10 @@ class Zygote:
 
 @dataclass
 class Job:
-    """A task for one process, with its time limit in seconds. `tag` is the caller's."""
+    """A task for one process, with its time limit in seconds.
+
+    `tag` is the caller's.
+    """
 
     name: str
     request: dict[str, Any]
@@ -326,7 +347,7 @@ class JobResult:
         return bool(self.messages) and bool(self.messages[-1].get("end"))
 
     def take(self, lines: Iterable[bytes]) -> None:
-        """Keeps the messages among the lines that have come."""
+        """Keep the messages among the lines that have come."""
         for line in lines:
             message = parse(line)
             if message is not None and len(self.messages) < MAX_LINES:
@@ -335,7 +356,11 @@ class JobResult:
                 self.garbage += 1
 
     def end(self, ending: Ending, late: bool = False) -> JobResult:
-        """The whole, with what came last; `late`: it was ended for taking too long."""
+        """Add the last messages and the outcome, and return the result itself.
+
+        Args:
+            late: whether the process was ended because it took too long.
+        """
         self.take(ending.lines)
         self.outcome = Outcome("timeout", f"{self.job.seconds:g} s") if late else ending.outcome
         return self
@@ -348,8 +373,9 @@ def run_jobs(
     memory: int = MEMORY_BYTES,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[JobResult]:
-    """Runs jobs, `workers` at a time, and yields each result as its process ends. After `stop`, the waiting jobs are
-    dropped.
+    """Run jobs, `workers` at a time, and yield each result as its process ends.
+
+    After `stop`, the waiting jobs are dropped.
     """
     waiting = iter(jobs)
     with Links[tuple[Link, JobResult, Stopwatch]](CompileClock(zygote.compiles)) as links:

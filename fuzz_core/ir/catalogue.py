@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from typing import NamedTuple
@@ -23,6 +24,17 @@ _NAMED = re.compile(
     rf"(?:``?|:attr:`|\bargument\s+|^\s*)(\w+)(?:=\w+)?`*\s+(?:arg\s+|argument\s+)?{_SAID}", re.IGNORECASE | re.M
 )
 _SOME = re.compile(r"some\s+argument(?:s|\s+values)\s+are\s+deprecated:\s*`\(([^)]*)\)`", re.IGNORECASE)
+# A name of the library, or infinity.
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|-?float\('inf'\)")
+
+
+class ApiParameter(NamedTuple):
+    """A parameter in the signature of an api."""
+
+    name: str
+    default: str | None = None  # see `expression`; None if there is none or it is unreadable
+    required: bool = True
+    positional: bool = True
 
 
 class Api(NamedTuple):
@@ -34,10 +46,23 @@ class Api(NamedTuple):
     definition: str = ""  # name with signature; FreeFuzz compares definitions by Levenshtein distance
     doc: str = ""  # its docstring
     aliases: tuple[str, ...] = ()  # other public names of the same object
+    signature: tuple[ApiParameter, ...] = ()  # without `*args` and `**kwargs`; the store does not keep it
+
+
+def expression(text: str) -> str | None:
+    """Return the source of a default if it is a constant or a dotted name; None for an object's `<...>`."""
+    try:
+        ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text if _DOTTED.fullmatch(text) else None
+    return text
 
 
 def deprecated(api: Api) -> tuple[str, ...]:
-    """The names that the api's docstring calls deprecated, sorted: `*` for the api itself, names of arguments."""
+    """Return the names that the api's docstring calls deprecated, sorted.
+
+    `*` stands for the api itself, any other name for an argument.
+    """
     if "deprecat" not in api.doc.lower():
         return ()
     doc = inspect.cleandoc(api.doc)
@@ -55,5 +80,5 @@ def _by_name(api: Api) -> re.Pattern[str]:
 
 
 def _is_argument(api: Api, name: str) -> bool:
-    """Whether the definition has a parameter of this name."""
+    """Return whether the definition has a parameter of this name."""
     return name in api.params or re.search(rf"[(,*]\s*{re.escape(name)}\s*[=,:)]", api.definition) is not None

@@ -39,7 +39,7 @@ _CONTAINERS = ("tensor", "parameter", "variable", "ndarray")
 
 
 def encode(value: Value) -> Any:
-    """A value as JSON data."""
+    """Return a value as JSON data."""
     return _ENCODERS[type(value)](value)
 
 
@@ -90,7 +90,11 @@ _ENCODERS: dict[type, Callable[[Any], Any]] = {
 
 
 def decode(data: Any, depth: int = 0) -> Value:
-    """Reads `encode`'s form back. Raises CodecError with the offending part."""
+    """Read `encode`'s form back.
+
+    Raises:
+        CodecError: the data is invalid; the message has the offending part.
+    """
     if data is None:
         return NONE
     if isinstance(data, bool | int | float | str):
@@ -133,7 +137,7 @@ def _read(data: Any, depth: int) -> Value | None:
 
 
 def _excerpt(data: Any) -> str:
-    """The beginning of data that may be too deep, or hold an integer too long, to be printed."""
+    """Return the beginning of data that may be too deep, or hold an integer too long, to be printed."""
     try:
         return str(data)[:200]
     except (ValueError, RecursionError):
@@ -176,13 +180,17 @@ def _fill_in(data: list[Any]) -> Fill:
 
 
 def encode_test(test: TestCase) -> list[Any]:
-    """A test case as JSON data; a program comes last, where there is one."""
+    """Return a test case as JSON data; a program comes last, where there is one."""
     program = [test.program] if test.program else []
     return [encode(test.invocation), test.seed, test.origin, list(test.rules), *program]
 
 
 def decode_test(data: Any) -> TestCase:
-    """Reads `encode_test`'s form back. Raises CodecError."""
+    """Read `encode_test`'s form back.
+
+    Raises:
+        CodecError: the data is no test case.
+    """
     match data:
         case [list(raw), int(seed), int(origin), list(rules), *program] if _is_program(program):
             return TestCase(decode_invocation(raw), seed, origin, tuple(map(str, rules)), *program)
@@ -202,12 +210,16 @@ def decode_invocation(data: Any) -> Invocation:
 
 
 def dumps(value: Value) -> str:
-    """A value as compact JSON text."""
+    """Return a value as compact JSON text."""
     return json.dumps(encode(value), separators=(",", ":"))
 
 
 def loads(text: str) -> Value:
-    """Reads `dumps`'s form back. Raises CodecError."""
+    """Read `dumps`'s form back.
+
+    Raises:
+        CodecError: the text is no JSON within the bounds.
+    """
     try:
         return decode(json.loads(text))
     except (ValueError, RecursionError) as error:
@@ -215,7 +227,7 @@ def loads(text: str) -> Value:
 
 
 def digest(value: Value) -> str:
-    """The identity of an invocation in the value space: 128 bits over everything but the elements of tensors.
+    """Return the identity of an invocation in the value space: 128 bits over everything but the elements of tensors.
 
     Two calls that differ only in the numbers inside their tensors are one entry.
     """

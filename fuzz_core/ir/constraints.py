@@ -13,7 +13,8 @@ from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value
 Bound: TypeAlias = bool | int | float | str
 Check: TypeAlias = Callable[[Sequence[Any], Value], bool | None]
 KINDS = ("dtypes", "choices", "minimum", "above", "maximum", "below", "length", "lengths", "rank", "least-rank")
-SOURCES = ("op definition", "schema", "annotation", "docstring", "error message")
+# The documentation and the library itself, then other sources of facts about model programs.
+SOURCES = ("op definition", "schema", "annotation", "docstring", "error message", "probe", "trace", "llm", "import")
 MAX_TEXT = 300
 
 
@@ -37,7 +38,11 @@ class Constraint(NamedTuple):
 
     @classmethod
     def from_json(cls, data: Any) -> Constraint:
-        """Reads what JSON makes of a constraint, a list. Raises CodecError: the data may come from untrusted code."""
+        """Read what JSON makes of a constraint, a list.
+
+        Raises:
+            CodecError: the data may come from untrusted code.
+        """
         match data:
             case [str(api), str(argument), str(kind), list(bounds), str(text), str(source)] if (
                 kind in KINDS and source in SOURCES and bounds and _fit(kind, bounds)
@@ -46,7 +51,7 @@ class Constraint(NamedTuple):
         raise CodecError(f"not a constraint: {str(data)[:200]}")
 
     def holds(self, value: Value) -> bool | None:
-        """Whether a value satisfies the constraint; None if the constraint does not apply to such a value."""
+        """Return whether a value satisfies the constraint; None if the constraint does not apply to such a value."""
         return _CHECKS[self.kind](self.bounds, value)
 
 
@@ -57,7 +62,10 @@ def _fit(kind: str, bounds: Sequence[Any]) -> bool:
 
 
 def _dtype(bounds: Sequence[Any], value: Value) -> bool | None:
-    """Check tensors of the library's own and dtypes. A value to be converted (a number, an array) has no dtype yet."""
+    """Check tensors of the library's own and dtypes.
+
+    A value to be converted (a number, an array) has no dtype yet.
+    """
     if isinstance(value, Tensor):
         return None if value.container == "ndarray" else value.dtype in bounds
     return value.name in bounds if isinstance(value, Ref) and value.kind == "dtype" else None
@@ -71,7 +79,10 @@ def _choice(bounds: Sequence[Any], value: Value) -> bool | None:
 
 def _number(allowed: Callable[[Any, Any], bool]) -> Check:
     def check(bounds: Sequence[Any], value: Value) -> bool | None:
-        """Check a number, or each number of a sequence. NaN is on neither side of a bound."""
+        """Check a number, or each number of a sequence.
+
+        NaN is on neither side of a bound.
+        """
         whole = type(bounds[0]) is int
         numbers = [number for number in _numbers(value) if not (whole and isinstance(number, float))]
         return all(allowed(number, bounds[0]) for number in numbers) if numbers else None
@@ -125,7 +136,11 @@ class ConstraintCheck(NamedTuple):
 
 
 class Documentation:
-    """The constraints of a target's apis. params: names of positional parameters, by api."""
+    """The constraints of a target's apis.
+
+    Args:
+        params: names of positional parameters, by api.
+    """
 
     def __init__(self, constraints: Iterable[Constraint] = (), params: Mapping[str, Sequence[str]] = {}) -> None:
         self.by_api: defaultdict[str, list[Constraint]] = defaultdict(list)
@@ -134,11 +149,14 @@ class Documentation:
         self.params = params
 
     def __bool__(self) -> bool:
-        """Whether a constraint is documented."""
+        """Return whether a constraint is documented."""
         return bool(self.by_api)
 
     def said(self, invocation: Invocation) -> Iterator[ConstraintCheck]:
-        """Apply each constraint that covers an argument of the call. For a class, the call is its construction."""
+        """Apply each constraint that covers an argument of the call.
+
+        For a class, the call is its construction.
+        """
         constraints = self.by_api.get(invocation.api)
         if not constraints:
             return
@@ -150,11 +168,11 @@ class Documentation:
                 yield ConstraintCheck(constraint, value, holds)
 
     def broken(self, invocation: Invocation) -> ConstraintCheck | None:
-        """The first constraint that the call does not keep to, if any."""
+        """Return the first constraint that the call does not keep to, if any."""
         return next((said for said in self.said(invocation) if not said.holds), None)
 
     def legal(self, said: ConstraintCheck) -> list[Value]:
-        """Other values for the argument, of the same type, that keep to all that is documented of it."""
+        """Return other values of the same type for the argument that keep to its documentation."""
         own = [c for c in self.by_api[said.constraint.api] if c.argument == said.constraint.argument]
         made = (_put(said.value, bound, said.constraint) for bound in _candidates(own))
         kept = (value for value in made if value is not None and all(c.holds(value) is not False for c in own))
@@ -162,7 +180,7 @@ class Documentation:
 
 
 def _candidates(constraints: Sequence[Constraint]) -> list[Bound]:
-    """Values at and near the bounds, and between them."""
+    """Return values at and near the bounds, and between them."""
     found = [bound for c in constraints if c.kind == "choices" for bound in c.bounds]
     numbers = [n for c in constraints if c.kind in ("minimum", "above", "maximum", "below") for n in c.bounds]
     near = [float(number) + step for number in numbers for step in (0, 1, -1)]
@@ -170,7 +188,7 @@ def _candidates(constraints: Sequence[Constraint]) -> list[Bound]:
 
 
 def _put(value: Value, bound: Bound, broken: Constraint) -> Value | None:
-    """The value with what breaks the constraint replaced by a bound; None where their types differ."""
+    """Return the value with what breaks the constraint replaced by a bound; None where their types differ."""
     if isinstance(value, Seq):
         items = [item if broken.holds(item) else _put(item, bound, broken) for item in value.items]
         return None if None in items else value._replace(items=tuple(item for item in items if item is not None))
@@ -186,6 +204,6 @@ def _put(value: Value, bound: Bound, broken: Constraint) -> Value | None:
 
 
 def replaced(invocation: Invocation, old: Value, new: Value) -> Invocation:
-    """The call with one of its own arguments, which is recognised by identity, replaced."""
+    """Return the call with one of its own arguments, which is recognised by identity, replaced."""
     args = tuple(new if value is old else value for value in invocation.args)
     return invocation._replace(args=args, kwargs=tuple((k, new if v is old else v) for k, v in invocation.kwargs))

@@ -2,7 +2,7 @@
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 
@@ -39,11 +39,15 @@ class DType(NamedTuple):
         return struct.calcsize(_CODES.get(self.storage, "<s"))
 
     def unpack(self, data: bytes) -> Iterator[tuple[Any, ...]]:
-        """Yield the stored numbers, a complex one as its two parts. Raises struct.error where they do not fit."""
+        """Yield the stored numbers, a complex one as its two parts.
+
+        Raises:
+            struct.error: the bytes do not fit the dtype.
+        """
         return struct.iter_unpack(_CODES[self.storage], data)
 
     def rounded(self, value: float) -> float:
-        """The nearest floating-point number of the storage type; infinite where that has none so large."""
+        """Return the nearest floating-point number of the storage type; infinite where that has none so large."""
         try:
             (number,) = struct.unpack(_CODES[self.storage], struct.pack(_CODES[self.storage], value))
         except OverflowError:
@@ -102,13 +106,22 @@ DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
 
 
 def double_of(name: str) -> str:
-    """The dtype of doubles for one of floating-point numbers; any other name as it is."""
+    """Return the dtype of doubles for one of floating-point numbers; any other name as it is."""
     kind = DTYPES[name].kind if name in DTYPES else ""
     return {"float": "float64", "complex": "complex128"}.get(kind, name)
 
 
+def coarseness(names: Iterable[str]) -> float:
+    """Return how many times as coarse as single precision the coarsest of these dtypes rounds; at least 1."""
+    return max([1.0, *(DTYPES[name].epsilon / DTYPES["float32"].epsilon for name in names if name in DTYPES)])
+
+
 def integer_bounds(name: str) -> tuple[int, int]:
-    """Smallest and largest value of an integer or bool dtype. Raises KeyError for other kinds."""
+    """Return smallest and largest value of an integer or bool dtype.
+
+    Raises:
+        KeyError: other kinds.
+    """
     dtype = DTYPES[name]
     if dtype.kind == "bool":
         return 0, 1

@@ -22,12 +22,15 @@ _HARMLESS = 6e4
 
 @cache
 def unit_pool() -> NDArray[np.float64]:
-    """65,536 numbers in [0, 1) from one fixed stream; draws are windows into it (drawing anew costs 10 times more)."""
+    """Return 65,536 numbers in [0, 1) from one fixed stream.
+
+    Draws are windows into it, because a new draw costs 10 times more.
+    """
     return np.random.Generator(np.random.PCG64(20220521)).random(POOL_SIZE)
 
 
 def window(key: int, size: int) -> NDArray[np.float64]:
-    """`size` numbers in [0, 1) that begin where `key` says and wrap around."""
+    """Return `size` numbers in [0, 1) that begin where `key` says and wrap around."""
     start = key % POOL_SIZE
     if start + size <= POOL_SIZE:
         return unit_pool()[start : start + size]
@@ -35,7 +38,7 @@ def window(key: int, size: int) -> NDArray[np.float64]:
 
 
 def repeated(flat: NDArray[Any], count: int) -> NDArray[Any]:
-    """A new array of `count` elements, `flat` over and over (np.resize joins one array per repetition)."""
+    """Return a new array of `count` elements, `flat` over and over (np.resize joins one array per repetition)."""
     made = np.empty(count, flat.dtype)
     given = min(len(flat), count)
     made[:given] = flat[:given]
@@ -47,9 +50,12 @@ def repeated(flat: NDArray[Any], count: int) -> NDArray[Any]:
 
 
 def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:
-    """The `size` (default: all) elements in row-major order, flat, in the dtype's storage type.
+    """Return the `size` (default: all) elements in row-major order, flat, in the dtype's storage type.
 
-    The first elements are the same for each size. Raises BuildError where the data does not fit the dtype.
+    The first elements are the same for each size.
+
+    Raises:
+        BuildError: the data does not fit the dtype.
     """
     count = tensor.size if size is None else size
     dtype = DTYPES[tensor.dtype]
@@ -128,7 +134,7 @@ def _clip(value: float, bottom: int, top: int) -> int:
 
 
 def pack(values: NDArray[Any]) -> bytes:
-    """Elements as `Fill.data`: little-endian row-major bytes, or NUL-joined UTF-8 for strings."""
+    """Return elements as `Fill.data`: little-endian row-major bytes, or NUL-joined UTF-8 for strings."""
     if values.dtype == object:
         texts = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values.ravel()]
         return "\0".join(texts).encode("utf-8", "replace")

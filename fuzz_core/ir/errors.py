@@ -6,7 +6,10 @@ class NightfuzzError(Exception):
 
 
 class UserError(NightfuzzError):
-    """Bad input: what is wrong (and where), and what to do about it. Ends the program with exit code 2."""
+    """Bad input: what is wrong (and where), and what to do about it.
+
+    Ends the program with exit code 2.
+    """
 
     def __init__(self, problem: str, remedy: str = "") -> None:
         super().__init__(problem if not remedy else f"{problem}\n  -> {remedy}")

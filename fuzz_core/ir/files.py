@@ -7,9 +7,12 @@ from pathlib import Path
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text file in UTF-8. An older file of that name stays as it is until the new one is complete.
+    """Write a text file in UTF-8.
 
-    Raises OSError, after which no part of the new file is left.
+    An older file of that name stays as it is until the new one is complete.
+
+    Raises:
+        OSError: the file cannot be written; no part of the new file is left.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():

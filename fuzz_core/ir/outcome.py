@@ -30,7 +30,11 @@ class Outcome(NamedTuple):
 
     @classmethod
     def from_json(cls, data: Any) -> Outcome:
-        """Reads back what JSON makes of an outcome: a list. Raises CodecError: the data comes from untrusted code."""
+        """Read back what JSON makes of an outcome: a list.
+
+        Raises:
+            CodecError: the data comes from untrusted code.
+        """
         match data:
             case [str(kind), str(name), str(text), list(frames), (int() | float()) as seconds] if kind in KINDS:
                 return cls(kind, name, text, tuple(map(str, frames)), float(seconds))
@@ -56,7 +60,10 @@ class Verdict(NamedTuple):
 
 
 def with_complaint(text: str, output: str) -> str:
-    """A message with the first error of the last compilation in the output put before it; as it is without any."""
+    """Return a message after the first error that the last compilation printed.
+
+    Without an error in the output, the message is as it was.
+    """
     errors = list(_ERROR.finditer(_ESCAPE.sub("", output)))
     if not errors:
         return text
@@ -65,7 +72,7 @@ def with_complaint(text: str, output: str) -> str:
 
 
 def complaint_in(text: str) -> str:
-    """The error that was put before a message; empty where there is none."""
+    """Return the error that was put before a message; empty where there is none."""
     line, _, _ = text.partition("\n")
     return line if line.startswith(_MARK) else ""
 

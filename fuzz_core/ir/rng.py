@@ -9,13 +9,13 @@ _BITS = (1 << 64) - 1
 
 
 def derive(*parts: object) -> int:
-    """A 63-bit seed from the text of the parts: independent streams for independent names."""
+    """Return a 63-bit seed from the text of the parts: independent streams for independent names."""
     text = "\x1f".join(map(str, parts)).encode()
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") >> 1
 
 
 def _numbers(state: int) -> Iterator[float]:
-    """The upper 53 bits of Knuth's linear congruential generator (MMIX), as numbers in [0, 1).
+    """Yield the upper 53 bits of Knuth's linear congruential generator (MMIX), as numbers in [0, 1).
 
     Setting up Python's own generator costs more than all that one mutant draws from it.
     """
@@ -25,7 +25,10 @@ def _numbers(state: int) -> Iterator[float]:
 
 
 class Rng:
-    """A stream that depends on its seed alone; `random()` is a number in [0, 1). Seeds come from `derive`."""
+    """A stream that depends on its seed alone; `random()` is a number in [0, 1).
+
+    Seeds come from `derive`.
+    """
 
     __slots__ = ("random",)
 
@@ -33,23 +36,23 @@ class Rng:
         self.random = _numbers(seed).__next__
 
     def below(self, limit: int) -> int:
-        """An integer in [0, limit)."""
+        """Return an integer in [0, limit)."""
         return int(self.random() * limit)
 
     def between(self, low: int, high: int) -> int:
-        """An integer in [low, high]."""
+        """Return an integer in [low, high]."""
         return low + int(self.random() * (high - low + 1))
 
     def uniform(self, low: float, high: float) -> float:
-        """A float in [low, high)."""
+        """Return a float in [low, high)."""
         return low + self.random() * (high - low)
 
     def chance(self, probability: float) -> bool:
-        """True with the given probability."""
+        """Return True with the given probability."""
         return self.random() < probability
 
     def choice(self, items: Sequence[T]) -> T:
-        """Draw an item; raises IndexError if there is none."""
+        """Draw an item; raise IndexError if there is none."""
         return items[int(self.random() * len(items))]
 
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:

@@ -16,7 +16,7 @@ _V = TypeVar("_V", bound=Value)
 
 
 def children(value: Value) -> tuple[Value, ...]:
-    """The values directly inside; of an invocation: args, kwargs, then's args, then's kwargs."""
+    """Return the values directly inside; of an invocation: args, kwargs, then's args, then's kwargs."""
     if isinstance(value, Seq):
         return value.items
     if isinstance(value, Map):
@@ -33,7 +33,7 @@ def children(value: Value) -> tuple[Value, ...]:
 
 
 def with_children(value: _V, parts: Sequence[Value]) -> _V:
-    """The same value with other children, as many as before."""
+    """Return the same value with other children, as many as before."""
     made: Any = value
     # Calls first: each mutation makes one.
     if isinstance(value, Invocation):
@@ -57,7 +57,10 @@ def _named(pairs: tuple[tuple[str, Value], ...], parts: Sequence[Value]) -> tupl
 
 
 def walk(value: Value, closed: Types = ()) -> Iterator[Value]:
-    """The value and every value inside it, outer ones first, from left to right; not what is inside `closed` types."""
+    """Yield the value and every value inside it, outer ones first, from left to right.
+
+    Values inside `closed` types are left out.
+    """
     yield value
     if not isinstance(value, closed):
         for child in children(value):
@@ -65,14 +68,14 @@ def walk(value: Value, closed: Types = ()) -> Iterator[Value]:
 
 
 def positions(value: Value, path: Path = ()) -> Iterator[tuple[Path, Value]]:
-    """`walk`, each value with its path."""
+    """Yield the values of `walk`, each with its path."""
     yield path, value
     for index, child in enumerate(children(value)):
         yield from positions(child, (*path, index))
 
 
 def exchanged(value: _V, path: Path, new: Value) -> _V:
-    """The tree with `new` at the path."""
+    """Return the tree with `new` at the path."""
     if not path:
         return new  # type: ignore[return-value]
     parts = list(children(value))
@@ -81,7 +84,10 @@ def exchanged(value: _V, path: Path, new: Value) -> _V:
 
 
 def rewritten(value: _V, change: Callable[[Value], Value], closed: Types = ()) -> _V:
-    """The tree with every value changed, from left to right; inside `closed` types and what was changed, none is."""
+    """Return the tree with every value changed, from left to right.
+
+    Values inside `closed` types, and inside a changed value, stay.
+    """
     new: Any = change(value)
     if new is value and not isinstance(value, closed) and (parts := children(value)):
         return with_children(value, [rewritten(part, change, closed) for part in parts])
@@ -89,34 +95,34 @@ def rewritten(value: _V, change: Callable[[Value], Value], closed: Types = ()) -
 
 
 def tensors_of(value: Value) -> Iterator[Tensor]:
-    """The tensors in a value, from left to right."""
+    """Return the tensors in a value, from left to right."""
     return (each for each in walk(value) if isinstance(each, Tensor))
 
 
 def with_tensors(value: _V, change: Callable[[Tensor], Tensor]) -> _V:
-    """The same value with every tensor changed, wherever it stands."""
+    """Return the same value with every tensor changed, wherever it stands."""
     return rewritten(value, lambda each: change(each) if isinstance(each, Tensor) else each)
 
 
 def outline(value: _V) -> _V:
-    """The same value with the elements of its tensors forgotten."""
+    """Return the same value with the elements of its tensors forgotten."""
     return with_tensors(value, lambda tensor: tensor._replace(fill=Fill()))
 
 
 def numbers_of(value: Value) -> Iterator[int | float | complex]:
-    """The scalar numbers in a value, from left to right, but for those of slices; booleans are 0 and 1."""
+    """Yield the scalar numbers in a value, from left to right, but for those of slices; booleans are 0 and 1."""
     for each in walk(value, Slice):
         if isinstance(each, Prim) and isinstance(each.value, int | float | complex):
             yield each.value
 
 
 def texts_of(value: Value) -> Iterator[str]:
-    """The texts in a value, from left to right; the keys of dictionaries are none."""
+    """Return the texts in a value, from left to right; the keys of dictionaries are none."""
     return (each.value for each in walk(value) if isinstance(each, Prim) and isinstance(each.value, str))
 
 
 def fuzz_type(value: Value) -> str:
-    """The FuzzType as text: `int`, `(int,int)`, `tensor<4,float32>`, `dtype`, `object<torch.nn.LSTM>`."""
+    """Return the FuzzType as text: `int`, `(int,int)`, `tensor<4,float32>`, `dtype`, `object<torch.nn.LSTM>`."""
     if isinstance(value, Prim):
         return value.type
     if isinstance(value, Tensor):
@@ -134,12 +140,12 @@ def fuzz_type(value: Value) -> str:
 
 
 def argument_names(invocation: Invocation, params: Params) -> list[str]:
-    """The argument name of every value of `ir.tree.children`, in its order: what the value space is keyed by."""
+    """Return the argument name of every value of `ir.tree.children`, in its order: what the value space is keyed by."""
     return [slot_name(invocation.api, *slot, params) for slot in argument_slots(invocation)]
 
 
 def argument_slots(invocation: Invocation) -> list[tuple[str, int]]:
-    """The place in its call of each value of `ir.tree.children`, in the same order.
+    """Return the place in its call of each value of `ir.tree.children`, in the same order.
 
     The first position is `("", 1)`, a keyword `("dim", 0)`; an argument of a call on the instance has the method's
     name.
@@ -151,11 +157,13 @@ def argument_slots(invocation: Invocation) -> list[tuple[str, int]]:
 
 
 def slot_name(api: str, word: str, place: int, params: Params) -> str:
-    """The name of the argument in a slot of a call of this api.
+    """Return the name of the argument in a slot of a call of this api.
 
-    params: names of the positional parameters by api. A keyword names itself. A position takes its parameter's name, or
-    `arg0`, `arg1`, … if the parameter is unknown. An argument of a call on an instance takes the parameters of
-    `api.forward`, `api.call` or `api.method`. If none of them is known, its name is `input0`, `input1`, …
+    Args:
+        params: names of the positional parameters by api. A keyword names itself. A position takes its parameter's
+            name, or `arg0`, `arg1`, … if the parameter is unknown. An argument of a call on an instance takes the
+            parameters of `api.forward`, `api.call` or `api.method`. If none of them is known, its name is `input0`,
+            `input1`, …
     """
     if not place:
         return word

@@ -13,7 +13,9 @@ Scalar: TypeAlias = bool | int | float | complex | str | bytes | None
 
 
 class Prim(NamedTuple):
-    """A scalar. The field `type` separates 1, 1.0 and True, which compare equal in Python.
+    """A scalar.
+
+    The field `type` separates 1, 1.0 and True, which compare equal in Python.
 
     Types: none, bool, int, float, complex, str, bytes, ellipsis (value None).
     """
@@ -86,7 +88,7 @@ class Tensor(NamedTuple):
 
 
 class Then(NamedTuple):
-    """A call on the instance that an invocation of a class made: `method` is `__call__`, `step`, …"""
+    """A call on the instance that an invocation of a class made: `method` is `__call__` or `step`, for example."""
 
     method: str
     args: tuple[Value, ...] = ()
@@ -108,7 +110,7 @@ NONE = Prim("none", None)
 
 
 def prim(value: Scalar) -> Prim:
-    """Describes a Python scalar."""
+    """Describe a Python scalar."""
     return NONE if value is None else Prim(type(value).__name__, value)
 
 

@@ -2,8 +2,8 @@
 
 Untrusted code runs in the process that sends the messages. So a message that does not fit is refused, and no function
 is ever called by name. A record is a NamedTuple: a JSON list of its fields, or an object with all of them. A record in
-it that has `from_json` reads itself. A mapping is a JSON object. `Annotated` adds a check, which raises ValueError or
-returns the value to keep.
+it that has `from_json` reads itself; `codec` reads a test case. A mapping is a JSON object. `Annotated` adds a check,
+which raises ValueError or returns the value to keep.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from fuzz_core.ir import codec
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError
-from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import Value
+from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
+from fuzz_core.ir.values import TestCase, Value
 
 MOST_ITEMS = 10_000
 ARRAY_DTYPES = ("<f8", "<i8", "|b1")
@@ -27,7 +29,7 @@ T = TypeVar("T")
 
 
 def below(limit: int) -> Callable[[int], int]:
-    """A check that an integer is at least 0 and less than `limit`."""
+    """Return a check that an integer is at least 0 and less than `limit`."""
 
     def check(number: int) -> int:
         if not 0 <= number < limit:
@@ -38,7 +40,7 @@ def below(limit: int) -> Callable[[int], int]:
 
 
 def most(count: int) -> Callable[[Sequence[T]], Sequence[T]]:
-    """A check that a list has at most `count` items; it has at most MOST_ITEMS anyway."""
+    """Return a check that a list has at most `count` items; it has at most MOST_ITEMS anyway."""
 
     def check(items: Sequence[T]) -> Sequence[T]:
         if len(items) > count:
@@ -49,12 +51,12 @@ def most(count: int) -> Callable[[Sequence[T]], Sequence[T]]:
 
 
 def cut(length: int) -> Callable[[str], str]:
-    """Keeps the first `length` characters of a text."""
+    """Keep the first `length` characters of a text."""
     return lambda text: text[:length]
 
 
 def among(words: Sequence[str]) -> Callable[[str], str]:
-    """A check that text is one of `words`."""
+    """Return a check that text is one of `words`."""
 
     def check(text: str) -> str:
         if text not in words:
@@ -65,7 +67,10 @@ def among(words: Sequence[str]) -> Callable[[str], str]:
 
 
 def parse(line: bytes) -> dict[str, Any] | None:
-    """Parse a line as a message; None if it is no message. The library under test can write garbage into the pipe."""
+    """Parse a line as a message; None if it is no message.
+
+    The library under test can write garbage into the pipe.
+    """
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -74,7 +79,9 @@ def parse(line: bytes) -> dict[str, Any] | None:
 
 
 def answer(line: bytes, number: int, read: Callable[[dict[str, Any]], T]) -> T | None:
-    """The answer to request `number`, as `read` reads it; None for another line on the pipe, and if `read` refuses.
+    """Return the answer to request `number`, as `read` reads it.
+
+    The result is None for another line on the pipe, and if `read` refuses.
 
     `read` raises CodecError or ValueError to refuse.
     """
@@ -88,7 +95,11 @@ def answer(line: bytes, number: int, read: Callable[[dict[str, Any]], T]) -> T |
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """Reads JSON data as a record, by its annotations alone. Raises CodecError where it is none."""
+    """Read JSON data as a record, by its annotations alone.
+
+    Raises:
+        CodecError: the data is no such record.
+    """
     try:
         found: T = _record(kind, data)
     except (ValueError, KeyError, OverflowError, RecursionError) as error:
@@ -119,6 +130,8 @@ def _read(hint: Any, data: Any) -> Any:
         return tuple(_read(part, item) for part, item in zip(hints, items, strict=True))
     if origin is Mapping:
         return {_read(parts[0], _key(parts[0], key)): _read(parts[1], item) for key, item in _exact(dict, data).items()}
+    if hint is TestCase:
+        return codec.decode_test(data)
     if hasattr(hint, "from_json"):
         return hint.from_json(data)
     if hasattr(hint, "_fields"):
@@ -145,7 +158,7 @@ def _exact(kind: type[T], data: Any) -> T:
 
 
 def _key(hint: Any, text: str) -> str | int:
-    """JSON has no keys but text."""
+    """Return the key of a dictionary from its JSON key, which is text."""
     if hint is str:
         return text
     if not (text.isascii() and text.isdecimal()):
@@ -153,9 +166,120 @@ def _key(hint: Any, text: str) -> str | int:
     return int(text)
 
 
+Count = Annotated[int, below(1 << 53)]
+Seconds = Annotated[float, below(1_000_000_000)]
+
+
+class OutcomeReport(NamedTuple):
+    """A worker has run a test of a logged lease."""
+
+    ran: Count  # the number of the test
+    outcome: Outcome
+    shown: Count = 0  # digest of its outcome class
+
+
+class NoveltyReport(NamedTuple):
+    """A test has shown an outcome class or operators that its worker had not seen before."""
+
+    shown: str  # a new outcome class; empty if only operators are new
+    kind: Annotated[str, among(KINDS)]  # the kind of the outcome
+    test: TestCase | None  # None without a new outcome class
+    operators: tuple[str, ...]
+
+
+class FindingReport(NamedTuple):
+    """A worker has a verdict about a test that is not clean."""
+
+    test: TestCase
+    verdict: Verdict
+    outcome: Outcome
+
+
+class SearchReport(NamedTuple):
+    """A worker has searched a valid call of an api; of the reasons at most one has a text."""
+
+    searched: str  # the api
+    tries: Count
+    test: TestCase | None  # the call that was found
+    reason: str = ""  # the last refusal, or another reason
+    lacks: str = ""  # a part that this machine lacks
+    waits: str = ""  # an argument that no known call makes
+    refused: bool = False  # whether the reason is a refusal
+
+
+class LeaseDone(NamedTuple):
+    """A worker's last message about a lease."""
+
+    done: Count  # the number of the lease
+    next: Count  # the first test that was not run
+    counts: Mapping[str, Count] = {}  # outcomes by kind
+    cold: Count = 0
+    seconds: Seconds = 0.0  # seconds of the lease
+    inside: Seconds = 0.0  # seconds in calls of the library
+    longest: Seconds = 0.0  # seconds of the longest test
+    compiling: Seconds = 0.0  # seconds of the `cold` tests, which a compiler ran for
+    retire: bool = True  # the process is not to be used again
+
+
+Report = OutcomeReport | NoveltyReport | FindingReport | SearchReport | LeaseDone
+
+
+def report_in(message: Mapping[str, Any], lease: int, last: int) -> Report | None:
+    """Read a worker's message about a lease; None if it is none.
+
+    If only the number of the lease can be read in its last message, all of its tests count as run.
+    """
+    try:
+        report: Report = _either(get_args(Report), message)
+    except (ValueError, RecursionError):
+        return LeaseDone(lease, last) if message.get("done") == lease else None
+    return None if isinstance(report, LeaseDone) and report.done != lease else report
+
+
+class ListedApi(NamedTuple):
+    """An api of a target."""
+
+    api: Api
+
+
+class ListedConstraint(NamedTuple):
+    """A declared constraint of an argument of a target's api."""
+
+    constraint: Constraint
+
+
+class ListedPackage(NamedTuple):
+    """A package of the library, and its folder."""
+
+    package: tuple[str, str]
+
+
+class ListedProgram(NamedTuple):
+    """A seed from the library's own test databases: its name and its code."""
+
+    program: tuple[str, str]
+
+
+InventoryEntry = ListedApi | ListedConstraint | ListedPackage | ListedProgram
+
+
+def entry_in(message: Mapping[str, Any]) -> InventoryEntry:
+    """Read an entry of a target's inventory.
+
+    Raises:
+        CodecError: the message is none.
+    """
+    for kind in get_args(InventoryEntry):
+        if kind._fields[0] in message:
+            entry: InventoryEntry = decode(kind, message)
+            return entry
+    raise CodecError(f"no entry of an inventory: {str(message)[:200]}")
+
+
 class Replayed(NamedTuple):
-    """The outcome of the first mode, and every verdict with its evidence. A death has no verdicts (the controller
-    judges it).
+    """The outcome of the first mode, and every verdict with its evidence.
+
+    A death has no verdicts (the controller judges it).
     """
 
     outcome: Outcome
@@ -171,7 +295,11 @@ class ModeRun(NamedTuple):
 
     @classmethod
     def from_json(cls, data: Any) -> ModeRun:
-        """Reads an outcome and an encoded value. Raises CodecError."""
+        """Read an outcome and an encoded value.
+
+        Raises:
+            CodecError: the data does not fit the class.
+        """
         match data:
             case [outcome, value]:
                 read = Outcome.from_json(outcome)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fuzz_core.ir.rng import Rng
@@ -29,6 +30,7 @@ MAX_PLANS = 1 << 15
 TYPE_SHARE = 0.25  # doTypeMutation of line 11
 RANDOM_SHARE = 0.5  # random against database values, selectRandOverDB of line 13
 BEYOND_SHARE = 0.4  # mutations by a rule beyond the paper
+EDGE_SHARE = 0.05  # mutations by a rule of the kind `edge`
 CALL_SHARE = 0.2  # cases that end with a rule for the whole call
 REDRAW = "Redrawn Contents"
 
@@ -58,23 +60,33 @@ class Algorithm1:
         params: names of the positional parameters by api.
         space: the argument value space.
         off: names or kinds of rules that are switched off. The kinds are `type`, `random`, `database` (the paper's
-            ablations) and `beyond`. If `database` is off, no rule sees the space.
+            ablations), `beyond` and `edge`. If `database` is off, no rule sees the space.
         few: whether few arguments are mutated most of the time. Otherwise the number is uniform, as in line 5.
+        forms: see `Dialect.forms`.
 
-    Raises UserError for an unknown name in `off`.
+    Raises:
+        UserError: an unknown name in `off`.
     """
 
-    def __init__(self, params: Params, space: ValueSource, off: Collection[str] = (), few: bool = True) -> None:
+    def __init__(
+        self,
+        params: Params,
+        space: ValueSource,
+        off: Collection[str] = (),
+        few: bool = True,
+        forms: Mapping[str, Invocation] = MappingProxyType({}),
+    ) -> None:
         self._params = params
         self._few = few
         self._space = ArgumentSpace({}, (), {}, {}) if "database" in off else space
-        self._book = RuleBook(params, off)
+        self._book = RuleBook(params, off, forms)
         self._plans: dict[int, MutationPlan] = {}
 
     def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0) -> TestCase:
-        """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off.
+        """Return a mutant of the invocation whose id is `origin`; the invocation itself where every rule is off.
 
-        earlier: how many mutants of it were made before; the more, the more mutations.
+        Args:
+            earlier: how many mutants of it were made before; the more, the more mutations.
         """
         plan = self._plans.get(origin)
         if plan is None or (plan.invocation is not invocation and plan.invocation != invocation):
@@ -90,7 +102,7 @@ class Algorithm1:
         age = earlier / (earlier + EARLY_PER_SLOT * (len(plan.slots) + 1))
         made = self._mutate_arguments(plan, rng, applied, int(whole), age)
         if whole:
-            ctx = Context(rng, made.api, "", self._space, self._book)
+            ctx = Context(rng, made.api, "", self._space, self._book, made)
             changed = try_rules(self._book.calls, made, ctx, applied)
             made = changed if isinstance(changed, Invocation) else made
             if not applied:
@@ -108,7 +120,11 @@ class Algorithm1:
         return MutationPlan(invocation, values, tuple(mutable), tuple(drawn), tensors)
 
     def _mutate_arguments(self, plan: MutationPlan, rng: Rng, applied: list[str], done: int, age: float) -> Invocation:
-        """Mutate numMutation arguments (lines 4 to 18). done: mutations that the whole call already has."""
+        """Mutate `numMutation` arguments (lines 4 to 18).
+
+        Args:
+            done: mutations that the whole call already has.
+        """
         slots = plan.slots
         wanted = self._count(len(slots), rng, age) - done if slots else 0
         if wanted <= 0:
@@ -132,12 +148,12 @@ class Algorithm1:
         slot = plan.drawn[int(rng.random() * len(plan.drawn))]
         value, before = values[slot.place], plan.values[slot.place]
         if isinstance(value, Tensor) and isinstance(before, Tensor) and value.fill is before.fill:
-            ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
+            ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book, plan.invocation)
             changed = try_rules((self._book.rules[REDRAW],), value, ctx, applied)
             values[slot.place] = value if changed is None else changed
 
     def _count(self, limit: int, rng: Rng, age: float) -> int:
-        """numMutation of line 5: 1 to limit, and beyond it for an invocation that has been mutated often."""
+        """Return `numMutation` of line 5: 1 to limit, and beyond it for an invocation that has been mutated often."""
         if not self._few or rng.random() < UNIFORM_SHARE:
             return 1 + int(rng.random() * limit)
         limit += int(age * (LATER_EXTRA + 1))
@@ -150,10 +166,13 @@ class Algorithm1:
     def _mutate_slot(
         self, plan: MutationPlan, slot: ArgumentSlot, value: Value, rng: Rng, applied: list[str]
     ) -> Value | None:
-        """Lines 8 to 17 for one argument: its new value, or None where no rule changed it."""
+        """Return the new value of one argument (lines 8 to 17), or None if no rule changed it."""
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
-        ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
-        of_type, of_random, of_database, of_beyond = choices.values()
+        ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book, plan.invocation)
+        of_type, of_random, of_database, of_beyond, of_edge = choices.values()
+        usual = of_type or of_random or of_database or of_beyond
+        if of_edge and (rng.random() < EDGE_SHARE or not usual):
+            return try_rules(of_edge, value, ctx, applied)
         if of_beyond and (rng.random() < BEYOND_SHARE or not (of_type or of_random or of_database)):
             return try_rules(of_beyond, value, ctx, applied)
         changed = None
@@ -161,7 +180,7 @@ class Algorithm1:
             changed = try_rules(of_type, value, ctx, applied)
             if changed is not None:
                 value = changed
-                _, of_random, of_database, _ = self._book.choices(value).values()
+                _, of_random, of_database, *_ = self._book.choices(value).values()
         randomly = rng.random() < RANDOM_SHARE
         for rules in (of_random, of_database) if randomly else (of_database, of_random):
             made = try_rules(rules, value, ctx, applied)

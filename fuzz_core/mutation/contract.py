@@ -15,8 +15,12 @@ from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value
 if TYPE_CHECKING:
     from fuzz_core.mutation.registry import RuleBook
 
-# The first three are the paper's (tables 1 and 2), each of which its ablation switches off; the last holds our rules.
-KINDS = ("type", "random", "database", "beyond")
+# The first three are the paper's (tables 1 and 2), each of which its ablation switches off; the others hold our rules.
+# The rules of the kind `edge` make a value that does not fit the other arguments, so most such calls are refused. The
+# sweep takes each of these rules once, and random mutants take them seldom.
+PAPER_KINDS = ("type", "random", "database")
+OWN_KINDS = BEYOND, EDGE = ("beyond", "edge")
+KINDS = (*PAPER_KINDS, *OWN_KINDS)
 MAX_ELEMENTS = 1 << 20
 FLOATING = ("float", "complex")
 NUMERIC = ("bool", "uint", "int", *FLOATING)
@@ -46,25 +50,24 @@ class ValueSource(Protocol):
     """The argument value space, as database rules see it."""
 
     def pick(self, rng: Rng, api: str, argument: str, fuzz_type: str) -> Value | None:
-        """A value seen for this argument name and FuzzType in an api sampled by similarity (lines 20 to 25).
+        """Return a value seen for this argument name and FuzzType in an api sampled by similarity (lines 20 to 25).
 
         An empty `argument` or `fuzz_type` stands for any.
         """
 
     def pick_tensor(self, rng: Rng, rank: int, dtype: str) -> Value | None:
-        """A tensor seen anywhere with this rank and dtype (`pick_shape` and `pick_value` of table 2)."""
+        """Return a tensor seen anywhere with this rank and dtype (`pick_shape` and `pick_value` of table 2)."""
 
 
 class Context(NamedTuple):
-    """The inputs of a mutator besides the value: its random stream, the value's place, the argument value space,
-    further rules.
-    """
+    """The inputs of a mutator besides the value."""
 
     rng: Rng
     api: str
     argument: str
     space: ValueSource
     rules: RuleBook
+    call: Invocation | None = None  # the call that the value is a part of, before its mutation
 
 
 class Domain(NamedTuple, Generic[T]):
@@ -79,30 +82,31 @@ class Mutator(NamedTuple):
     """A mutation rule.
 
     `mutate` takes a value of the domain and returns another one, or None where the rule finds none. The function is
-    pure: all randomness comes from `ctx.rng`. The result holds no tensor of more than MAX_ELEMENTS. If the result
-    equals the value, a wrapper drops it.
+    pure: all randomness comes from `ctx.rng`. The result holds no tensor with more than MAX_ELEMENTS in memory. If the
+    result equals the value, a wrapper drops it.
     """
 
     name: str  # the paper's, where the paper has the rule; users switch rules off by it
     kind: str  # one of KINDS
     domain: Domain[Any]
     mutate: Callable[[Any, Context], Value | None]
+    boundary: bool = False  # whether each choice of the rule is a boundary class, see `mutation.sweep`
 
 
 def mutator(
-    name: str, domain: Domain[T], kind: str = "beyond"
+    name: str, domain: Domain[T], kind: str = BEYOND, boundary: bool = False
 ) -> Callable[[Callable[[T, Context], Value | None]], Mutator]:
     """Make a mutator of a function from a value of the domain to another value."""
-    return lambda mutate: Mutator(name, kind, domain, mutate)
+    return lambda mutate: Mutator(name, kind, domain, mutate, boundary)
 
 
 def make_domain(applies: Callable[[Value], bool], usual: Iterable[Value], scope: Scope = "argument") -> Domain[Any]:
-    """A domain whose examples are those of the usual values that it applies to."""
+    """Return a domain whose examples are those of the usual values that it applies to."""
     return Domain(applies, tuple(filter(applies, usual)), scope)
 
 
 def tensors(*kinds: str, least_rank: int = 0, scope: Scope = "argument") -> Domain[Tensor]:
-    """Tensors of these kinds of dtype (default: all) and at least this rank."""
+    """Return tensors of these kinds of dtype (default: all) and at least this rank."""
     names = {name for name, dtype in DTYPES.items() if not kinds or dtype.kind in kinds}
 
     def applies(value: Value) -> bool:
@@ -131,5 +135,5 @@ def sequences(*kinds: str, may_be_empty: bool = False) -> Domain[Seq]:
 
 
 def invocations(scope: Scope = "argument") -> Domain[Invocation]:
-    """Objects described by their construction, or the call under test: a FuzzType does not describe its arguments."""
+    """Return objects by construction, or the call under test: no FuzzType describes their arguments."""
     return make_domain(lambda value: isinstance(value, Invocation), CALLS, scope)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.tree import Params, fuzz_type
-from fuzz_core.ir.values import Prim, Tensor, Value
-from fuzz_core.mutation.contract import KINDS, Context, Mutator
-from fuzz_core.mutation.rules import calls, layout, paper, values
+from fuzz_core.ir.values import Invocation, Prim, Tensor, Value
+from fuzz_core.mutation.contract import EDGE, KINDS, Context, Mutator
+from fuzz_core.mutation.rules import calls, edges, layout, paper, values
 
 MAX_TRIES = 3
 MAX_CACHED_TYPES = 4096
@@ -17,7 +19,7 @@ MAX_CACHED_TYPES = 4096
 # A rule's place in these files is its place in the draw order.
 _ALL = {
     made.name: made
-    for file in (paper, values, layout, calls)
+    for file in (paper, values, layout, calls, edges)
     for made in vars(file).values()
     if isinstance(made, Mutator)
 }
@@ -28,15 +30,20 @@ STRIDED_ONLY = tuple(name for name, made in _ALL.items() if made.domain.scope ==
 
 
 def load_mutators(table: Mapping[str, Mutator], off: Collection[str] = ()) -> list[Mutator]:
-    """The rules of a table, in its order, without those that are off by name or by kind."""
+    """Return the rules of a table, in its order, without those that are off by name or by kind."""
     return [made for made in table.values() if made.name not in off and made.kind not in off]
 
 
 def check_off(off: Collection[str]) -> None:
-    """Raises UserError where `off` holds what is neither a rule nor a kind."""
+    """Raise UserError where `off` holds what is neither a rule nor a kind."""
     for name in off:
         if name not in KINDS and name not in _ALL:
-            raise UserError(f"unknown mutation rule {name!r}", f"choose a kind ({', '.join(KINDS)}) or a rule's name")
+            near = get_close_matches(name, [*KINDS, *_ALL], n=3)
+            said = f"; the nearest names: {', '.join(near)}" if near else ""
+            raise UserError(
+                f"disable: unknown mutation rule {name!r}",
+                f"write a kind ({', '.join(KINDS)}) or the name of a rule{said}",
+            )
 
 
 # The rules that apply to one FuzzType, by kind.
@@ -44,7 +51,7 @@ Choices = Mapping[str, tuple[Mutator, ...]]
 
 
 def drop_unchanged(mutator: Mutator) -> Mutator:
-    """The mutator with None in place of a value that describes the same as the one that it was given."""
+    """Return the mutator with None in place of a value that describes the same as the one that it was given."""
     mutate = mutator.mutate
 
     def changed(value: Value, ctx: Context) -> Value | None:
@@ -55,7 +62,7 @@ def drop_unchanged(mutator: Mutator) -> Mutator:
 
 
 def same(one: Value, other: Value) -> bool:
-    """Whether two values describe the same: 0.0 and -0.0 do not, two NaN do."""
+    """Return whether two values describe the same: 0.0 and -0.0 do not, two NaN do."""
     if one is other:
         return True
     # Texts of large contents are dear: they are compared for values that are equal, or hold NaN.
@@ -71,7 +78,9 @@ def _holds_nan(value: Value) -> bool:
 
 
 def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: list[str]) -> Value | None:
-    """The value after a rule at random. If it finds no value, two more rules are tried; None if these fail too.
+    """Return the value after a rule at random.
+
+    If it finds no value, two more rules are tried; None if these fail too.
 
     The rule's name is appended to `applied`.
     """
@@ -97,17 +106,23 @@ class RuleBook:
         params: see `argument_names`.
         rules: for arguments, by name.
         calls: for the whole call.
+        forms: see `Dialect.forms`.
+        boundaries: for the sweep: each choice of one of them is a boundary class.
     """
 
-    def __init__(self, params: Params, off: Collection[str] = ()) -> None:
+    def __init__(
+        self, params: Params, off: Collection[str] = (), forms: Mapping[str, Invocation] = MappingProxyType({})
+    ) -> None:
         check_off(off)
         self.params = params
+        self.forms = forms
         self.calls = tuple(map(drop_unchanged, load_mutators(CALL_MUTATORS, off)))
         self.rules = {rule.name: drop_unchanged(rule) for rule in load_mutators(MUTATORS, off)}
+        self.boundaries = tuple(drop_unchanged(rule) for rule in load_mutators(_ALL, off) if rule.boundary)
         self._choices: dict[str, Choices] = {}
 
     def choices(self, value: Value) -> Choices:
-        """The rules that apply to values of this FuzzType, looked up once each."""
+        """Return the rules that apply to values of this FuzzType, looked up once each."""
         text = fuzz_type(value)
         found = self._choices.get(text)
         if found is None:
@@ -119,9 +134,9 @@ class RuleBook:
         return found
 
     def apply(self, kind: str, value: Value, ctx: Context) -> Value | None:
-        """The value after one rule of the kind (empty: of any kind); None where none changes it."""
+        """Return the value after one rule of the kind (empty: of any kind but `edge`); None where none changes it."""
         choices = self.choices(value)
         if kind:
             return try_rules(choices[kind], value, ctx, [])
-        present = [rules for rules in choices.values() if rules]
+        present = [rules for name, rules in choices.items() if rules and name != EDGE]
         return try_rules(ctx.rng.choice(present), value, ctx, []) if present else None

@@ -20,7 +20,11 @@ FULL_SIMILARITY = 65535
 
 
 class ValuePool:
-    """Encoded values, each decoded when it is first picked. Raises CodecError for one that is no value."""
+    """Encoded values, each decoded when it is first picked.
+
+    Raises:
+        CodecError: one that is no value.
+    """
 
     __slots__ = ("_encoded", "_values")
 
@@ -38,16 +42,14 @@ class ValuePool:
 
 
 class DrawEntry(NamedTuple):
-    """The values that an api can draw for one argument and FuzzType: apis, their cumulative probabilities, their
-    values.
-    """
+    """The apis that an api draws values from for one argument and FuzzType, with their cumulative probabilities."""
 
     apis: tuple[str, ...]
     cumulative: tuple[float, ...]
     pools: tuple[ValuePool, ...]
 
     def pick(self, rng: Rng) -> Value:
-        """A value of an api sampled by its probability."""
+        """Return a value of an api sampled by its probability."""
         at = bisect_right(self.cumulative, rng.random())
         return self.pools[min(at, len(self.pools) - 1)].pick(rng)
 
@@ -80,7 +82,11 @@ class ArgumentSpace:
 
     @classmethod
     def from_json(cls, data: Any) -> ArgumentSpace:
-        """Reads the space. Raises CodecError where a part is missing or of the wrong form."""
+        """Read the space.
+
+        Raises:
+            CodecError: a part is missing or of the wrong form.
+        """
         forms = {"values": Mapping, "apis": list, "similarity": Mapping, "tensors": Mapping}
         for part, form in forms.items():
             if not isinstance(data, Mapping) or not isinstance(data.get(part), form):
@@ -113,7 +119,7 @@ class ArgumentSpace:
         return found
 
     def entry(self, api: str, argument: str, fuzz_type: str) -> DrawEntry | None:
-        """Softmax over the similarities of the apis that share the argument (lines 21 to 23); None where none does."""
+        """Return the softmax of the similarities of apis that share the argument (lines 21 to 23), if any does."""
         pools = self._pools.get((argument, fuzz_type))
         if pools is None:
             raw = self._raw.get(argument, {}).get(fuzz_type, {})
@@ -129,7 +135,7 @@ class ArgumentSpace:
         return DrawEntry(apis, cumulative, tuple(pools[name] for name in apis))
 
     def _similarities(self, api: str, others: Sequence[str]) -> list[float]:
-        """The similarities between 0 and 1, one for each api in `others`."""
+        """Return the similarities between 0 and 1, one for each api in `others`."""
         text = self._similarity.get(api)
         if text is None:
             return [0.0] * len(others)

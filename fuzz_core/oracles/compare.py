@@ -36,7 +36,10 @@ class Differential(EachMode):
         return dialect.modes.get(mode, DEVICE).share
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
-        """Return the kind. A mode may refuse a call (devices refuse some dtypes), unless the text objects."""
+        """Return the kind.
+
+        A mode may refuse a call (devices refuse some dtypes), unless the text objects.
+        """
         if outcome.text.startswith(REFUSES) or (outcome.text.startswith(ACCEPTS) and not outcome.name):
             return "inconsistent"
         spec = dialect.programs.get(mode) or dialect.modes.get(mode, DEVICE)
@@ -69,7 +72,7 @@ def _factor(mode: str) -> int:
 
 
 class Nonfinite(EachMode):
-    """NaN or infinity from finite, well-scaled input, although double precision gives a number that would fit.
+    """Finite, well-scaled input gives NaN or infinity, although double precision gives a number that fits the dtype.
 
     The reference mode's outcome says in its text where it is finite and the plain result is not, see `worker.excuses`
     for what explains a difference.
@@ -91,9 +94,9 @@ class Nonfinite(EachMode):
 
 
 class BoundsOracle(EachMode):
-    """The library accepts a call that its documentation rules out, see `adapters.documentation`.
+    """The library accepts a call that its documentation rules out.
 
-    The mode of the documentation runs only if the call returns.
+    The mode of the documentation (`adapters.documentation`) runs only if the call returns.
     """
 
     name = "bounds"
@@ -103,7 +106,10 @@ class BoundsOracle(EachMode):
         return [quotes.MODE] if quotes.MODE in modes else ()
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
-        """Return the kind. The text names the argument, its value and the documentation's words."""
+        """Return the kind.
+
+        The text names the argument, its value and the documentation's words.
+        """
         return self.name if (outcome.kind, outcome.name) == ("exception", quotes.RuledOut.__name__) else ""
 
     def examples(self, dialect: Dialect) -> Sequence[VerdictExample]:

@@ -20,7 +20,10 @@ class VerdictExample(NamedTuple):
 
 
 class Oracle(Protocol):
-    """A judge of outcomes. An oracle judges `share` of the test cases; cheap oracles judge all."""
+    """A judge of outcomes.
+
+    An oracle judges `share` of the test cases; cheap oracles judge all.
+    """
 
     name: str
     share: float
@@ -74,6 +77,10 @@ ORACLES: dict[str, str] = {
 
 
 def oracle_of(name: str) -> Oracle:
-    """Return an oracle by name. Raises UserError for an unknown one."""
+    """Return an oracle by name.
+
+    Raises:
+        UserError: the oracle is unknown.
+    """
     made: Oracle = load_plugin(ORACLES, name, "oracle")()
     return made

@@ -25,7 +25,7 @@ SIGNIFICANCE = 0.01
 
 
 class Performance:
-    """Less precision costs more time, or one of two equivalent modes takes ten times as long.
+    """Less precision costs more time, or one of two equivalent modes takes ten times as long as the other.
 
     precision(DT1) < precision(DT2) implies cost(DT1) < cost(DT2). A mode `cuda@float16` runs the test case with its
     floating-point tensors in that dtype, a mode `strided@` runs it unchanged. Each mode is repeated after a warm-up:
@@ -49,7 +49,7 @@ class Performance:
         return pair + ([f"cuda@{precision}" for precision in PRECISIONS] if "cuda" in modes else [])
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """Compares each precision that returned with every higher one, and equivalent modes both ways."""
+        """Compare each precision that returned with every higher one, and equivalent modes both ways."""
         samples = {mode: sampled(outcome) for mode, outcome in outcomes.items() if outcome.kind == "ok"}
         for slow, fast, ratio in _pairs(samples):
             if slower(samples[slow], samples[fast], ratio):

@@ -64,11 +64,11 @@ class Kind:
     caveat: str = ""  # cases in which the verdict is wrong, and the remedy
 
 
-FRESH = "Its script was minimised and shows it in fresh processes."
-_MODES = f"The same call was executed in several ways that mean the same. {FRESH}"
-_BUILDS = "The same call was executed on the target and on the baseline, in processes of their own, several times."
-_DEATH = f"A signal or a failed check ends the process where a result or an exception was expected. {FRESH}"
-_CHECK = f"An internal check of the library failed instead of one that says what is wrong with the arguments. {FRESH}"
+FRESH = "The script was minimised and shows the bug in fresh processes."
+_MODES = f"The same call was executed in several equivalent ways. {FRESH}"
+_BUILDS = "The same call was executed several times on the target and on the baseline, in separate processes."
+_DEATH = f"A signal or a failed check ends the process. A result or an exception was expected. {FRESH}"
+_CHECK = f"An internal check of the library failed. No earlier check said what is wrong with the arguments. {FRESH}"
 _KINDS = (
     Kind(
         "crash",
@@ -90,7 +90,7 @@ _KINDS = (
         Rule(
             "CallHangs",
             "A call does not return.",
-            f"It does not return in five times the usual limit either. {FRESH}",
+            f"The call does not return within five times the usual time limit. {FRESH}",
             "warning",
         ),
         "a result or a Python exception within seconds",
@@ -101,13 +101,13 @@ _KINDS = (
         reproduction="script",
         about="cost",
         expense=10,
-        caveat="The call works for as long as its arguments ask: its time grows with a size among them. "
-        "The call is repeated with smaller sizes to tell the two apart.",
+        caveat="A size among the arguments makes the call slow: the run time grows with this size. nightfuzz repeats "
+        "the call with smaller sizes to see the difference.",
     ),
     Kind(
         "internal-error",
         "crash",
-        Rule("InternalError", "A call fails with an exception that says that it is a bug.", _CHECK, "warning"),
+        Rule("InternalError", "A call raises an exception that reports an internal error.", _CHECK, "warning"),
         "a result, or an exception that says what is wrong with the arguments",
         grade="internal-error",
         search=("INTERNAL ASSERT FAILED", r"internal (?:assert|error)|Check failed|abort"),
@@ -121,20 +121,20 @@ _KINDS = (
         "wrong-result",
         "differential",
         Rule("WrongResult", "Two modes give different results.", _MODES, "error"),
-        "the same result either way",
+        "the same result from both calls",
         "wrong result",
         "the call returns; only its result is in question",
         search=("incorrect", r"wrong|incorrect|mismatch|inconsisten|differ"),
         numeric=True,
         caveat="The result is random, or both values are right: ties, a step or a branch at that point, "
-        "rounding that grows with the condition of the problem. Each such reason is looked for "
-        "before the difference counts.",
+        "rounding that grows with the condition of the problem. nightfuzz looks for each of these "
+        "reasons before the difference counts.",
     ),
     Kind(
         "wrong-metadata",
         "differential",
         Rule("WrongMetadata", "Two modes give results of different shape, dtype or strides.", _MODES, "error"),
-        "the same shape, dtype and strides either way",
+        "the same shape, dtype and strides from both calls",
         "wrong shape, dtype or strides",
         "the call returns; only its shape, dtype or strides are in question",
         grade="wrong-metadata",
@@ -146,39 +146,39 @@ _KINDS = (
         "differential",
         Rule(
             "WrongGradient",
-            "A gradient is not that of the function that is computed.",
-            f"It was compared with differences in double precision. {FRESH}",
+            "A gradient differs from the derivative of the computed function.",
+            f"The gradient was compared with finite differences in double precision. {FRESH}",
             "error",
         ),
-        "the derivatives of the function that is computed",
+        "the derivatives of the computed function",
         "wrong gradient",
         "the call returns; only its gradients are in question",
         search=("gradient", r"gradient|backward"),
         numeric=True,
-        caveat="The function has a kink, a step or a very large second derivative at that point: a "
-        "difference quotient is wrong there, and the gradient is one of several right ones.",
+        caveat="The function has a kink, a step or a very large second derivative at that point. There a "
+        "difference quotient is wrong, and several gradients are right.",
     ),
     Kind(
         OUT_OF_BOUNDS,
         "differential",
         Rule(
             "OutOfBounds",
-            "A call reads memory that is not its own.",
-            "Zeros, then large numbers, lay around the same arguments in memory, and the result depends on these "
-            f"numbers. {FRESH}",
+            "A call reads memory outside its arguments.",
+            "The call ran twice with the same arguments. The memory around the arguments held zeros in the first run "
+            f"and large numbers in the second. The result depends on these numbers. {FRESH}",
             "error",
         ),
-        "the same result, whatever lies in memory beside the arguments",
+        "a result that does not depend on memory outside the arguments",
         "reads out of bounds",
         grade="out-of-bounds",
         search=("out of bounds", r"out[- ]of[- ](?:bounds|range)|invalid (?:read|memory)|heap-buffer-overflow"),
-        caveat="The function is documented to give the place of its argument in memory, and the place differs from "
-        "call to call.",
+        caveat="The documented result is the address of an argument in memory, and the address differs from call to "
+        "call.",
     ),
     Kind(
         "inconsistent",
         "differential",
-        Rule("InconsistentModes", "One mode accepts a call that another one refuses.", _MODES, "error"),
+        Rule("InconsistentModes", "One mode accepts a call that another mode refuses.", _MODES, "error"),
         "both calls return, or both are refused",
         caveat="The documentation says that one of the two modes does not support the call.",
     ),
@@ -187,12 +187,12 @@ _KINDS = (
         "nonfinite",
         Rule(
             "NotFinite",
-            "NaN or infinity out of finite input.",
-            f"The same call in double precision has a number there. {FRESH}",
+            "NaN or infinity from finite input.",
+            f"The same call in double precision returns a finite number. {FRESH}",
             "error",
         ),
         "finite numbers, as in double precision",
-        "NaN or infinity out of finite input",
+        "NaN or infinity from finite input",
         "the call returns; only a finite result is in question",
         search=("nan", r"\bnan\b|\binf"),
         numeric=True,
@@ -204,18 +204,18 @@ _KINDS = (
         "performance",
         Rule(
             "Slow",
-            "A call takes many times as long as one that means the same.",
-            f"Modes were timed beside each other. {FRESH}",
+            "A call takes many times as long as an equivalent call.",
+            f"Both calls were timed in turns. {FRESH}",
             "note",
         ),
-        "about the time of a call that means the same, and no more at lower precision",
-        "much slower than a call that means the same",
+        "about the time of an equivalent call, and no more time at lower precision",
+        "much slower than an equivalent call",
         "the call returns; only its time is in question",
         grade="performance",
         fault="detail",
         reproduction="replay",
         about="cost",
-        caveat="Other programs were busy at the time, or the first call compiled something. The modes "
+        caveat="Other programs were busy at the time, or the first call compiled code. The modes "
         "are timed in turns, several times.",
     ),
     Kind(
@@ -223,11 +223,11 @@ _KINDS = (
         "bounds",
         Rule(
             "UndocumentedValue",
-            "A value that the documentation rules out is taken without a word.",
-            f"Either the check or the documentation is wrong. {FRESH}",
+            "A call accepts a value that the documentation forbids.",
+            f"Either a check is missing, or the documentation is too strict. {FRESH}",
             "note",
         ),
-        "an exception that says what the documentation says",
+        "an exception, because the documentation forbids the argument",
         grade="documentation",
         fault="outcome",
         reproduction="replay",
@@ -240,11 +240,11 @@ _KINDS = (
         "leak",
         Rule(
             "Leak",
-            "Every repetition of a call leaves memory behind.",
+            "Memory use grows with every repetition of a call.",
             f"The memory was measured over many repetitions. {FRESH}",
             "note",
         ),
-        "memory that does not grow with every call",
+        "memory use that does not grow with every call",
         "memory leak",
         "the call returns every time",
         grade="performance",
@@ -262,7 +262,7 @@ _KINDS = (
     Kind(
         "changed",
         "versions",
-        Rule("Changed", "A call does something else than on the baseline.", _BUILDS, "warning"),
+        Rule("Changed", "A call behaves differently on the target than on the baseline.", _BUILDS, "warning"),
         caveat="The documentation promises neither of the two behaviours, or the release notes announce the change.",
     ),
     Kind(
@@ -273,7 +273,7 @@ _KINDS = (
     ),
 )
 # The kind of verdicts from oracles outside of the project.
-OUTSIDE = Kind("", "", Rule("Other", "A verdict of an oracle that is not part of nightfuzz.", FRESH, "warning"))
+OUTSIDE = Kind("", "", Rule("Other", "An oracle from outside nightfuzz reports the call.", FRESH, "warning"))
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
 _OURS = frozenset(kind.oracle for kind in _KINDS)
 # The rules by oracle and kind. No oracle reports an api that is gone.
@@ -302,6 +302,6 @@ def kind_of(name: str) -> Kind:
 
 
 def check_kind(oracle: str, name: str) -> None:
-    """Raises CodecError for an unknown kind of nightfuzz's oracles: the verdict comes from untrusted code."""
+    """Raise CodecError for an unknown kind of nightfuzz's oracles: the verdict comes from untrusted code."""
     if oracle in _OURS and name not in KINDS:
         raise CodecError(f"no kind of verdict: {name[:100]!r} of {oracle}")

@@ -14,7 +14,7 @@ _TRANSLATED = {"jittor": ("torch", translated)}
 
 
 def traced_programs(library: str) -> Iterator[tuple[str, str]]:
-    """Yields name and text of each program that is traced, by name; none for a library without a set.
+    """Yield name and text of each program that is traced, by name; none for a library without a set.
 
     Each trains a small model on made data.
     """
@@ -22,7 +22,7 @@ def traced_programs(library: str) -> Iterator[tuple[str, str]]:
 
 
 def grown_programs(library: str) -> Iterator[tuple[str, str]]:
-    """Yields name and text of each program that MoCo takes apart, by name; none for a library without a set.
+    """Yield name and text of each program that MoCo takes apart, by name; none for a library without a set.
 
     A name is the model's and the style's, such as `lenet_class` or `lenet_serial`. The nine models of table II (MoCo
     2024) are classes, three of them serial calls as well (III-B). Each makes data and a model; the harness of the
@@ -36,7 +36,7 @@ def grown_programs(library: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def fitted_class(library: str) -> str:
-    """Returns the text that defines the class `Fitted`; empty for a library without one."""
+    """Return the text that defines the class `Fitted`; empty for a library without one."""
     return _text("fitted", library)
 
 
@@ -53,6 +53,6 @@ def _programs(kind: str, library: str) -> Iterator[tuple[str, str]]:
 
 
 def _text(kind: str, library: str) -> str:
-    """Returns the text of the library's file without its docstring, which is one paragraph; empty without a file."""
+    """Return the text of the library's file without its docstring, which is one paragraph; empty without a file."""
     file = _folder(kind).joinpath(f"{library}.py")
     return (file.read_text(encoding="utf-8") if file.is_file() else "").partition("\n\n")[2]

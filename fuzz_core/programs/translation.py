@@ -42,7 +42,7 @@ MODELS = {
 
 
 def translated(name: str, source: str) -> str:
-    """Returns the program of PyTorch, given by name and text, as a program of Jittor."""
+    """Return the program of PyTorch, given by name and text, as a program of Jittor."""
     for torch, jittor in (*SPELLINGS, *MODELS.get(name.partition("_")[0], ())):
         source = source.replace(torch, jittor)
     return source

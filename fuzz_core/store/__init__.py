@@ -1,5 +1,6 @@
-"""The state of the bot in a SQLite file: targets, seeds, value spaces, runs, findings, bugs. No SQL outside this
-package.
+"""The state of the bot in a SQLite file: targets, seeds, value spaces, runs, findings, bugs.
+
+No code outside this package has SQL.
 """
 
 from fuzz_core.store.records import (

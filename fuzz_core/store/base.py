@@ -42,7 +42,7 @@ class Base:
         self._db = db
         self._clock = clock
         self._on_close = on_close
-        self._inode = place_of(path)
+        self._inode = file_identity(path)
         self._rescued = False
 
     def __enter__(self) -> Self:
@@ -52,7 +52,10 @@ class Base:
         self.close()
 
     def close(self) -> None:
-        """Closes the file and gives the lock back. Closing twice is fine."""
+        """Close the file and give the lock back.
+
+        Closing twice is fine.
+        """
         self._db.close()
         self._on_close()
 
@@ -66,15 +69,16 @@ class Base:
         self._check_still_there()
 
     def _check_still_there(self) -> None:
-        """Raise UserError if the file was deleted: SQLite would go on writing into the deleted file, and its rows would
-        be lost.
+        """Raise UserError if the file was deleted.
+
+        SQLite would go on writing into the deleted file, and its rows would be lost.
         """
-        if not self._rescued and place_of(self.path) != self._inode:
+        if not self._rescued and file_identity(self.path) != self._inode:
             self._rescued = True
-            raise gone(self.path, rescue(self.path, self._db))
+            raise gone(self.path, copy_database(self.path, self._db))
 
     def _each(self, sql: str, *parameters: Any) -> Iterator[dict[str, Any]]:
-        """Rows one by one, for results that are larger than what is made of them."""
+        """Yield rows one by one, for results that are larger than what is made of them."""
         with user_errors(self.path):
             yield from self._db.query(sql, parameters)
 
@@ -82,7 +86,7 @@ class Base:
         return list(self._each(sql, *parameters))
 
     def _records(self, kind: type[Record], sql: str, *parameters: Any) -> list[Record]:
-        """Rows as records: a field is read from the column of its name (see `_READERS`)."""
+        """Return rows as records: a field is read from the column of its name (see `_READERS`)."""
         readers = _readers(kind)
         return [
             kind._make(None if row[name] is None else read(row[name]) for name, read in readers)
@@ -90,46 +94,54 @@ class Base:
         ]
 
     def _numbered(self, kind: type[Record], what: str, number: int, sql: str, remedy: str = "") -> Record:
-        """The record of this number. Raises UserError where there is none."""
+        """Return the record of this number.
+
+        Raises:
+            UserError: no row has this number.
+        """
         for record in self._records(kind, sql, number):
             return record
-        raise UserError(f"no {what} {number} in {self.path}", remedy)
+        raise UserError(f"the state file {self.path} has no {what} {number}", remedy)
 
     def _insert(self, table: str, *, verb: str = "INSERT", **cells: Any) -> int | None:
-        """Adds a row inside a transaction. Returns its number, or None where `verb` ignores the row."""
+        """Add a row inside a transaction.
+
+        Returns:
+            Its number, or None where `verb` ignores the row.
+        """
         sql = f"{verb} INTO {table} ({', '.join(cells)}) VALUES ({', '.join('?' * len(cells))})"
         cursor = self._db.conn.execute(sql, tuple(map(stored, cells.values())))
         return cursor.lastrowid if cursor.rowcount else None
 
     def _insert_all(self, table: str, rows: Iterable[Sequence[Any]], verb: str = "INSERT OR IGNORE") -> None:
-        """Adds whole rows inside a transaction, cells in the order of the table's columns."""
+        """Add whole rows inside a transaction, cells in the order of the table's columns."""
         for row in rows:
             sql = f"{verb} INTO {table} VALUES ({', '.join('?' * len(row))})"
             self._db.conn.execute(sql, tuple(map(stored, row)))
 
     def _update(self, table: str, number: int, **cells: Any) -> None:
-        """Changes the row of this number inside a transaction."""
+        """Change the row of this number inside a transaction."""
         sql = f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in cells)} WHERE id = ?"
         self._db.execute(sql, (*map(stored, cells.values()), number))
 
 
 def text(value: str) -> str:
-    """Text that SQLite can store: lone surrogates (a worker may send them) become escapes."""
+    """Return text that SQLite can store: lone surrogates (a worker may send them) become escapes."""
     return value.encode("utf-8", "backslashreplace").decode()
 
 
 def digest_of(*parts: str) -> str:
-    """128 bits over texts, as hexadecimal digits."""
+    """Return 128 bits over texts, as hexadecimal digits."""
     return blake2b(text("\x1f".join(parts)).encode(), digest_size=16).hexdigest()
 
 
 def to_json(value: Any) -> str:
-    """Compact JSON with sorted keys."""
+    """Return compact JSON with sorted keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def stored(value: Any) -> Any:
-    """A value as a cell holds it: text and numbers as they are, everything else as JSON."""
+    """Return a value as a cell holds it: text and numbers as they are, everything else as JSON."""
     match value:
         case str():
             return text(value)
@@ -158,7 +170,7 @@ _READERS: dict[Any, Callable[[Any], Any]] = {
 
 @cache
 def _readers(kind: type[Any]) -> list[tuple[str, Callable[[Any], Any]]]:
-    """The fields of a record, and how they are read: as their types say, or as they are."""
+    """Return the fields of a record, and how they are read: as their types say, or as they are."""
     hints = get_type_hints(kind).items()
     # An optional field stands for the type in its union.
     plain = [(name, get_args(hint)[0] if get_origin(hint) is UnionType else hint) for name, hint in hints]
@@ -166,23 +178,23 @@ def _readers(kind: type[Any]) -> list[tuple[str, Callable[[Any], Any]]]:
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """SQLite's primary result code of an error; 0 where Python raised it by itself."""
+    """Return SQLite's primary result code of an error; 0 where Python raised it by itself."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def is_corrupt(error: sqlite3.Error) -> bool:
-    """Whether the file is damaged or no database at all."""
+    """Return whether the file is damaged or no database at all."""
     return primary_code(error) in _CORRUPT
 
 
 def is_not_writable(error: sqlite3.Error) -> bool:
-    """Whether the file, or the directory for its -wal and -shm, refuses writing."""
+    """Return whether the file, or the directory for its -wal and -shm, refuses writing."""
     return primary_code(error) in _NOT_WRITABLE
 
 
 @contextmanager
 def user_errors(path: Path) -> Iterator[None]:
-    """Turns what a user can mend (no space, no permission, another program, damage) into UserError."""
+    """Turn what a user can mend (no space, no permission, another program, damage) into UserError."""
     try:
         yield
     except sqlite3.Error as error:
@@ -199,31 +211,37 @@ def _fault(error: sqlite3.Error, path: Path) -> UserError | None:
             f"no space left for the state file {path}", "free some space and run again: the saved rows are safe"
         )
     if code == sqlite3.SQLITE_IOERR:
-        return UserError(f"the state file {path} cannot be read or written ({error})", "check the disk and its space")
+        return UserError(
+            f"the state file {path} cannot be read or written ({error})",
+            f"check the disk of {path.parent} (`df` and `dmesg`), or choose another directory with --state",
+        )
     if code in _NOT_WRITABLE:
         return not_writable(path, error)
     if code in _BUSY:
-        return UserError(f"another program is writing to {path}", "end it (an open sqlite3 shell?) and run again")
+        return UserError(
+            f"another program is writing to the state file {path}",
+            "end that program, such as an open sqlite3 shell, and run again",
+        )
     if code in _CORRUPT:
-        remedy = f"a command that writes, `nightfuzz trace` for instance, keeps it aside as {path.name}.corrupt-1"
+        remedy = f"run `nightfuzz trace`: it renames the file to {path.name}.corrupt-1 and begins a fresh state"
         return UserError(f"the state file {path} is damaged ({error})", remedy)
     if code == sqlite3.SQLITE_ERROR and str(error).startswith(("no such table", "no such column")):
         return UserError(
-            f"the state file {path} is not whole ({error}): another program has changed it",
-            "choose another state directory, or take an older copy of the file",
+            f"the state file {path} lacks a part ({error}): another program has changed it",
+            "choose another directory with --state, or restore an older copy of the file",
         )
     return None
 
 
 def not_writable(path: Path, error: BaseException) -> UserError:
-    """The error for a state file, or a directory, that cannot be written."""
+    """Return the error for a state file, or a directory, that cannot be written."""
     return UserError(
         f"the state file {path} cannot be written ({error})",
-        f"make {path.parent} and the file writable, or choose another state directory",
+        f"make {path.parent} and the file writable, or choose another directory with --state",
     )
 
 
-def place_of(path: Path) -> tuple[int, int] | None:
+def file_identity(path: Path) -> tuple[int, int] | None:
     """Identify a file on disk, also among files of the same name; None if there is no file."""
     try:
         found = path.stat()
@@ -232,8 +250,8 @@ def place_of(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def rescue(path: Path, db: Database) -> Path | None:
-    """Copies an open database to the nearest directory that is there, else to the temporary one.
+def copy_database(path: Path, db: Database) -> Path | None:
+    """Copy an open database to the nearest directory that is there, else to the temporary one.
 
     None where no disk takes it.
     """
@@ -249,8 +267,9 @@ def rescue(path: Path, db: Database) -> Path | None:
 
 
 def gone(path: Path, kept: Path | None) -> UserError:
-    """The error for a state file that is not where it was, and where its contents are."""
+    """Return the error for a state file that is not where it was, and where its contents are."""
     problem = f"the state file {path} is gone: it was removed or replaced while nightfuzz worked with it"
     if kept is None:
-        return UserError(f"{problem}, and no other disk takes its contents", "leave the state directory of a run alone")
+        remedy = "run again, and do not remove or replace the state file while nightfuzz runs"
+        return UserError(f"{problem}; its contents could not be saved on another disk", remedy)
     return UserError(f"{problem}; everything found so far is in {kept}", f"move that file to {path} and run again")

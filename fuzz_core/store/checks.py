@@ -55,8 +55,9 @@ FROM targets ORDER BY made_at, key
 
 
 class NewCheck(NamedTuple):
-    """The result of a bug's script on a target: shown, changed, flaky, clean or unrunnable. The script showed the bug
-    in `hits` of `runs`.
+    """The result of a bug's script on a target: shown, changed, flaky, clean or unrunnable.
+
+    The script showed the bug in `hits` of `runs`.
     """
 
     target: str
@@ -145,7 +146,7 @@ class CheckTables(Base):
     """The tables `checks`, `known_matches`, `judgements`, `probes` and `changes`, and the status of bugs."""
 
     def add_checks(self, bug: int, checks: Iterable[NewCheck]) -> None:
-        """Records what a bug did on some targets, in one transaction, in this order."""
+        """Record what a bug did on some targets, in one transaction, in this order."""
         with self._transaction():
             for check in checks:
                 self._insert("checks", bug=bug, **check._asdict(), checked_at=self._now())
@@ -154,13 +155,16 @@ class CheckTables(Base):
         """List the checks, of one bug if it is named, the oldest first."""
         return self._records(CheckRow, _CHECKS, bug)
 
-    def set_standing(self, bug: int, status: str) -> None:
-        """Makes an open bug fixed, or a fixed one open, with all its rows; a known one stays known."""
+    def set_status(self, bug: int, status: str) -> None:
+        """Make an open bug fixed, or a fixed one open, with all its rows; a known one stays known."""
         with self._transaction():
             self._db.execute(_SET_STANDING, (status, bug, OPEN, FIXED))
 
     def later_rows(self) -> dict[int, int]:
-        """Rows of bugs of which the library has an older row on another target, each with the number of that row."""
+        """Return rows of bugs of which the library has an older row on another target.
+
+        Each comes with the number of the older row.
+        """
         return {row["id"]: row["first"] for row in self._rows(_LATER)}
 
     def builds(self) -> list[BuildRow]:
@@ -168,49 +172,52 @@ class CheckTables(Base):
         return self._records(BuildRow, _BUILDS)
 
     def count_known(self, entry: str, bug: int, findings: int) -> None:
-        """Counts findings of a bug for the entry that matches it; the bug is known from now on."""
+        """Count findings of a bug for the entry that matches it; the bug is known from now on."""
         with self._transaction():
             self._db.execute(_COUNT, (text(entry), bug, findings, self._now()))
             self._db.execute("UPDATE bugs SET status = ? WHERE id = ?", (KNOWN, bug))
 
     def reopen_bug(self, bug: int) -> None:
-        """Takes a known bug, which no entry matches any more, back among those that are reported."""
+        """Take a known bug, which no entry matches any more, back among those that are reported."""
         with self._transaction():
             self._db.execute("UPDATE bugs SET status = ? WHERE id = ? AND status = ?", (OPEN, bug, KNOWN))
 
-    def modes_of(self, bug: int) -> frozenset[str]:
-        """The modes that the verdicts of a bug's findings name: those in which it has shown itself."""
+    def modes_that_show(self, bug: int) -> frozenset[str]:
+        """Return the modes that the verdicts of a bug's findings name: those in which it has shown itself."""
         return frozenset(row["mode"] for row in self._rows(_MODES, bug))
 
     def known_counts(self) -> dict[str, KnownCount]:
-        """Count the matches of each entry so far, by its name. Entries without a match are left out."""
+        """Count the matches of each entry so far, by its name.
+
+        Entries without a match are left out.
+        """
         return {count.entry: count for count in self._records(KnownCount, _COUNTS)}
 
     def save_judgements(self, bugs: Iterable[int], verdict: str, reason: str) -> None:
-        """Records what a person says of some bugs, in one transaction; it takes the place of an earlier judgement."""
+        """Record what a person says of some bugs, in one transaction; it takes the place of an earlier judgement."""
         with self._transaction():
             self._insert_all(
                 "judgements", [(bug, verdict, text(reason), self._now()) for bug in bugs], "INSERT OR REPLACE"
             )
 
     def judgements(self) -> dict[int, Judgement]:
-        """The judgements of people, by the number of the bug."""
+        """Return the judgements of people, by the number of the bug."""
         rows = self._records(Judgement, "SELECT * FROM judgements ORDER BY bug")
         return {judgement.bug: judgement for judgement in rows}
 
     def save_probe(self, bug: int, probe: BugTrial) -> None:
-        """Commits a probe at once; it takes the place of an earlier one of the same build."""
+        """Commit a probe at once; it takes the place of an earlier one of the same build."""
         cells = probe._replace(probed_at=self._now())._asdict()
         with self._transaction():
             self._insert("probes", verb="INSERT OR REPLACE", bug=bug, **cells)
 
     def probes(self, bug: int) -> dict[str, BugTrial]:
-        """The probes of a bug by build, in the order in which they were tried."""
+        """Return the probes of a bug by build, in the order in which they were tried."""
         sql = "SELECT * FROM probes WHERE bug = ? ORDER BY probed_at, build"
         return {probe.build: probe for probe in self._records(BugTrial, sql, bug)}
 
     def save_change(self, target: str, baseline: str, change: Change) -> None:
-        """Keeps a change; one with the same signature is replaced."""
+        """Keep a change; one with the same signature is replaced."""
         cells = change._asdict()
         with self._transaction():
             self._insert(
@@ -223,6 +230,6 @@ class CheckTables(Base):
         return sorted(self._records(Change, sql, target, baseline), key=lambda change: CHANGES.index(change.kind))
 
     def compared(self) -> list[tuple[str, str]]:
-        """(target, baseline) of every comparison that found a change, the latest last."""
+        """Return (target, baseline) of every comparison that found a change, the latest last."""
         rows = self._rows("SELECT target, baseline FROM changes GROUP BY target, baseline ORDER BY MAX(id)")
         return [(row["target"], row["baseline"]) for row in rows]

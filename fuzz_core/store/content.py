@@ -36,7 +36,11 @@ class Reference(NamedTuple):
     key: tuple[str, ...]  # the columns that identify that row
 
     def join(self, said: str) -> str:
-        """Return the SQL that joins the row that this row refers to. said: the condition. A finding may have no bug."""
+        """Return the SQL that joins the row that this row refers to.
+
+        Args:
+            said: the condition. A finding may have no bug.
+        """
         return f"{'LEFT JOIN' if self.column == 'bug' else 'JOIN'} {{db}}.{self.parent} AS of_{self.column} ON {said}"
 
 
@@ -64,7 +68,7 @@ class Table(NamedTuple):
     def references(self) -> list[Reference]:
         """The columns that hold numbers of other rows."""
         return [
-            Reference(name, parent, tuple(by_name(parent).key.split()))
+            Reference(name, parent, tuple(table_of(parent).key.split()))
             for name in self.stored
             if (parent := _NUMBERS.get(name))
         ]
@@ -99,7 +103,7 @@ class Table(NamedTuple):
         return f"SELECT {own} AS number, {', '.join(said)} FROM {{db}}.{self.name} AS its {' '.join(joins)}"
 
     @property
-    def written(self) -> dict[str, str]:
+    def column_values(self) -> dict[str, str]:
         """The value that the row `best` gives each column."""
         values = {name: f"best.{name}" for name in self.stored}
         values.update((each.column, f"of_{each.column}.id") for each in self.references)
@@ -107,15 +111,15 @@ class Table(NamedTuple):
 
     @property
     def joins(self) -> str:
-        """The joins that `written` needs: the rows of the store that keys in `best` stand for."""
+        """The joins that `column_values` needs: the rows of the store that keys in `best` stand for."""
         return " ".join(
             each.join(" AND ".join(f"of_{each.column}.{part} = best.{each.column}_{part}" for part in each.key))
             for each in self.references
         ).format(db="main")
 
 
-def by_name(name: str) -> Table:
-    """The table of this name."""
+def table_of(name: str) -> Table:
+    """Return the table of this name."""
     return next(table for table in TABLES if table.name == name)
 
 
@@ -141,7 +145,7 @@ TABLES = (
     Table(
         "validity",
         "target invocation",
-        "expected valid reason outcome_kind",
+        "expected valid reason outcome_kind shown",
         ("expected = 'ok' DESC", "valid DESC", _DIED_FIRST, "reason DESC"),
         numbered=True,
         private=_DIED,
@@ -221,6 +225,19 @@ TABLES = (
         (_DIED_FIRST, "test IS NULL", "length(test)"),
         numbered=True,
         private=_NEWS,
+    ),
+    Table(
+        "cells",
+        "target api argument name",
+        "result reason shown",
+        ("result = 'postponed'", "result = 'crashed' DESC", "result", "reason"),
+        private="result = 'crashed'",
+    ),
+    Table(
+        "efforts",
+        "target api",
+        "calls cells tests seconds pairs paired",
+        ("tests DESC", "seconds DESC", "cells DESC", "paired DESC"),
     ),
 )
 

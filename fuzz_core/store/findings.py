@@ -24,6 +24,10 @@ UPDATE bugs SET findings = findings + 1,
     origin = CASE origin WHEN '' THEN (SELECT origin FROM findings WHERE id = ?2) ELSE origin END
 WHERE id = ?1
 """
+_ADD_EXAMINING = """
+UPDATE runs SET summary = json_set(summary, '$.examining', round(coalesce(summary ->> '$.examining', 0) + ?1, 3))
+WHERE id = (SELECT MAX(id) FROM runs WHERE target = ?2)
+"""
 
 
 class News(NamedTuple):
@@ -47,22 +51,27 @@ class FindingTables(Base):
     """The tables `runs`, `findings`, `bugs`, `news` and `operators`."""
 
     def start_run(self, target: str, seed: int, options: Mapping[str, Any]) -> int:
-        """Records that a run begins; returns its id."""
+        """Record that a run begins; return its id."""
         with self._transaction():
             return self._insert("runs", target=target, started=self._now(), seed=str(seed), options=options) or 0
 
     def checkpoint_run(self, run: int, tests: int, seconds: float = 0.0) -> None:
-        """Records how far a run has come: tests executed and seconds spent since it began."""
+        """Record how far a run has come: tests executed and seconds spent since it began."""
         with self._transaction():
             self._update("runs", run, tests=tests, seconds=seconds)
 
     def finish_run(self, run: int, status: str, summary: Mapping[str, Any]) -> None:
-        """Records how a run ended (`done`, `interrupted`, …) and its JSON-able summary."""
+        """Record how a run ended (`done`, `interrupted`, …) and its JSON-able summary."""
         with self._transaction():
             self._update("runs", run, status=status, summary=summary, finished=self._now())
 
+    def add_examining(self, target: str, seconds: float) -> None:
+        """Add seconds of examiners to the figures of a target's last run; a target without a run keeps none."""
+        with self._transaction():
+            self._db.execute(_ADD_EXAMINING, (seconds, target))
+
     def mark_killed_runs(self) -> None:
-        """Runs that are on record as running have died with their controller: only one writes at a time."""
+        """Mark as killed each run on record as running: its controller has died, because only one writes at a time."""
         with self._transaction():
             self._db.execute("UPDATE runs SET status = 'killed' WHERE status = 'running'")
 
@@ -72,19 +81,27 @@ class FindingTables(Base):
             self._db.execute("UPDATE runs SET status = 'interrupted' WHERE status = 'running'")
 
     def run(self, number: int) -> RunRow:
-        """Return a run. Raises UserError if there is none of this number."""
+        """Return a run.
+
+        Raises:
+            UserError: no run has this number.
+        """
         return self._numbered(RunRow, "run", number, "SELECT * FROM runs WHERE id = ?")
 
     def runs(self, target: str | None = None) -> list[RunRow]:
-        """Runs (of one target), the oldest first."""
+        """Run (of one target), the oldest first."""
         return self._records(RunRow, "SELECT * FROM runs WHERE ?1 IS NULL OR target = ?1 ORDER BY id", target)
 
     def add_finding(
         self, target: str, run: int, test: TestCase, verdict: Verdict, outcome: Outcome, origin: str = ""
     ) -> int | None:
-        """Commits a finding at once. Returns its id, or None where this test and oracle are on record already.
+        """Commit a finding at once.
 
-        origin: see `FindingRow`.
+        Args:
+            origin: see `FindingRow`.
+
+        Returns:
+            Its id, or None where this test and oracle are on record already.
         """
         return self.add_findings(target, run, [(test, verdict, outcome)], origin)[0]
 
@@ -113,11 +130,11 @@ class FindingTables(Base):
         return ids
 
     def pending_findings(self, target: str) -> list[FindingRow]:
-        """Findings that have no result yet, the oldest first."""
+        """Return findings that have no result yet, the oldest first."""
         return self.findings(target, "pending")
 
     def findings(self, target: str, status: str | None = None, bug: int | None = None) -> list[FindingRow]:
-        """Findings of a target, of one status or one bug, the oldest first."""
+        """Return findings of a target, of one status or one bug, the oldest first."""
         sql = """
             SELECT * FROM findings WHERE target = ?1 AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR bug = ?3)
             ORDER BY id
@@ -134,7 +151,7 @@ class FindingTables(Base):
         runs: int = 0,
         bug: NewBug | int | None = None,
     ) -> int | None:
-        """Gives a pending finding its result, in one transaction with its bug; a settled one stays as it is.
+        """Give a pending finding its result, in one transaction with its bug; a settled one stays as it is.
 
         Args:
             status: confirmed, flaky, rejected, duplicate.
@@ -143,7 +160,11 @@ class FindingTables(Base):
                 origin gets the finding's. If another target of the library has shown a new bug before, the finding
                 becomes a check of that bug too.
 
-        Returns the bug's id. Raises UserError where there is no such finding.
+        Returns:
+            The bug's id.
+
+        Raises:
+            UserError: there is no such finding.
         """
         with self._transaction():
             row = self._numbered(FindingRow, "finding", finding, "SELECT * FROM findings WHERE id = ?")
@@ -174,9 +195,10 @@ class FindingTables(Base):
         return self._insert("bugs", target=target, **cells, findings=0, first_found=found_at) or 0, False
 
     def improve_bug(self, number: int, bug: NewBug) -> None:
-        """Puts a better test case, with script, outcome and rate, in the place of the bug's; the signature stays.
+        """Put a better test case, with script, outcome and rate, in the place of the bug's; the signature stays.
 
-        Raises UserError where there is no such bug.
+        Raises:
+            UserError: there is no such bug.
         """
         self.bug(number)
         with self._transaction():
@@ -189,23 +211,30 @@ class FindingTables(Base):
         self._update("bugs", number, **{name: cells[name] for name in named})
 
     def bugs(self, target: str | None = None) -> list[BugRow]:
-        """Bugs (of one target), the oldest first."""
+        """Return bugs (of one target), the oldest first."""
         return self._records(BugRow, "SELECT * FROM bugs WHERE ?1 IS NULL OR target = ?1 ORDER BY id", target)
 
     def bug(self, number: int) -> BugRow:
-        """Return a bug. If there is none of this number, the UserError names the bugs that there are."""
+        """Return a bug.
+
+        Raises:
+            UserError: no bug has this number; the message names the bugs on record.
+        """
         for bug in self._records(BugRow, "SELECT * FROM bugs WHERE id = ?", number):
             return bug
         known = ", ".join(str(row["id"]) for row in self._rows("SELECT id FROM bugs ORDER BY id LIMIT 20"))
-        raise UserError(f"no bug {number} in {self.path}", f"`nightfuzz bugs` lists them: {known or 'none yet'}")
+        raise UserError(
+            f"the state file {self.path} has no bug {number}",
+            f"write a number that `nightfuzz bugs` lists: {known}" if known else "find bugs first: `nightfuzz run`",
+        )
 
     def last_found(self) -> dict[int, str]:
-        """When each bug was last found, by number: ISO 8601, UTC."""
+        """Return when each bug was last found, by number: ISO 8601, UTC."""
         rows = self._rows("SELECT bug, MAX(found_at) AS at FROM findings WHERE bug IS NOT NULL GROUP BY bug")
         return {row["bug"]: row["at"] for row in rows}
 
     def save_news(self, target: str, news: Iterable[News], operators: Iterable[OperatorRow]) -> None:
-        """Adds what is new, in one transaction; what is known stays as it is."""
+        """Add what is new, in one transaction; what is known stays as it is."""
         with self._transaction():
             told = ((new.api, new.outcome_class, new.test, new.outcome_kind) for new in news)
             self._insert_all("news", ((None, target, *each) for each in told))
@@ -223,10 +252,13 @@ class FindingTables(Base):
 
 
 def finding_key(test: TestCase, oracle: str) -> str:
-    """The identity of a finding: what replays (invocation with its elements, seed of the streams) and the oracle."""
+    """Return the identity of a finding: the parts that replay, and the oracle.
+
+    The parts that replay are the invocation with its elements, and the seed of the streams.
+    """
     return digest_of(codec.dumps(test.invocation), str(test.seed), oracle, *([test.program] if test.program else []))
 
 
 def signature_digest(signature: str) -> str:
-    """The identity of a bug: the digest of its signature text."""
+    """Return the identity of a bug: the digest of its signature text."""
     return digest_of(signature)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.content import PARENTS, TABLES, by_name
+from fuzz_core.store.content import PARENTS, TABLES, table_of
 from fuzz_core.store.rowchecks import RefusedRow, cell, check_row, need
 from fuzz_core.store.schema import APPLICATION_ID, KINDS_OF_TEXTS, NEWEST, migrate
 from fuzz_core.store.statefile import NewerError, open_store
@@ -31,7 +31,7 @@ STEPS, EVERY = 20, 100_000
 BATCH = 1000
 # Upper bounds for tables whose cost grows with the square of their rows, such as the likenesses of bugs.
 MOST = {"targets": 500, "bugs": 5_000, "changes": 10_000, "runs": 50_000, "probes": 50_000, "checks": 200_000}
-REMEDY = "it has to be a state file that nightfuzz of this version exported; run the fuzz job again"
+REMEDY = "run the fuzz job again with this version of nightfuzz: it writes a new state file"
 
 
 class Taken(NamedTuple):
@@ -50,13 +50,17 @@ class _Column(NamedTuple):
 
 
 def take_in(path: Path, clean: Path, known: Path | None = None, max_bytes: int = MAX_BYTES) -> Taken:
-    """Copies the sound rows of an untrusted state file into `clean`, a new state file.
+    """Copy the sound rows of an untrusted state file into `clean`, a new state file.
 
-    known: a state file of our own of the newest schema that no process has open: its rows are sound. Rows that it has
-    word for word are left out, except rows that further rows refer to, so `clean` is to be merged into it. Raises
-    UserError for a whole file that is not ours: a link, too large, damaged, of another program, or with any table,
-    column, index, trigger or view that the schema does not have. Rows that no store would have written are left out and
-    counted.
+    Rows that no store would have written are left out and counted.
+
+    Args:
+        known: a state file of our own of the newest schema that no process has open: its rows are sound. Rows that it
+            has word for word are left out, except rows that further rows refer to, so `clean` is to be merged into it.
+
+    Raises:
+        UserError: a whole file that is not ours: a link, too large, damaged, of another program, or with any table,
+            column, index, trigger or view that the schema does not have.
     """
     with _reading(path, max_bytes, known) as connection:
         version = _check_schema(connection, path)
@@ -65,9 +69,11 @@ def take_in(path: Path, clean: Path, known: Path | None = None, max_bytes: int =
 
 
 def look_over(path: Path, max_bytes: int = MAX_BYTES) -> None:
-    """Checks a state file as a whole, and not its rows: for one that only trusted jobs write.
+    """Check a state file as a whole, and not its rows: for one that only trusted jobs write.
 
-    Raises like `take_in`, and NewerError where a later nightfuzz has written it.
+    Raises:
+        UserError: as `take_in`.
+        NewerError: a later nightfuzz has written the file.
     """
     with _reading(path, max_bytes) as connection:
         _check_schema(connection, path)
@@ -85,7 +91,7 @@ def _looked_at(path: Path, max_bytes: int) -> int:
     if found.st_size > max_bytes:
         raise UserError(f"the state file {path.name} is larger than {max_bytes >> 20} MiB", REMEDY)
     if not head.startswith(MAGIC) or int.from_bytes(head[68:72], "big") != APPLICATION_ID:
-        raise UserError(f"{path.name} is no state file of nightfuzz", REMEDY)
+        raise UserError(f"{path.name} is not a state file of nightfuzz", REMEDY)
     return found.st_size
 
 
@@ -107,7 +113,7 @@ def _reading(path: Path, max_bytes: int, known: Path | None = None) -> Iterator[
 
 
 def _unlocked(path: Path) -> str:
-    """`immutable`: neither a log nor a lock beside the file is looked at."""
+    """Return the address by which SQLite looks at neither a log nor a lock beside the file: `immutable`."""
     return f"{path.resolve().as_uri()}?mode=ro&immutable=1"
 
 
@@ -127,7 +133,7 @@ def _distrust(connection: sqlite3.Connection, size: int) -> None:
 
 
 def _decoded(raw: bytes) -> str | bytes:
-    """Text that is none stays bytes, which no column of text takes."""
+    """Return text; invalid UTF-8 stays bytes, which no column of text takes."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -135,7 +141,7 @@ def _decoded(raw: bytes) -> str | bytes:
 
 
 def _check_schema(connection: sqlite3.Connection, path: Path) -> int:
-    """Refuses a file whose schema is none that this program has ever made, and one that is damaged; else its number."""
+    """Refuse a file whose schema is none that this program has ever made, and one that is damaged; else its number."""
     found = _schema(connection)
     version = next((n for n, made in enumerate(_versions(), 1) if sorted(found) == sorted(made)), None)
     if version is None:
@@ -168,7 +174,7 @@ def _schema(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
 
 @cache
 def _versions() -> list[list[tuple[str, str, str]]]:
-    """The schema after every migration: a file from before an upgrade has an earlier one."""
+    """Return the schema after every migration: a file from before an upgrade has an earlier one."""
     made = []
     for version in range(1, NEWEST + 1):
         db = Database(memory=True)
@@ -189,14 +195,18 @@ class _Copy:
         self.dropped: Counter[str] = Counter()
 
     def _same_numbers(self, table: str) -> bool:
-        """Whether a number means the same row in both files, as it does if one file began as a copy of the second."""
-        other = " OR ".join(f"theirs.{name} <> ours.{name}" for name in by_name(table).identity)
+        """Return whether a number means the same row in both files.
+
+        It does if one file began as a copy of the second.
+        """
+        other = " OR ".join(f"theirs.{name} <> ours.{name}" for name in table_of(table).identity)
         sql = f"SELECT 1 FROM main.{table} AS theirs JOIN known.{table} AS ours USING (id) WHERE {other} LIMIT 1"
         return self.connection.execute(sql).fetchone() is None
 
     def into(self, clean: Path, version: int) -> Taken:
-        """Copies the rows of an older file into a new file of its own schema, which is then migrated to the newest
-        schema.
+        """Copy the rows of an older file into a new file of its own schema.
+
+        The new file is then migrated to the newest schema.
         """
         db = Database(clean)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -232,8 +242,9 @@ class _Copy:
             self.dropped[reason] += rows
 
     def _judge(self, into: sqlite3.Connection, table: str, columns: list[_Column]) -> Callable[[tuple[Any, ...]], bool]:
-        """Return the function that decides whether a row is fit for its table. The rows of the known state are sound
-        already.
+        """Return the function that decides whether a row is fit for its table.
+
+        The rows of the known state are sound already.
         """
         cells = {column.name: cell(table, *column) for column in columns}
         names = list(cells)
@@ -257,13 +268,16 @@ class _Copy:
 
 
 def _columns(into: sqlite3.Connection, table: str) -> list[_Column]:
-    """The columns of a table, which the untrusted file has too; none where its schema is older than the table."""
+    """Return the columns of a table that the untrusted file has too.
+
+    The result is empty if the file's schema is older than the table.
+    """
     # SQLite lets a key of text be missing.
     rows = into.execute(f"PRAGMA table_info({table})")
     return [_Column(name, kind, bool(need or key)) for _, name, kind, need, _, key in rows]
 
 
 def _said(table: str, columns: list[_Column]) -> str:
-    """SQL that is true if the known state has the row as well."""
+    """Return SQL that is true if the known state has the row as well."""
     same = [f"ours.{name} {'=' if required else 'IS'} theirs.{name}" for name, _, required in columns]
     return f"EXISTS (SELECT 1 FROM known.{table} AS ours WHERE {' AND '.join(same)})"

@@ -30,19 +30,24 @@ UPDATE main.bugs SET findings = n FROM (
 """
 
 
-class Merged(NamedTuple):
+class MergeResult(NamedTuple):
     """The result of a merge: the numbers of new bugs, and the count of added or changed rows by table."""
 
     bugs: tuple[int, ...]
     rows: Mapping[str, int]
 
 
-def merge(into: Store, others: Sequence[Path], cost: Cost) -> Merged:
-    """Folds other state files into an open store, in one transaction.
+def merge(into: Store, others: Sequence[Path], cost: Cost) -> MergeResult:
+    """Fold other state files into an open store, in one transaction.
 
     Numbers in the store never change. A new row keeps its number if the number is free and no further row claims it. So
-    the order of the files makes no difference. cost: the total order on test cases; if two show one bug, the simpler
-    stays. Raises UserError for a file that `open_store` would refuse.
+    the order of the files makes no difference.
+
+    Args:
+        cost: the total order on test cases; if two show one bug, the simpler stays.
+
+    Raises:
+        UserError: `open_store` would refuse a file.
     """
     for path in others:
         open_store(path, read_only=True).close()
@@ -53,7 +58,7 @@ def merge(into: Store, others: Sequence[Path], cost: Cost) -> Merged:
 
 @contextmanager
 def _staged(connection: Connection, others: Sequence[Path]) -> Iterator[None]:
-    """Copies what the files say and the store does not into temporary tables: SQLite attaches no more than ten."""
+    """Copy what the files say and the store does not into temporary tables: SQLite attaches no more than ten."""
     try:
         for table in TABLES:
             connection.execute(f"CREATE TEMP TABLE in_{table.name} (number, {', '.join(table.columns)})")
@@ -87,7 +92,7 @@ def _stage(connection: Connection, path: Path) -> None:
         connection.execute("DETACH other")
 
 
-def _folded(connection: Connection, cost: Cost) -> Merged:
+def _folded(connection: Connection, cost: Cost) -> MergeResult:
     """Move the staged rows into the store, table by table."""
     numbers = "SELECT id FROM main.bugs"
     before = set(connection.execute(numbers))
@@ -96,11 +101,11 @@ def _folded(connection: Connection, cost: Cost) -> Merged:
     rows = {table.name: count for table in TABLES if (count := _fold(connection, table))}
     connection.execute(COUNT_FINDINGS)
     new = sorted(set(connection.execute(numbers)) - before)
-    return Merged(tuple(number for (number,) in new), rows)
+    return MergeResult(tuple(number for (number,) in new), rows)
 
 
 def _order_tests(connection: Connection, cost: Cost) -> None:
-    """Places the tests of bugs, so that SQL can compare them; equal costs share a place."""
+    """Place the tests of bugs, so that SQL can compare them; equal costs share a place."""
     sql = "SELECT test FROM in_bugs UNION SELECT test FROM mine_bugs"
     costs = {text: cost(decode_test(json.loads(text))) for (text,) in connection.execute(sql)}
     places = {each: place for place, each in enumerate(sorted(set(costs.values())))}
@@ -125,7 +130,10 @@ def _fold(connection: Connection, table: Table) -> int:
 
 
 def _number(connection: Connection, table: Table) -> None:
-    """Rows that the store does not have get a number: the one they claim, else one behind all that are taken."""
+    """Give a number to rows that the store does not have.
+
+    The number is the one that they claim, else one behind all that are taken.
+    """
     best, name = f"best_{table.name}", table.name
     execute = connection.execute
     (newest,) = execute(f"SELECT COALESCE(MAX(id), 0) FROM main.{name}").fetchone()
@@ -145,7 +153,7 @@ def _number(connection: Connection, table: Table) -> None:
 
 
 def _write(connection: Connection, table: Table) -> int:
-    values, order = table.written, ", ".join(f"best.{name}" for name in ("own", *table.identity))
+    values, order = table.column_values, ", ".join(f"best.{name}" for name in ("own", *table.identity))
     sql = (
         f"INSERT INTO main.{table.name} AS mine ({', '.join(values)}) SELECT {', '.join(values.values())}"
         f" FROM best_{table.name} AS best {table.joins} WHERE true ORDER BY {order}"

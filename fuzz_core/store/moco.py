@@ -41,7 +41,7 @@ class MocoTables(Base):
     """
 
     def save_knowledge(self, target: str, knowledge: Knowledge) -> None:
-        """Replaces what is known of the apis of a target."""
+        """Replace what is known of the apis of a target."""
         unfinished = set(knowledge.unfinished)
         rows = [
             (target, name, VERSION, name in unfinished, knowledge.embedding, body_of(facts))
@@ -70,36 +70,42 @@ class MocoTables(Base):
         )
 
     def builds_known(self) -> set[str]:
-        """The keys of the targets that have knowledge on record."""
+        """Return the keys of the targets that have knowledge on record."""
         rows = self._rows("SELECT DISTINCT target FROM facts WHERE version = ?", VERSION)
         return {row["target"] for row in rows}
 
     def begin_tree(self, target: str, program: str, digest: str, seed: int, options: Mapping[str, Any]) -> int:
-        """Records a new tree; returns its number."""
+        """Record a new tree; return its number."""
         with self._transaction():
             cells = {"program": program, "digest": digest, "seed": str(seed), "begun": self._now()}
             return self._insert("moco_trees", target=target, **cells, options=options) or 0
 
     def tell_tree(self, tree: int, options: Mapping[str, Any]) -> None:
-        """Replaces what is said of a tree."""
+        """Replace what is said of a tree."""
         with self._transaction():
             self._update("moco_trees", tree, options=options)
 
     def save_nodes(self, tree: int, nodes: Iterable[TreeNode]) -> None:
-        """Writes nodes that are new or otherwise, in one transaction."""
+        """Write nodes that are new or otherwise, in one transaction."""
         with self._transaction():
             self._insert_all("moco_nodes", ((tree, *_row(node)) for node in nodes), "INSERT OR REPLACE")
 
     def trees(self, target: str | None = None) -> list[TreeRow]:
-        """Trees (of one target), the oldest first."""
+        """Return trees (of one target), the oldest first."""
         return self._records(TreeRow, _TREES.format(where="?1 IS NULL OR target = ?1"), target)
 
     def tree(self, number: int) -> TreeRow:
-        """Return a tree. Raises UserError if there is none of this number."""
-        return self._numbered(TreeRow, "tree", number, _TREES.format(where="id = ?"), "see `nightfuzz moco tree`")
+        """Return a tree.
+
+        Raises:
+            UserError: no tree has this number.
+        """
+        return self._numbered(
+            TreeRow, "tree", number, _TREES.format(where="id = ?"), "write a number that `nightfuzz moco tree` lists"
+        )
 
     def tree_nodes(self, tree: int) -> list[TreeNode]:
-        """The nodes of a tree, by number."""
+        """Return the nodes of a tree, by number."""
         sql = f"SELECT {', '.join(TreeNode._fields)} FROM moco_nodes WHERE tree = ? ORDER BY number"
         # Many nodes bring the same to the next slots; they share it.
         arrivals = cache(_arrivals)
@@ -122,12 +128,12 @@ def _arrivals(body: str) -> dict[int, Arrival]:
 
 
 def body_of(facts: Facts) -> str:
-    """The facts of an api as JSON, defaults left out; the same text for the same facts."""
+    """Return the facts of an api as JSON, defaults left out; the same text for the same facts."""
     return json.dumps(plain(facts), separators=(",", ":"))
 
 
 def is_body(body: str, api: str) -> bool:
-    """Tells whether `body_of` gives this text for facts of the api."""
+    """Return whether `body_of` gives this text for facts of the api."""
     try:
         facts = Facts.model_validate_json(body)
     except ValidationError:

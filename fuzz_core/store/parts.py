@@ -38,13 +38,16 @@ _STATEMENTS = (
     "DELETE FROM moco_nodes WHERE tree IN (SELECT id FROM moco_trees WHERE target = ?1)",
     *(
         f"DELETE FROM {table} WHERE target = ?1"
-        for table in ("moco_trees", "facts", "undescribed", "dropped", "news", "operators")
+        for table in ("moco_trees", "facts", "undescribed", "dropped", "news", "operators", "cells", "efforts")
     ),
 )
 
 
-class Apart(NamedTuple):
-    """The numbers of private rows. The rows of a private bug are private as well."""
+class PrivateRows(NamedTuple):
+    """The numbers of private rows.
+
+    The rows of a private bug are private as well.
+    """
 
     bugs: frozenset[int] = frozenset()
     findings: frozenset[int] = frozenset()
@@ -65,14 +68,20 @@ def shown_changes(store: Store) -> list[ShownChange]:
     return store._records(ShownChange, "SELECT id, before, after FROM changes ORDER BY id")
 
 
-def part(source: Path, public: Path, private: Path, apart: Apart, clock: Callable[[], datetime] = now) -> bool:
-    """Write the public and the private part of a state file; merged they give the file again. If no row is private,
-    there is no private file.
+def part(source: Path, public: Path, private: Path, apart: PrivateRows, clock: Callable[[], datetime] = now) -> bool:
+    """Write the public and the private part of a state file; merged they give the file again.
+
+    If no row is private, there is no private file.
 
     Both files are written row by row from empty ones. So no byte of a row that is left out can be in one, and the same
-    source gives the same bytes. Rows that `apart` names are private. Outcome classes that ended in a
-    signal, test cases like private ones, and the messages of traced code that died are private as well. Returns whether
-    a row is private. Raises UserError for a source that `open_store` refuses.
+    source gives the same bytes. Rows that `apart` names are private. Outcome classes that ended in a signal, test cases
+    like private ones, and the messages of traced code that died are private as well.
+
+    Returns:
+        Whether a row is private.
+
+    Raises:
+        UserError: `open_store` refuses the source.
     """
     open_store(source, read_only=True).close()
     _write(source, public, apart, _public, clock)
@@ -83,8 +92,10 @@ def part(source: Path, public: Path, private: Path, apart: Apart, clock: Callabl
     return there
 
 
-def _write(source: Path, path: Path, apart: Apart, copy: Callable[[Table], str], clock: Callable[[], datetime]) -> int:
-    """Returns how many rows were written beyond the targets."""
+def _write(
+    source: Path, path: Path, apart: PrivateRows, copy: Callable[[Table], str], clock: Callable[[], datetime]
+) -> int:
+    """Return how many rows were written beyond the targets."""
     path.unlink(missing_ok=True)
     with open_store(path, clock=clock) as store:
         execute = store._db.conn.execute
@@ -109,13 +120,13 @@ def _chosen(table: Table) -> str:
 
 
 def _copy(table: Table, shown: Mapping[str, str], where: str) -> str:
-    names = list(table.written)
+    names = list(table.column_values)
     values = ", ".join(shown.get(name, name) for name in names)
     return f"INSERT INTO main.{table.name} ({', '.join(names)}) SELECT {values} FROM other.{table.name} WHERE {where}"
 
 
 @contextmanager
-def _attached(connection: Connection, source: Path, apart: Apart) -> Iterator[None]:
+def _attached(connection: Connection, source: Path, apart: PrivateRows) -> Iterator[None]:
     connection.execute("ATTACH ? AS other", (str(source),))
     for name, numbers in apart._asdict().items():
         connection.execute(f"CREATE TEMP TABLE apart_{name} (id INTEGER PRIMARY KEY)")
@@ -146,7 +157,10 @@ def thin(store: Store, keep: int = KEEP) -> list[str]:
     """Forget value spaces and corpora, except those of each library's last used builds.
 
     Bugs, findings, checks and changes stay with all builds. Their invocations, the seeds of these invocations, and the
-    constraints of the documentation stay as well. Returns the keys of the targets that lost rows.
+    constraints of the documentation stay as well.
+
+    Returns:
+        The keys of the targets that lost rows.
     """
     with store._transaction():
         thinned = [row["key"] for row in store._rows(_USED, keep) if _forget(store, row["key"])]

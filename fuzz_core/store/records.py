@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.signatures import NEIGHBOUR, SEARCH
 from fuzz_core.ir.values import Invocation, TestCase
 
 
@@ -35,6 +37,20 @@ class SeedRecord(NamedTuple):
     outcome_kind: str = ""  # the kind of outcome that ended it early; empty if it ran to its end
 
 
+def search_digest(api: str) -> str:
+    """Return the digest of the search for a call of an api.
+
+    The seed of a search has the api as its name and the number of tries as `statements`. Its status is `partly` as long
+    as the search goes on.
+    """
+    return blake2b(f"{SEARCH}\x1f{api}".encode(), digest_size=16).hexdigest()
+
+
+def neighbour_digest(api: str) -> str:
+    """Return the digest of the seed that runs the recorded calls of an api in further ways; its name is the api."""
+    return blake2b(f"{NEIGHBOUR}\x1f{api}".encode(), digest_size=16).hexdigest()
+
+
 class InvocationRow(NamedTuple):
     """An entry of the API value space."""
 
@@ -48,7 +64,7 @@ class InvocationRow(NamedTuple):
     place: int  # when it came to the target
 
 
-class Body(NamedTuple):
+class UndecodedInvocation(NamedTuple):
     """An entry of the API value space as it is stored: `body` is JSON text, not decoded."""
 
     id: int
@@ -56,6 +72,15 @@ class Body(NamedTuple):
     body: str
     expected: str
     valid: bool | None
+    shown: int = 0  # digest of its outcome class; 0 if it has not been re-run
+
+
+# Classes of the gaps whose text is another one for each api, by the outcome that ended the search.
+_SEARCH_ENDS = {
+    "exception": "all calls of a search were refused",
+    "skipped": "no known call makes an object that it needs",
+    **dict.fromkeys(("signal", "timeout", "oom", "exit"), "calls ended their process"),
+}
 
 
 class Coverage(NamedTuple):
@@ -69,17 +94,31 @@ class Coverage(NamedTuple):
     seeds: int
     undescribed: dict[str, int]
     dropped: dict[str, int]
+    sources: dict[str, int]  # number of valid invocations by the source of their seeds
+    searched: str  # why a search has found no call; empty if it found one, or there was no search
+    ended: str = ""  # kind of the outcome that ended the search
 
     @property
     def gap(self) -> str:
-        """The reason why the api cannot be fuzzed: not traced, argument not describable, dropped, no valid seed."""
+        """The reason why the api cannot be fuzzed, as far as it is known.
+
+        The reason of a search says most. An api without a search has one of: not traced, argument not describable,
+        dropped, no valid seed.
+        """
         if self.valid or self.unchecked:
             return ""
+        if self.searched:
+            return self.searched
         if self.invocations:
             return "no valid seed"
         if self.undescribed:
             return "argument not describable"
         return "dropped" if self.dropped else "not traced"
+
+    @property
+    def gap_class(self) -> str:
+        """The gap without what concerns this api alone, so that gaps can be counted."""
+        return (self.gap and _SEARCH_ENDS.get(self.ended)) or self.gap
 
 
 class RunRow(NamedTuple):

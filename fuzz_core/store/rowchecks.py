@@ -24,6 +24,7 @@ from fuzz_core.ir.tree import fuzz_type, tensors_of
 from fuzz_core.ir.values import Tensor, TestCase
 from fuzz_core.oracles.kinds import CHANGES, check_kind
 from fuzz_core.store.base import digest_of, text
+from fuzz_core.store.cells import CELL_RESULTS
 from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.findings import finding_key, signature_digest
 from fuzz_core.store.moco import is_body
@@ -59,7 +60,7 @@ class RefusedRow(Exception):  # noqa: N818 - named for what became of the row
 
 
 def cell(table: str, name: str, kind: str, required: bool) -> Callable[[Any], None]:
-    """The check of a column of this name and type: it raises RefusedRow for a bad value."""
+    """Return the check of a column of this name and type: it raises RefusedRow for a bad value."""
     types, problem = _TYPES[kind]
     wrong = f"{name}: {problem}"
     limit = MAX_COUNT if kind in ("INTEGER", "REAL") else LONG if name in _LONG else NAME if name in _NAMES else SHORT
@@ -81,7 +82,7 @@ def cell(table: str, name: str, kind: str, required: bool) -> Callable[[Any], No
 
 
 def check_row(table: str, cells: Mapping[str, Callable[[Any], None]], row: Row) -> None:
-    """Raises RefusedRow for a row with a cell that is not sound, or whose cells do not fit each other."""
+    """Raise RefusedRow for a row with a cell that is not sound, or whose cells do not fit each other."""
     try:
         for name, check in cells.items():
             check(row[name])
@@ -92,7 +93,7 @@ def check_row(table: str, cells: Mapping[str, Callable[[Any], None]], row: Row) 
 
 
 def need(sound: bool, problem: str) -> None:
-    """Raises RefusedRow for a bad value."""
+    """Raise RefusedRow for a bad value."""
     if not sound:
         raise RefusedRow(problem)
 
@@ -106,7 +107,11 @@ _JSON = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def parsed(body: str) -> Any:
-    """Parse JSON as every reader does. Raises RefusedRow: not JSON, `NaN`, nested too deeply, too long an integer."""
+    """Parse JSON as every reader does.
+
+    Raises:
+        RefusedRow: not JSON, `NaN`, nested too deeply, too long an integer.
+    """
     try:
         return _JSON.decode(body)
     except (ValueError, RecursionError) as error:
@@ -130,7 +135,7 @@ def _object(body: str) -> dict[str, Any]:
 
 
 def _is(data: Any, kind: Any) -> bool:
-    """Whether it is of a type; a list is one of texts."""
+    """Return whether it is of a type; a list is one of texts."""
     return isinstance(data, kind) and (kind is not list or all(isinstance(each, str) for each in data))
 
 
@@ -206,6 +211,7 @@ _MEANINGS: dict[str, Callable[[Any], object]] = {
     "news.outcome_kind": _one_of(*KINDS),
     "bugs.status": _one_of(OPEN, KNOWN, FIXED),
     "changes.kind": _one_of(*CHANGES),
+    "cells.result": _one_of(*CELL_RESULTS),
     "runs.seed": _whole,
 }
 
@@ -218,7 +224,7 @@ def _json(row: Row, name: str) -> Any:
 
 
 def _ended(row: Row, needed: bool) -> None:
-    """In a file from before the kinds of outcomes were on record, there is none."""
+    """Check the kind of an outcome; a file from before kinds were on record has none."""
     need(not needed or row.get("outcome_kind") != "", f"outcome_kind: none of {', '.join(KINDS)}")
 
 

@@ -168,8 +168,10 @@ WHERE {word} = 'signal' OR outcome_kind = '' AND {where} AND {word} IN ('ok', 'e
 
 
 def _kinds_of_texts(calls: str) -> tuple[str, ...]:
-    """Return the statements that mark a row as died if its text says so. calls: the table that says how invocations
-    re-ran.
+    """Return the statements that mark a row as died if its text says so.
+
+    Args:
+        calls: the table that says how invocations re-ran.
     """
     words = (("seeds", "reason", "status = 'crashed'"), (calls, "reason", "valid = 0"), ("news", "class", "true"))
     return (
@@ -247,6 +249,37 @@ CREATE TABLE judgements (
 """
 
 
+_CELLS = """
+CREATE TABLE cells (
+    target TEXT NOT NULL REFERENCES targets(key), api TEXT NOT NULL, argument TEXT NOT NULL, name TEXT NOT NULL,
+    result TEXT NOT NULL CHECK (result IN
+        ('valid', 'refused', 'crashed', 'hung', 'out-of-memory', 'exited', 'unreachable', 'postponed')),
+    reason TEXT NOT NULL, PRIMARY KEY (target, api, argument, name)
+) WITHOUT ROWID;
+CREATE TABLE efforts (
+    target TEXT NOT NULL REFERENCES targets(key), api TEXT NOT NULL, calls INTEGER NOT NULL, cells INTEGER NOT NULL,
+    tests INTEGER NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (target, api)
+) WITHOUT ROWID;
+"""
+
+_SHOWN = """
+ALTER TABLE cells ADD COLUMN shown INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE validity ADD COLUMN shown INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE efforts ADD COLUMN pairs INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE efforts ADD COLUMN paired INTEGER NOT NULL DEFAULT 0;
+DROP VIEW calls;
+CREATE VIEW calls AS
+SELECT invocations.id AS id, digest, api, body, target, validity.id AS place, validity.expected AS expected, valid,
+    reason, outcome_kind, shown
+FROM validity JOIN invocations ON invocations.id = invocation;
+UPDATE seeds SET outcome_kind = CASE
+    WHEN reason LIKE '%calls ended their process:%signal %' THEN 'signal'
+    WHEN reason LIKE '%calls ended their process:%' THEN 'exit'
+    WHEN reason LIKE 'needs an object that no known call makes:%' THEN 'skipped'
+    WHEN reason LIKE '%calls refused; the last new refusal:%' THEN 'exception' ELSE '' END
+WHERE source = 'search' AND status <> 'ok' AND outcome_kind = '';
+"""
+
 # Further steps of the later migrations are in functions of their own.
 SCRIPTS = {
     "m0001_value_spaces": _VALUE_SPACES,
@@ -281,7 +314,7 @@ def m0010_outcome_kind(db: Database) -> None:
 
 @MIGRATIONS()
 def m0011_content(db: Database) -> None:
-    """Invocations and what they bring are there once for all builds, and numbered by what they say."""
+    """Store invocations and their descendants once for all builds, with numbers by content."""
     db.conn.create_function("number_of", 1, number_of, deterministic=True)
     db.executescript(_CONTENT)
     for table in ("bugs", "findings", "changes", "news"):
@@ -293,24 +326,37 @@ def m0011_content(db: Database) -> None:
 
 @MIGRATIONS()
 def m0012_judgements(db: Database) -> None:
-    """Why a bug is private although its minimal script does not show it, and what people say of bugs."""
+    """Store why a bug is private although its minimal script does not show it, and people's judgements of bugs."""
     db.executescript(_JUDGEMENTS)
 
 
-NEWEST = 12
+@MIGRATIONS()
+def m0013_cells(db: Database) -> None:
+    """Store what the sweep has tried, cell by cell, and the tests and the time of each api."""
+    db.executescript(_CELLS)
+
+
+@MIGRATIONS()
+def m0014_shown(db: Database) -> None:
+    """Store digests of the outcome classes of calls and cells, and how many pairs of cells each api has had."""
+    db.executescript(_SHOWN)
+
+
+NEWEST = 14
 # The tables that fuzzing fills, children first; tracing fills all further tables.
 RESULT_TABLES = (
     *("judgements", "known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators"),
+    *("cells", "efforts"),
     *("moco_nodes", "moco_trees"),
 )
 
 
 def migrate(db: Database, version: int = NEWEST) -> None:
-    """Brings a database to a schema version."""
+    """Bring a database to a schema version."""
     later = [migration.name for migration in MIGRATIONS.pending(db)][version - version_of(db) :]
     MIGRATIONS.apply(db, stop_before=later)
 
 
 def version_of(db: Database) -> int:
-    """The schema version of an open state file: how many migrations have been applied to it."""
+    """Return the schema version of an open state file: how many migrations have been applied to it."""
     return len(MIGRATIONS.applied(db))

@@ -16,7 +16,7 @@ MAX_DEFINITION = 512
 
 
 def similarity_rows(definitions: Mapping[str, str]) -> dict[str, bytes]:
-    """The similarity of every api (by name, with its definition) to every other.
+    """Return the similarity of every api (by name, with its definition) to every other.
 
     The rows hold uint16, little-endian, 65535 for 1.0, in the order of sorted names. Definitions count up to 512
     characters.
@@ -28,7 +28,7 @@ def similarity_rows(definitions: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def refresh_similarity(store: Store, target: str) -> str:
-    """Computes the similarity of a target's apis where the file has that of other definitions; returns their digest.
+    """Compute the similarity of a target's apis where the file has that of other definitions; return their digest.
 
     The file keeps that of one set of definitions.
     """
@@ -42,7 +42,7 @@ def refresh_similarity(store: Store, target: str) -> str:
 
 
 def similarity(store: Store, target: str) -> Iterator[tuple[str, bytes]]:
-    """Rows of `similarity_rows` for a target's apis, one at a time: all of them are tens of megabytes."""
+    """Yield rows of `similarity_rows` for a target's apis, one at a time: all of them are tens of megabytes."""
     rows = "SELECT api, row FROM similarity WHERE definitions = ? ORDER BY api"
     with user_errors(store.path):
         yield from store._db.conn.execute(rows, (refresh_similarity(store, target),))

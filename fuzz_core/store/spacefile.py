@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.base import to_json
-from fuzz_core.store.content import ORPHANS, by_name
+from fuzz_core.store.content import ORPHANS, table_of
 from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 
@@ -16,7 +16,7 @@ from fuzz_core.store.store import Store
 MAX_PACKED, MAX_UNPACKED = 256 << 20, 1 << 30
 # Memory that unpacking may take, in bytes.
 MAX_MEMORY = 128 << 20
-REMEDY = "it has to be a file that `nightfuzz pack` wrote; get it again"
+REMEDY = "get the file again, or write it again with `nightfuzz pack`"
 _CHUNK = 1 << 20
 _EPOCH = "1970-01-01T00:00:00+00:00"
 _OF_SEEDS = "target = :target AND seed IN (SELECT digest FROM main.seeds)"
@@ -56,13 +56,19 @@ def pack(store: Store, target: str, seeds: Collection[str], file: Path) -> int:
     Args:
         seeds: digests of the seeds that everybody has who has the build.
 
-    Returns the number of calls in the file. Raises UserError where there are none.
+    Returns:
+        The number of calls in the file.
+
+    Raises:
+        UserError: the target has no calls.
     """
     plain = file.with_name(f"{file.name}.unpacked")
     try:
         calls = _write(store, target, seeds, plain)
         if not calls:
-            raise UserError(f"{target} has no checked call to pack", f"run `nightfuzz trace --target {target}` first")
+            raise UserError(
+                f"the state has no checked call of {target} to pack", f"run `nightfuzz trace --target {target}` first"
+            )
         _compress(plain, file)
     finally:
         for end in ("", ".lock", "-wal", "-shm"):
@@ -71,7 +77,7 @@ def pack(store: Store, target: str, seeds: Collection[str], file: Path) -> int:
 
 
 def take(store: Store, plain: Path) -> int:
-    """Add the rows of an unpacked space file that the store does not have; returns how many calls are new to a build.
+    """Add the rows of an unpacked space file that the store does not have; return how many calls are new to a build.
 
     If the store has a row already, the store's row stays.
     """
@@ -99,7 +105,7 @@ def forget_foreign(store: Store) -> None:
         execute(
             f"UPDATE targets SET info = json_remove(info, '$.since') WHERE json_extract(info, '$.since') IN ({foreign})"
         )
-        of_builds = [name for name in _ROWS if "target" in by_name(name).stored]
+        of_builds = [name for name in _ROWS if "target" in table_of(name).stored]
         for name in of_builds:
             execute(f"DELETE FROM {name} WHERE target IN ({foreign})")
         for sql in ORPHANS:
@@ -108,8 +114,8 @@ def forget_foreign(store: Store) -> None:
 
 
 def _copy(name: str, where: str) -> str:
-    """SQL that copies rows of a table from the database `other`, in the order in which they came."""
-    table, shown = by_name(name), _SHOWN.get(name, {})
+    """Return SQL that copies rows of a table from the database `other`, in the order in which they came."""
+    table, shown = table_of(name), _SHOWN.get(name, {})
     values = {column: shown.get(column, column) for column in table.stored}
     return (
         f"INSERT OR IGNORE INTO main.{name} ({', '.join(values)}) SELECT {', '.join(values.values())}"
@@ -142,7 +148,7 @@ def _compress(plain: Path, file: Path) -> None:
                 packed.write(chunk)
         part.replace(file)
     except OSError as error:
-        raise UserError(f"{file} cannot be written: {error.strerror}", "name another file: --output FILE") from error
+        raise UserError(f"cannot write {file}: {error.strerror}", "name another file: --output FILE") from error
     finally:
         part.unlink(missing_ok=True)
 
@@ -150,23 +156,24 @@ def _compress(plain: Path, file: Path) -> None:
 def unpack(file: Path, plain: Path) -> None:
     """Write the state file that a space file holds to `plain`, without looking at what is in it.
 
-    Raises UserError for a file that cannot be read, is no space file, is damaged, or is larger than any space file.
+    Raises:
+        UserError: a file that cannot be read, is no space file, is damaged, or is larger than any space file.
     """
     try:
         if file.stat().st_size > MAX_PACKED:
-            raise UserError(f"{file} is larger than {MAX_PACKED >> 20} MiB", REMEDY)
+            raise UserError(f"{file} is larger than {MAX_PACKED >> 20} MiB, the limit for a space file", REMEDY)
         with file.open("rb") as source, plain.open("wb") as out:
             decoder, left = lzma.LZMADecompressor(lzma.FORMAT_XZ, MAX_MEMORY), MAX_UNPACKED
             while not decoder.eof:
                 chunk = source.read(_CHUNK) if decoder.needs_input else b""
                 if decoder.needs_input and not chunk:
-                    raise UserError(f"{file} ends too early", REMEDY)
+                    raise UserError(f"the space file {file} ends too early", REMEDY)
                 data = decoder.decompress(chunk, _CHUNK)
                 left -= len(data)
                 if left < 0:
-                    raise UserError(f"{file} unpacks to more than {MAX_UNPACKED >> 20} MiB", REMEDY)
+                    raise UserError(f"the space file {file} unpacks to more than {MAX_UNPACKED >> 20} MiB", REMEDY)
                 out.write(data)
     except lzma.LZMAError as error:
-        raise UserError(f"{file} is no space file, or is damaged ({error})", REMEDY) from error
+        raise UserError(f"{file} is not a space file, or is damaged ({error})", REMEDY) from error
     except OSError as error:
         raise UserError(f"{error.filename or file} cannot be read or written: {error.strerror}", REMEDY) from error

@@ -25,19 +25,23 @@ class NewerError(UserError):
 
 
 def now() -> datetime:
-    """The wall clock in UTC."""
+    """Return the wall clock in UTC."""
     return datetime.now(UTC)
 
 
 def open_store(path: Path, *, read_only: bool = False, clock: Callable[[], datetime] = now) -> Store:
-    """Opens a state file. If there is none, makes it; migrates an older one to the newest schema.
+    """Open a state file.
 
-    A writer holds `<name>.lock` until the store is closed; readers need no lock and leave the file unchanged. Raises
-    UserError: not writable, held by another controller, of a newer schema, damaged (a writer moves the file aside
-    first), or not nightfuzz's.
+    A missing file is made, and an older file is migrated to the newest schema.
+
+    A writer holds `<name>.lock` until the store is closed; readers need no lock and leave the file unchanged.
+
+    Raises:
+        UserError: not writable, held by another controller, of a newer schema, damaged (a writer moves the file aside
+            first), or not nightfuzz's.
     """
     if path.is_dir():
-        raise UserError(f"{path} is a directory, not a state file", "give the path of a file in it")
+        raise UserError(f"{path} is a directory, not a state file", "name a file in that directory")
     if read_only:
         return Store(path, _open_reader(path), clock)
     lock = _lock(path)
@@ -51,6 +55,20 @@ def open_store(path: Path, *, read_only: bool = False, clock: Callable[[], datet
     return store
 
 
+def is_held(path: Path) -> bool:
+    """Return whether a controller works on a state file; a controller that begins at this moment may fail for it."""
+    file = path.with_name(path.name + ".lock")
+    if not file.exists():
+        return False
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except (Timeout, OSError):
+        return True
+    lock.release()
+    return False
+
+
 def _lock(path: Path) -> FileLock:
     file = path.with_name(path.name + ".lock")
     lock = FileLock(file)
@@ -60,8 +78,8 @@ def _lock(path: Path) -> FileLock:
         file.write_text(f"{os.getpid()}\n")
     except Timeout:
         raise UserError(
-            f"another controller (process {_holder(file)}) works on {path}: it holds {file}",
-            "wait for it, end it, or choose another state directory",
+            f"another nightfuzz (process {_holder(file)}) uses the state file {path} and holds the lock {file}",
+            "wait until that process ends, end it, or choose another directory with --state",
         ) from None
     except OSError as error:
         lock.release()
@@ -94,7 +112,10 @@ def _open_writer(path: Path) -> Database:
 
 
 def _check_first(path: Path) -> None:
-    """Keeps a damaged file aside. Looks through a reader: a writer would fold the log into it, or drop the log."""
+    """Keep a damaged file aside.
+
+    Looks through a reader: a writer would fold the log into it, or drop the log.
+    """
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
@@ -107,15 +128,18 @@ def _check_first(path: Path) -> None:
 
 def _open_reader(path: Path) -> Database:
     if not path.exists():
-        raise UserError(f"there is no state file {path}", "run `nightfuzz pull` and `nightfuzz trace` first")
+        raise UserError(
+            f"there is no state file {path}",
+            "make it with `nightfuzz trace --target torch==2.13.0`, or name another directory with --state",
+        )
     with user_errors(path):
         db = _connect_reader(path)
         with _closing_on_error(db):
             _refuse(db, path)
             if version_of(db) < NEWEST:
                 raise UserError(
-                    f"the state file {path} has schema {version_of(db)}, this nightfuzz reads {NEWEST}",
-                    "run a command that writes (such as `nightfuzz trace`) once: it brings the file up to date",
+                    f"the state file {path} has schema {version_of(db)}, but this nightfuzz reads schema {NEWEST}",
+                    "run `nightfuzz trace` once: it brings the file up to date",
                 )
     return db
 
@@ -132,7 +156,11 @@ def _connect_reader(path: Path) -> Database:
 
 
 def _connect_checked(address: str) -> Database:
-    """Connects and checks the whole file. Raises sqlite3.DatabaseError, for damage with SQLITE_CORRUPT or _NOTADB."""
+    """Connect and check the whole file.
+
+    Raises:
+        sqlite3.DatabaseError: for damage, with the code SQLITE_CORRUPT or SQLITE_NOTADB.
+    """
     connection = sqlite3.connect(address, uri=True)
     try:
         faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
@@ -156,15 +184,18 @@ def _closing_on_error(db: Database) -> Iterator[None]:
 
 
 def _refuse(db: Database, path: Path) -> None:
-    """Raises UserError for a file of another program or of a later nightfuzz."""
+    """Raise UserError for a file of another program or of a later nightfuzz."""
     owner = db.execute("PRAGMA application_id").fetchone()[0]
     if owner != APPLICATION_ID and db.table_names():
-        raise UserError(f"{path} is a database of another program", "choose another state file; this one is untouched")
+        raise UserError(
+            f"{path} is a database of another program",
+            "choose another directory with --state; the file was not changed",
+        )
     version = version_of(db)
     if version > NEWEST:
         raise NewerError(
-            f"the state file {path} has schema {version}, this nightfuzz knows schemas up to {NEWEST}",
-            "upgrade nightfuzz, or choose another state directory",
+            f"the state file {path} has schema {version}, but this nightfuzz knows schemas up to {NEWEST}",
+            "upgrade nightfuzz, or choose another directory with --state",
         )
 
 
@@ -180,5 +211,5 @@ def _keep_aside(path: Path, damage: str) -> UserError:
             old.rename(kept.with_name(kept.name + end))
     return UserError(
         f"the state file {path} is damaged ({damage}); it is kept as {kept}",
-        "run again for a fresh state; `sqlite3 FILE .recover` may save the old one's rows",
+        f"run again to begin a fresh state; `sqlite3 {kept} .recover` may save rows of the damaged file",
     )

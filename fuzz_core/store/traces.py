@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from sqlite3 import Connection
+from types import MappingProxyType
 from typing import Any
 
 from fuzz_core.ir import codec
 from fuzz_core.ir.tree import argument_slots, children, fuzz_type, slot_name, walk
 from fuzz_core.ir.values import Invocation, Value
 from fuzz_core.store.base import Base, digest_of, text, to_json
-from fuzz_core.store.records import Body, InvocationRow, SeedRecord
+from fuzz_core.store.records import InvocationRow, SeedRecord, UndecodedInvocation
 
 PAGE = 1000
 _INVOCATIONS = f"""
@@ -49,11 +50,12 @@ ON CONFLICT (id) DO UPDATE SET expected = 'ok', body = excluded.body
     WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
 SAVE_VALIDITY = """
-INSERT INTO validity (target, invocation, expected, valid, reason, outcome_kind) {values}
+INSERT INTO validity (target, invocation, expected, valid, reason, outcome_kind, shown) {values}
 ON CONFLICT (invocation, target) DO UPDATE SET expected = 'ok', valid = excluded.valid, reason = excluded.reason,
-    outcome_kind = excluded.outcome_kind WHERE expected = 'exception' AND excluded.expected = 'ok'
+    outcome_kind = excluded.outcome_kind, shown = excluded.shown
+    WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
-_NEW_VALIDITY = SAVE_VALIDITY.format(values="VALUES (?, ?, ?, NULL, '', '')")
+_NEW_VALIDITY = SAVE_VALIDITY.format(values="VALUES (?, ?, ?, NULL, '', '', 0)")
 # Bits of an integer that every reader of JSON reads exactly.
 _BITS = 53
 
@@ -66,11 +68,11 @@ class TraceTables(Base):
     """
 
     def traced(self, target: str) -> set[str]:
-        """Digests of the seeds that were traced, with or without success."""
+        """Return digests of the seeds that were traced, with or without success."""
         return {row["digest"] for row in self._rows("SELECT digest FROM seeds WHERE target = ?", target)}
 
     def seeds(self, target: str) -> list[SeedRecord]:
-        """How tracing went, by source and name."""
+        """Return how tracing went, by source and name."""
         sql = "SELECT * FROM seeds WHERE target = ? ORDER BY source, name, digest"
         return self._records(SeedRecord, sql, target)
 
@@ -91,7 +93,8 @@ class TraceTables(Base):
             parts: the test of the seed that an invocation comes from. Error inputs do not enter the argument value
                 space.
 
-        Returns how many invocations were new to the target.
+        Returns:
+            How many invocations were new to the target.
         """
         with self._transaction():
             self._insert("seeds", verb="INSERT OR REPLACE", target=target, **seed._asdict(), traced_at=self._now())
@@ -122,7 +125,7 @@ class TraceTables(Base):
     def invocations(
         self, target: str, api: str | None = None, valid: bool | None = None, *, unchecked: bool = False
     ) -> Iterator[InvocationRow]:
-        """Entries of the API value space in the order they came; other methods may be called in between.
+        """Yield entries of the API value space in the order they came; other methods may be called in between.
 
         Args:
             api: of this one only.
@@ -134,35 +137,50 @@ class TraceTables(Base):
             yield from rows
             last = rows[-1].place
 
-    def bodies(self, target: str, *, unchecked: bool = False) -> list[Body]:
-        """Entries of the API value space undecoded, in the order they came; decoding 100,000 takes half a minute."""
+    def bodies(self, target: str, *, unchecked: bool = False) -> list[UndecodedInvocation]:
+        """Return entries of the API value space undecoded, in the order they came.
+
+        Decoding 100,000 entries takes half a minute.
+        """
         where = "target = ?" + (" AND valid IS NULL" if unchecked else "")
-        return self._records(Body, f"SELECT * FROM calls WHERE {where} ORDER BY place", target)
+        return self._records(UndecodedInvocation, f"SELECT * FROM calls WHERE {where} ORDER BY place", target)
 
     def apis_with(self, target: str, part: str) -> set[str]:
-        """Apis with a valid invocation whose JSON text has this part."""
+        """Return apis with a valid invocation whose JSON text has this part."""
         sql = f"SELECT DISTINCT api FROM calls WHERE {_WORKING} AND instr(body, ?)"
         return {row["api"] for row in self._rows(sql, target, part)}
 
     def samples(self, target: str, apis: Iterable[str], part: str, most: int) -> Iterator[tuple[int, str, str]]:
-        """(id, api, JSON text) of valid invocations of these apis, by api; the first `most` of each api.
+        """Yield (id, api, JSON text) of valid invocations of these apis, by api; the first `most` of each api.
 
         Invocations whose text has the part come first, then the order in which they were saved.
         """
         for row in self._each(_SAMPLES, part, target, to_json(sorted(apis)), most):
             yield row["id"], row["api"], row["body"]
 
-    def set_validity(self, target: str, rows: Iterable[tuple[int, str, str]]) -> None:
-        """Records how invocations re-ran unmutated: (id, kind of the outcome, reason); those that were ok are valid."""
+    def set_validity(
+        self, target: str, rows: Iterable[tuple[int, str, str]], shown: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
+        """Record how invocations re-ran unmutated: (id, kind of the outcome, reason); those that were ok are valid.
+
+        Args:
+            shown: digests of their outcome classes, by id.
+        """
         with self._transaction():
-            named = [(kind == "ok", kind, text(reason), number, target) for number, kind, reason in rows]
-            sql = "UPDATE validity SET valid = ?, outcome_kind = ?, reason = ? WHERE invocation = ? AND target = ?"
-            self._db.conn.executemany(sql, named)
+            named = [
+                (kind == "ok", kind, text(why), shown.get(number, 0), number, target) for number, kind, why in rows
+            ]
+            self._db.conn.executemany(
+                "UPDATE validity SET valid = ?, outcome_kind = ?, reason = ?, shown = ?"
+                " WHERE invocation = ? AND target = ?",
+                named,
+            )
 
     def argument_space(self, target: str, cap: int = 20) -> dict[str, dict[str, dict[str, list[Any]]]]:
-        """The argument value space as JSON data: {argument: {FuzzType: {api: [encoded value, …]}}}.
+        """Return the argument value space as JSON data: {argument: {FuzzType: {api: [encoded value, …]}}}.
 
-        cap: at most so many values per (argument, FuzzType, api), the same ones every time.
+        Args:
+            cap: at most so many values per (argument, FuzzType, api), the same ones every time.
         """
         space: dict[str, dict[str, dict[str, list[Any]]]] = {}
         for row in self._arguments(_ARGUMENTS, target):
@@ -172,7 +190,10 @@ class TraceTables(Base):
         return space
 
     def tensor_space(self, target: str, cap: int = 20) -> dict[str, list[Any]]:
-        """The tensors of the argument value space as JSON data: {"rank,dtype": [encoded tensor, …]}, `cap` of each."""
+        """Return the tensors of the argument value space as JSON data, at most `cap` of each kind.
+
+        The data has the form {"rank,dtype": [encoded tensor, …]}.
+        """
         sql = f"SELECT type, value FROM ({_ARGUMENTS}) WHERE type LIKE '%>' ORDER BY digest, argument, api"
         space: dict[str, dict[str, None]] = {}
         for row in self._arguments(sql, target):
@@ -183,18 +204,21 @@ class TraceTables(Base):
         return {key: [json.loads(value) for value in space[key]] for key in sorted(space)}
 
     def _arguments(self, sql: str, target: str) -> Iterator[dict[str, Any]]:
-        """Rows of `_ARGUMENTS`. Names are those that mutation looks values up by."""
+        """Return rows of `_ARGUMENTS`.
+
+        Names are those that mutation looks values up by.
+        """
         rows = self._rows("SELECT name, params FROM apis WHERE target = ?", target)
         name = partial(slot_name, params={row["name"]: json.loads(row["params"]) for row in rows})
         self._db.conn.create_function("slot_name", 3, name, deterministic=True)
         return self._each(sql, target)
 
     def refusals(self, target: str) -> list[tuple[str, str]]:
-        """(api, message) of the exceptions that recorded invocations ended with when they were re-run."""
+        """Return (api, message) of the exceptions that recorded invocations ended with when they were re-run."""
         return [(row["api"], row["reason"].partition(": ")[2]) for row in self._rows(_REFUSALS, target)]
 
     def seeds_of(self, invocation: int, target: str | None = None) -> list[str]:
-        """Names of the seeds that an invocation was traced from (for a target): `test_loss.py::test_focal`."""
+        """Return names of the seeds that an invocation was traced from (for a target): `test_loss.py::test_focal`."""
         sql = (
             "SELECT DISTINCT name || CASE part WHEN '' THEN '' ELSE '::' || part END AS name"
             " FROM provenance JOIN seeds ON digest = seed"
@@ -202,8 +226,8 @@ class TraceTables(Base):
         )
         return [row["name"] for row in self._rows(sql, invocation, target)]
 
-    def brought(self, target: str, seeds: Iterable[str]) -> set[int]:
-        """Numbers of the invocations that come from any of these seeds."""
+    def invocations_of(self, target: str, seeds: Iterable[str]) -> set[int]:
+        """Return numbers of the invocations that come from any of these seeds."""
         sql = (
             "SELECT DISTINCT invocation FROM provenance JOIN validity USING (invocation)"
             " WHERE target = ? AND seed IN (SELECT value FROM json_each(?))"
@@ -212,12 +236,12 @@ class TraceTables(Base):
 
 
 def number_of(digest: str) -> int:
-    """The number of what has this digest in every state file: its first bits."""
+    """Return the number of what has this digest in every state file: its first bits."""
     return int(digest, 16) >> 4 * len(digest) - _BITS
 
 
 def save_arguments(connection: Connection, number: int, invocation: Invocation) -> None:
-    """Adds every argument of an invocation, those of nested ones too; of one that comes again, the first elements."""
+    """Add every argument of an invocation, those of nested ones too; of one that comes again, the first elements."""
     found: dict[tuple[str, str, int, str], Value] = {}
     for call in walk(invocation):
         if isinstance(call, Invocation):

@@ -19,14 +19,16 @@ FROM seeds JOIN json_each(:seeds) ON key = digest WHERE target = :since
 """
 _TAKEN = """
 CREATE TEMP TABLE taken AS
-SELECT id, mentions_gone(body) AS gone, mentions_changed(body) AS changed, expected, valid, reason, outcome_kind
+SELECT id, mentions_gone(body) AS gone, mentions_changed(body) AS changed, expected, valid, reason, outcome_kind,
+    shown
 FROM calls
 WHERE target = :since
     AND id IN (SELECT invocation FROM provenance WHERE seed IN (SELECT key FROM json_each(:seeds)))
 ORDER BY place
 """
 _VALIDITY = """
-SELECT :target, id, expected, iif(changed, NULL, valid), iif(changed, '', reason), iif(changed, '', outcome_kind)
+SELECT :target, id, expected, iif(changed, NULL, valid), iif(changed, '', reason), iif(changed, '', outcome_kind),
+    iif(changed, 0, shown)
 FROM temp.taken WHERE NOT gone ORDER BY rowid
 """
 _COUNTS = """
@@ -68,7 +70,10 @@ class CarryTables(TraceTables):
     """The tables that a new target takes over from an earlier target."""
 
     def predecessor(self, target: str) -> str:
-        """The newest target of the same library that came before this one and has been traced; empty: there is none."""
+        """Return the newest traced target of the same library that came before this one.
+
+        The result is empty if there is none.
+        """
         sql = """
         SELECT old.key FROM targets AS new JOIN targets AS old ON old.library = new.library
         WHERE new.key = ? AND (old.made_at, old.key) < (new.made_at, new.key)
@@ -78,12 +83,12 @@ class CarryTables(TraceTables):
         return next((row["key"] for row in self._rows(sql, target)), "")
 
     def since(self, target: str) -> str:
-        """The target that this one has taken over from; empty where it has not."""
+        """Return the target that this one has taken over from; empty where it has not."""
         sql = "SELECT COALESCE(json_extract(info, '$.since'), '') AS since FROM targets WHERE key = ?"
         return next((row["since"] for row in self._rows(sql, target)), "")
 
     def seeds_mentioning(self, target: str, apis: Collection[str]) -> set[str]:
-        """Digests of the seeds that brought invocations which mention one of these apis."""
+        """Return digests of the seeds that brought invocations which mention one of these apis."""
         self._define("api", apis)
         return {row["seed"] for row in self._rows(_MENTIONING, target)}
 
@@ -118,7 +123,7 @@ class CarryTables(TraceTables):
         return Carried(copied, taken, retired, anew)
 
     def _define(self, name: str, apis: Collection[str]) -> None:
-        """Makes the SQL function `mentions_NAME`: whether the body of an invocation has one of these apis in it."""
+        """Make the SQL function `mentions_NAME`: whether the body of an invocation has one of these apis in it."""
         wanted = frozenset(apis)
 
         def mentions(body: str) -> bool:
@@ -127,10 +132,10 @@ class CarryTables(TraceTables):
         self._db.conn.create_function(f"mentions_{name}", 1, mentions, deterministic=True)
 
     def twins(self, target: str, since: str) -> list[Twin]:
-        """The invocations that are in the value spaces of both, error inputs left out."""
+        """Return the invocations that are in the value spaces of both, error inputs left out."""
         return self._records(Twin, _BOTH, since, target)
 
-    def doubt(self, target: str, invocations: Iterable[int]) -> None:
+    def mark_unchecked(self, target: str, invocations: Iterable[int]) -> None:
         """Mark these invocations as not re-run yet."""
         sql = "UPDATE validity SET valid = NULL, reason = '', outcome_kind = '' WHERE invocation = ? AND target = ?"
         with self._transaction():

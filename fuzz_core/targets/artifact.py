@@ -23,7 +23,10 @@ _DATED = re.compile(r"(\d{8})\d{0,6}")
 
 @dataclass(frozen=True)
 class Artifact:
-    """A wheel, or the source archive of a version, as its index lists it. Records hide secrets in its addresses."""
+    """A wheel, or the source archive of a version, as its index lists it.
+
+    Records hide secrets in its addresses.
+    """
 
     index: str  # URL of the index
     distribution: str
@@ -43,7 +46,10 @@ class Artifact:
 
     @property
     def is_wheel(self) -> bool:
-        """Tells whether the file is a wheel. Each other file is a source archive, which any Python may build."""
+        """Return whether the file is a wheel.
+
+        Each other file is a source archive, which any Python may build.
+        """
         return self.filename.endswith(".whl")
 
     @property
@@ -57,7 +63,7 @@ class Artifact:
         return parse_wheel_filename(self.filename)[2] if self.is_wheel else ()
 
     def dated(self) -> tuple[date | None, DatedBy]:
-        """The day of the build and its source: the version (`.dev20260424`), or the time of the upload."""
+        """Return the day of the build and its source: the version (`.dev20260424`), or the time of the upload."""
         if (day := day_of(Version(self.version))) is not None:
             return day, "version"
         try:
@@ -71,13 +77,13 @@ class Artifact:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def day_of(version: Version) -> date | None:
-    """The day in a version such as `2.13.0.dev20260424+cpu`; a time of the day behind it is allowed."""
+    """Return the day in a version such as `2.13.0.dev20260424+cpu`; a time of the day behind it is allowed."""
     found = _DATED.fullmatch(str(version.dev)) if version.dev is not None else None
     try:
         return datetime.strptime(found.group(1), "%Y%m%d").date() if found else None
@@ -86,24 +92,38 @@ def day_of(version: Version) -> date | None:
 
 
 def without_secrets(url: str) -> str:
-    """The address without user, password, query and fragment. Raises UserError for what is no address."""
+    """Return the address without user, password, query and fragment.
+
+    Raises:
+        UserError: the text is no address.
+    """
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
     except ValueError as error:
-        raise UserError(f"the address of an index is none: {error}", "write https://HOST/PATH") from error
+        raise UserError(
+            f"the address of the package index is not a valid URL: {error}",
+            "write --index https://HOST/PATH, or a target index:https://HOST/PATH#PACKAGE",
+        ) from error
     host = f"[{parts.hostname}]{host.removeprefix(str(parts.hostname))}" if ":" in (parts.hostname or "") else host
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
 def check_address(url: str) -> str:
-    """The address of an index without the slash at its end.
+    """Return the address of an index without the slash at its end.
 
-    Raises UserError for another scheme than http and https, and for one with a password: a spec ends up in records.
+    Raises:
+        UserError: the scheme is not http or https, or the address has a password: a spec ends up in records.
     """
     plain = without_secrets(url)
     if urlsplit(plain).scheme not in ("http", "https") or not urlsplit(plain).hostname:
-        raise UserError(f"{plain!r} is no address of a package index", "write index:https://HOST/PATH#PACKAGE")
+        raise UserError(
+            f"{plain!r} is not the address of a package index",
+            "write --index https://HOST/PATH, or a target index:https://HOST/PATH#PACKAGE",
+        )
     if urlsplit(url).username or urlsplit(url).query:
-        raise UserError(f"the address of the index {plain} holds secrets", "put user and password into ~/.netrc")
+        raise UserError(
+            f"the address of the index {plain} has a password or a query, which the records would keep",
+            "write the address alone, and put user and password into ~/.netrc",
+        )
     return plain.rstrip("/")

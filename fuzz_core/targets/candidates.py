@@ -40,19 +40,23 @@ class Candidate:
 
 
 def release_of(version: str) -> Version:
-    """A version without the label that names its flavour."""
+    """Return a version without the label that names its flavour."""
     return Version(Version(version).public)
 
 
 def package_of(own: str, library: str, spec: str | None, index: str | None) -> TargetSpec:
-    """The package whose builds are meant: that of a spec, else of `own`, the spec that the target came from.
+    """Return the package whose builds are meant: that of a spec, else of `own`, the spec that the target came from.
 
-    Raises UserError for a spec that names no package of an index.
+    Raises:
+        UserError: a spec that names no package of an index.
     """
     text = own if spec is None or is_version(spec) else spec
     foreign = text.startswith("python:") or text.lower().endswith(".whl")
     if foreign and text == spec:
-        raise UserError(f"{spec!r} is no build of an index", "name one by its version: tensorflow-cpu==2.21.0, say")
+        raise UserError(
+            f"{spec!r} is not a build of a package index",
+            "name a version of a package, such as tensorflow-cpu==2.21.0",
+        )
     if foreign:
         text = dialect_of(library).distributions[0]
     if index is not None and text == own and text.startswith("index:"):
@@ -64,17 +68,21 @@ def package_of(own: str, library: str, spec: str | None, index: str | None) -> T
 
 
 def is_version(text: str) -> bool:
-    """Tells whether the text is a version alone."""
+    """Return whether the text is a version alone."""
     with suppress(InvalidVersion):
         return bool(Version(text))
     return False
 
 
 def version_of(spec: str, library: str, index: str | None) -> str:
-    """The version that a spec, or a version alone, means. Raises UserError where there is none."""
+    """Return the version that a spec, or a version alone, means.
+
+    Raises:
+        UserError: the text has no version.
+    """
     version = spec if is_version(spec) else parse_spec(spec, library, index).version
     if version is None:
-        raise UserError(f"{spec!r} names no single build", f"pin one: {spec}==VERSION")
+        raise UserError(f"{spec!r} names no single build", f"name one version: {spec}==VERSION")
     return version
 
 
@@ -82,7 +90,10 @@ def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Ca
     """List the builds in an index that fit this machine, one per version, the oldest first.
 
     The builds are releases, or all dated builds of a nightly package. If there is no network and the access allows
-    cached wheels, the list holds the cached builds. Raises the errors of targets.resolve.builds.
+    cached wheels, the list holds the cached builds.
+
+    Raises:
+        UserError: as `targets.resolve.builds`.
     """
     # The flavour of a release is found, perhaps in another index, when it is made; here only its versions count.
     flavour = flavour if package.nightly or package.index else "auto"
@@ -103,7 +114,12 @@ def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Ca
 
 
 def placed(listed: Sequence[Candidate], package: TargetSpec, version: str) -> list[Candidate]:
-    """The same with a build of this version among them: indexes forget nightly builds that are installed here."""
+    """Return the same with a build of this version among them.
+
+    Indexes forget nightly builds that are installed here.
+
+    Indexes forget nightly builds that are installed here.
+    """
     if any(release_of(each.version) == release_of(version) for each in listed):
         return list(listed)
     return sorted([*listed, Candidate(f"{package.text}=={version}", version)], key=lambda each: each.age)
@@ -131,11 +147,11 @@ class Environments:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def at_hand(self, candidate: Candidate) -> bool:
-        """Tells whether the candidate can be tried without a download."""
+        """Return whether the candidate can be tried without a download."""
         return self.find(candidate) is not None or candidate.wheel in {each.key for each in wheels.cached()}
 
     def find(self, candidate: Candidate) -> Target | None:
-        """Its environment, where there is one."""
+        """Return the environment of a build, if one exists."""
         if candidate.spec in self.given:
             return self.given[candidate.spec]
         package = candidate.spec.rpartition("==")[0]
@@ -157,7 +173,7 @@ class Environments:
         return list_targets(self.root)
 
     def make_room(self, wanted: Collection[Candidate], most: int) -> None:
-        """Removes what is not wanted now until all of `wanted` has room among `most` environments, oldest first."""
+        """Remove what is not wanted now until all of `wanted` has room among `most` environments, oldest first."""
         found = [self.find(each) for each in wanted]
         here, missing = {each.key for each in found if each is not None}, found.count(None)
         made = sorted(self.made(), key=lambda target: (self.root / target.key).stat().st_mtime)
@@ -166,17 +182,24 @@ class Environments:
             remove(key, self.root)
 
     def get(self, candidate: Candidate) -> tuple[Target, bool]:
-        """Its environment, and whether it had to be made. Raises as targets.environment.ensure does."""
+        """Return the environment of a build, and whether it had to be made.
+
+        Raises:
+            UserError: as `targets.environment.ensure`.
+        """
         found = self.find(candidate)
         if found is not None:
             return found, False
         return ensure(parse_spec(candidate.spec, self.library), self.flavour, self.root, self.access), True
 
     def is_ours(self, error: UserError, candidate: Candidate) -> bool:
-        """Whether an error comes from the network or from this machine's lack of room, and not from the build."""
+        """Return whether the network or this machine's lack of room caused an error.
+
+        Any other error comes from the build.
+        """
         needed = library_of(self.library).space.get(self._wanted(candidate), 0)
         return isinstance(error, IndexUnreachable) or shutil.disk_usage(self.root).free < needed
 
     def clear(self) -> None:
-        """Removes all that was made."""
+        """Remove all that was made."""
         shutil.rmtree(self.root, ignore_errors=True)

@@ -30,14 +30,19 @@ class Wish:
 
 @dataclass(frozen=True)
 class Machine:
-    """tags: what this interpreter can install, best first. python: its version, `3.11.4`."""
+    """The machine that a build is chosen for.
+
+    Attributes:
+        tags: what this interpreter can install, best first.
+        python: its version, `3.11.4`.
+    """
 
     tags: Sequence[Tag]
     python: str
 
 
 def newest(artifacts: Iterable[Artifact], wish: Wish, machine: Machine) -> list[Artifact]:
-    """The builds that fit, newest first and best tag first; empty where none does.
+    """Return the builds that fit, newest first and best tag first; empty where none does.
 
     Yanked ones are left out unless their version is asked for by its number (PEP 592).
     """
@@ -55,7 +60,7 @@ def newest(artifacts: Iterable[Artifact], wish: Wish, machine: Machine) -> list[
 
 
 def installable(artifact: Artifact, ranks: Mapping[Tag, int], python: str) -> bool:
-    """Whether its tags and its `requires-python` take this interpreter; a malformed one takes all, as in pip."""
+    """Return whether its tags and its `requires-python` take this interpreter; a malformed one takes all, as in pip."""
     try:
         allowed = SpecifierSet(artifact.requires_python).contains(python, prereleases=True)
     except InvalidSpecifier:
@@ -64,7 +69,7 @@ def installable(artifact: Artifact, ranks: Mapping[Tag, int], python: str) -> bo
 
 
 def flavour_fits(artifact: Artifact, wish: Wish) -> bool:
-    """Whether a build is for what is wanted: CUDA or the processor alone."""
+    """Return whether a build is for what is wanted: CUDA or the processor alone."""
     local = Version(artifact.version).local
     is_cpu = local == "cpu" if local else wish.plain_is_cpu
     return wish.accelerated is None or is_cpu != wish.accelerated
@@ -83,7 +88,10 @@ def _unpinned(fitting: list[Artifact], wish: Wish) -> list[Artifact]:
 
 
 def _order(artifact: Artifact, wish: Wish, ranks: Mapping[Tag, int]) -> Any:
-    """The sort key: the day, the version, and then the best fit as pip ranks it (the tag before the build's number)."""
+    """Return the sort key: the day, the version, and then the best fit as pip ranks it.
+
+    For pip, the tag comes before the build's number.
+    """
     version = Version(artifact.version)
     tag = max((ranks[tag] for tag in artifact.tags if tag in ranks), default=-len(ranks))
     flavour = (flavour_fits(artifact, wish), _toolkit(version.local, wish))
@@ -99,7 +107,7 @@ def _order(artifact: Artifact, wish: Wish, ranks: Mapping[Tag, int]) -> Any:
 
 
 def _toolkit(local: str | None, wish: Wish) -> tuple[bool, int]:
-    """The newest CUDA that the driver runs; of those that it does not, or where no driver is known, the oldest.
+    """Return the newest CUDA that the driver runs; of those that it does not, or where no driver is known, the oldest.
 
     A build without label comes last: its CUDA version is unknown.
     """

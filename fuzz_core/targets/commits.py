@@ -42,7 +42,7 @@ class NightlyRelease(NamedTuple):
 
 
 def origin_of(artifact: Artifact, info: TargetInfo) -> BuildOrigin | None:
-    """Date and source commit of an installed build; None for a wheel that the user gave."""
+    """Return date and source commit of an installed build; None for a wheel that the user gave."""
     if not artifact.index:
         return None
     day, dated_by = artifact.dated()
@@ -55,13 +55,13 @@ def origin_of(artifact: Artifact, info: TargetInfo) -> BuildOrigin | None:
 
 
 def said_by_library(said: str | None, called: str = "its own version file") -> Commit:
-    """The commit in what a library calls its source revision, which need not hold one."""
+    """Return the commit in what a library calls its source revision, which need not hold one."""
     found = _HASH.search(said or "")
     return Commit(found.group(1), called) if found else Commit("", "")
 
 
 def of_torch_nightly(day: date, git_version: str | None, session: requests.Session) -> Commit:
-    """The commit of PyTorch's `main` that the nightly build of a day was made from.
+    """Return the commit of PyTorch's `main` that the nightly build of a day was made from.
 
     `git_version` is the commit of the branch `nightly` that the build names. If GitHub does not know the commit of
     `main`, `git_version` stands in and is called a fallback. NIGHTFUZZ_GITHUB_API names another server of its API.
@@ -76,7 +76,11 @@ def of_torch_nightly(day: date, git_version: str | None, session: requests.Sessi
 
 
 def nightly_releases(day: date, session: requests.Session) -> list[NightlyRelease]:
-    """The nightly releases around a day. Raises requests.RequestException or ValueError where there is no answer."""
+    """Return the nightly releases around a day.
+
+    Raises:
+        requests.RequestException, ValueError: the index has no answer.
+    """
     address = f"{os.environ.get(API_VARIABLE, _API).rstrip('/')}/repos/pytorch/pytorch/commits"
     around = {"since": f"{day - timedelta(days=2)}T00:00:00Z", "until": f"{day + timedelta(days=2)}T00:00:00Z"}
     asked = {"sha": "nightly", "per_page": "100", **around}
@@ -89,7 +93,7 @@ def nightly_releases(day: date, session: requests.Session) -> list[NightlyReleas
 
 
 def _release(entry: Any) -> NightlyRelease | None:
-    """The release in a commit of GitHub's API; None if the commit is not a release."""
+    """Return the release in a commit of GitHub's API; None if the commit is not a release."""
     try:
         found = _SUBJECT.fullmatch(entry["commit"]["message"].split("\n")[0].strip())
         return NightlyRelease(str(entry["sha"]), date.fromisoformat(found[1]), found[2]) if found else None

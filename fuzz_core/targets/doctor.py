@@ -22,7 +22,10 @@ _ASKED_OF_INDEX = "expecttest"
 
 
 class DoctorCheck(NamedTuple):
-    """The result of one check of this machine. `remedy` is empty if it is `ok`. Every run needs a `required` one."""
+    """The result of one check of this machine.
+
+    `remedy` is empty if it is `ok`. Every run needs a `required` one.
+    """
 
     name: str
     ok: bool
@@ -32,9 +35,12 @@ class DoctorCheck(NamedTuple):
 
 
 def checks(configured: str | None = None) -> list[DoctorCheck]:
-    """Looks at everything, in the order in which a user would repair it. Takes a few seconds at most.
+    """Look at everything, in the order in which a user would repair it.
 
-    configured: the spec of the target that runs are meant for, where there is one.
+    Takes a few seconds at most.
+
+    Args:
+        configured: the spec of the target that runs are meant for, where there is one.
     """
     required = [_python(), _installer(), _cache()]
     needs = [*_needs(), *_tools(), *_compilers(configured), _terminal()]
@@ -51,7 +57,7 @@ def _python() -> DoctorCheck:
 
 
 def _installer() -> DoctorCheck:
-    """pip, and whether uv does the installing."""
+    """Check pip, and whether uv does the installing."""
     try:
         told = _output([*installer.pip_command(), "--version"])
         detail = f"uv ({shutil.which('uv')})" if installer.uses_uv() else " ".join((told or "pip").split()[:2])
@@ -61,7 +67,7 @@ def _installer() -> DoctorCheck:
 
 
 def _cache() -> DoctorCheck:
-    """Whether targets can be written where they are kept."""
+    """Check that targets can be written where they are kept."""
     try:
         lock_of(targets_root(), "doctor")
     except UserError as error:
@@ -79,24 +85,31 @@ def _needs() -> Iterator[DoctorCheck]:
     try:
         # List a small package that every torch target needs, without a download.
         found = index.listed(index.sources(), _ASKED_OF_INDEX, hasty=True)
-        yield DoctorCheck("package index", bool(found), "reachable" if found else "it answers with nothing", remedy)
+        yield DoctorCheck(
+            "package index",
+            bool(found),
+            "reachable" if found else f"the index lists no file of {_ASKED_OF_INDEX}",
+            remedy,
+        )
     except UserError as error:
         yield DoctorCheck("package index", False, error.problem.splitlines()[0], remedy)
     keys = ", ".join(target.key for target in list_targets())
-    yield DoctorCheck("targets", bool(keys), keys or "none made yet", "make one: nightfuzz pull torch==2.13.0")
+    yield DoctorCheck("targets", bool(keys), keys or "no target is made yet", "make one: nightfuzz pull torch==2.13.0")
 
 
 def _tools() -> Iterator[DoctorCheck]:
-    """The driver of NVIDIA devices, a Docker engine, and gdb, which names the native frames of a crash."""
+    """Check the driver of NVIDIA devices, a Docker engine, and gdb, which names the native frames of a crash."""
     gpus = _output(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
-    remedy = "none is needed; for the GPU modes, install NVIDIA's driver and pull a CUDA flavour"
+    remedy = "no GPU is needed; for GPU modes, install NVIDIA's driver, then `nightfuzz pull --flavour cuda`"
     yield DoctorCheck("gpu", bool(gpus), "; ".join((gpus or "no NVIDIA device").splitlines()), remedy)
     engine = _output(["docker", "info", "--format", "{{.ServerVersion}}"])
     problem = "the engine does not answer" if shutil.which("docker") else "not installed"
-    remedy = "none is needed; for the sandbox, install Docker, start it and join its group"
+    remedy = "Docker is needed only for --sandbox: install Docker, start it, and join its group"
     yield DoctorCheck("docker", bool(engine), f"engine {engine}" if engine else problem, remedy)
     gdb = shutil.which("gdb") or ""
-    yield DoctorCheck("gdb", bool(gdb), gdb or "not installed", "on Debian: apt install gdb (signatures by frame)")
+    yield DoctorCheck(
+        "gdb", bool(gdb), gdb or "not installed", "on Debian: apt install gdb (it names the C++ functions of a crash)"
+    )
 
 
 def _compilers(configured: str | None) -> Iterator[DoctorCheck]:
@@ -112,15 +125,18 @@ def _compilers(configured: str | None) -> Iterator[DoctorCheck]:
 
 
 def _terminal() -> DoctorCheck:
-    """Whether progress can be drawn."""
+    """Check that progress can be drawn."""
     good = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     size = shutil.get_terminal_size()
-    detail = f"{size.columns} x {size.lines}" if good else "none: progress comes as plain lines"
-    return DoctorCheck("terminal", good, detail, "nothing to do in CI; otherwise run in a terminal, with TERM set")
+    detail = f"{size.columns} x {size.lines}" if good else "none: progress is printed as plain lines"
+    return DoctorCheck("terminal", good, detail, "run in a terminal, with TERM set (not needed in CI)")
 
 
 def _output(command: Sequence[str]) -> str | None:
-    """The output of a system tool in the user's whole environment (DOCKER_HOST counts); None if the tool fails."""
+    """Return the output of a system tool in the user's whole environment; None if the tool fails.
+
+    Docker's tools need variables such as DOCKER_HOST.
+    """
     try:
         done = process.run(command, _TOOL_TIMEOUT_S, os.environ)
     except (OSError, subprocess.TimeoutExpired):

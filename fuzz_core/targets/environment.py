@@ -74,11 +74,16 @@ def ensure(
     access: Access = DEFAULT_ACCESS,
     lock: BuildLock | None = None,
 ) -> Target:
-    """Return the target that the spec means. Make it if it isn't there yet (a download, half a minute or more).
+    """Return the target that the spec means.
+
+    Make it if it isn't there yet (a download, half a minute or more).
 
     A pin that has been made is found again without a network; the newest is looked up every time. If there is a lock,
-    one of its files is taken, and no index is asked. Raises UserError, and its kind installer.IndexUnreachable if the
-    package index does not answer. After an error only downloaded wheels stay on disk.
+    one of its files is taken, and no index is asked. After an error only downloaded wheels stay on disk.
+
+    Raises:
+        UserError: the environment cannot be made.
+        IndexUnreachable: the package index does not answer.
     """
     home = targets_root(root)
     if spec.kind == "python":
@@ -94,35 +99,46 @@ def ensure(
 
 
 def _newest(order: _Order) -> Target:
-    """The newest of an index; what is kept here where it can't be had, and is allowed or the very build asked for."""
+    """Return the newest build of an index.
+
+    If the index cannot be reached, a build that is kept here stands for it, if that is allowed or the very build
+    asked for.
+    """
     try:
         return _first(order, resolve(order.spec, order.flavour), (wheels.MissingFileError,))
     except (installer.IndexUnreachable, NoBuildError, wheels.MissingFileError) as error:
         unreachable = isinstance(error, installer.IndexUnreachable)
         if order.spec.version is None and not (unreachable and order.access.allow_cached):
-            hint = ", or allow what is kept here: --allow-cached" if unreachable else ""
+            hint = ", or add --allow-cached to use a build that is kept on this machine" if unreachable else ""
             raise type(error)(error.problem, error.remedy + hint) from error
         # The dependencies of a build that is kept only as a wheel may be out of reach. An older build may be installed.
         return _first(order, _kept(order, error), (wheels.MissingFileError, installer.IndexUnreachable))
 
 
 def _kept(order: _Order, error: UserError) -> list[InstallPlan]:
-    """The builds that are here although the index does not answer, newest first, with a note. Raises `error` if there
-    are none.
+    """Return the builds that are here although the index does not answer, newest first, with a note.
+
+    Raises:
+        UserError: `error`, if there are none.
     """
     try:
         found = kept_builds(order.spec, order.flavour, order.home)
     except NoBuildError:
         if not isinstance(error, installer.IndexUnreachable):
             raise error from None
-        raise type(error)(error.problem, f"{error.remedy}; nothing of it is kept here") from error
+        raise type(error)(
+            error.problem, f"{error.remedy}; this machine has kept no build of {order.spec.text}"
+        ) from error
     what = "that build, as it" if order.spec.version else "the newest build that"
     note = f"{error.problem.splitlines()[0]}: took {what} is kept here"
     return [replace(build, notes=(note, *build.notes)) for build in found]
 
 
 def _first(order: _Order, listed: list[InstallPlan], passing: tuple[type[UserError], ...]) -> Target:
-    """The first that can be had: `passing` are the errors after which the next is tried, unless one was pinned."""
+    """Return the first build that can be had.
+
+    After an error of `passing` the next build is tried, unless one was pinned.
+    """
     gone: tuple[str, ...] = ()
     for build in listed:
         try:
@@ -137,12 +153,13 @@ def _first(order: _Order, listed: list[InstallPlan], passing: tuple[type[UserErr
                 raise
             gone += (f"{error.problem.splitlines()[0]}: took the next newest",)
     raise wheels.MissingFileError(
-        f"no build of {order.spec.text} can be had: {gone[0].rpartition(': ')[0]}", "ask the index later"
+        f"no build of {order.spec.text} can be downloaded: {gone[0].rpartition(': ')[0]}",
+        "run the command again later, or name an exact version",
     )
 
 
 def _existing(spec: TargetSpec, home: Path) -> Target:
-    """Asks a user's interpreter anew every time: what is installed there changes behind our back."""
+    """Ask a user's interpreter anew every time: what is installed there changes behind our back."""
     assert spec.path is not None
     info = probe(spec.path, spec.library)
     place = hashlib.sha256(str(spec.path).encode()).hexdigest()[:8]
@@ -172,13 +189,16 @@ def _make(order: _Order, build: InstallPlan) -> Target:
     needed, free = library_of(library).space.get(order.wanted, 0), shutil.disk_usage(home).free
     if free < needed:
         raise UserError(
-            f"{library} ({order.wanted}) needs {needed / 1e9:.1f} GB under {home}, {free / 1e9:.1f} GB are free",
-            "free some space, remove a target, or set NIGHTFUZZ_CACHE to another disk",
+            f"{library} ({order.wanted}) needs {needed / 1e9:.1f} GB under {home}, but {free / 1e9:.1f} GB are free",
+            f"free some space, delete folders of old targets in {home}, or set NIGHTFUZZ_CACHE to another disk",
         )
     lacking = missing_compiler() if compiles(library) else {}
     if lacking:
         # Refuse at once, not after minutes.
-        raise UserError(f"{library} compiles itself: {', '.join(lacking)}", "; ".join(lacking.values()))
+        raise UserError(
+            f"{library} has to compile code on this machine, which has {', '.join(lacking)}",
+            "; ".join(lacking.values()),
+        )
     try:
         (home / build.key).mkdir()
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
@@ -190,14 +210,17 @@ def _make(order: _Order, build: InstallPlan) -> Target:
             _refuse_bomb(file, home)
             requirement = f"{build.requirement} @ {file.as_uri()}"
             wanted = [requirement, *library_of(library).companions]
-            announce(f"installing {library} {build.version} and what it needs")
+            announce(f"installing {library} {build.version} and its dependencies")
             installer.install(python, wanted, build.options, runs_code=file.suffix != ".whl")
         announce(f"importing {library}" + (", which compiles its core: up to 20 minutes" if compiles(library) else ""))
         target = _working(order, build, python)
         write_record(home, target)
     except OSError as error:
         clear(home, build.key)
-        raise UserError(f"{order.spec.text} can't be kept under {home}: {error.strerror}", "check that disk") from error
+        raise UserError(
+            f"{order.spec.text} cannot be kept in {home}: {error.strerror}",
+            "make the folder writable, or set NIGHTFUZZ_CACHE to another disk",
+        ) from error
     except BaseException:
         # Ctrl-C too: half an environment would be taken for a whole one by whoever looks at the folder.
         clear(home, build.key)
@@ -206,7 +229,11 @@ def _make(order: _Order, build: InstallPlan) -> Target:
 
 
 def _refuse_bomb(file: Path, home: Path) -> None:
-    """Refuse a wheel that would fill the disk. Raises UserError; of a damaged one the installer says so."""
+    """Refuse a wheel that would fill the disk.
+
+    Raises:
+        UserError: the wheel would fill the disk. The installer reports a damaged wheel.
+    """
     size = 0
     with suppress(zipfile.BadZipFile), zipfile.ZipFile(file) as archive:
         # No archive unpacks to more than it says.
@@ -214,12 +241,12 @@ def _refuse_bomb(file: Path, home: Path) -> None:
     if size > min(UNPACKED_BYTES, shutil.disk_usage(home).free):
         raise UserError(
             f"{file.name} would unpack to {size / 1e9:.1f} GB",
-            f"no build is larger than {UNPACKED_BYTES / 1e9:.0f} GB; free some space if this one may be",
+            f"free some space under {home}; above {UNPACKED_BYTES / 1e9:.0f} GB, name another build",
         )
 
 
 def _working(order: _Order, build: InstallPlan, python: Path) -> Target:
-    """The probed target; a build from before numpy 2 whose wheel does not say so is given an older numpy."""
+    """Return the probed target; a build from before numpy 2 whose wheel does not say so is given an older numpy."""
     try:
         return _probed(order, build, python)
     except UserError as error:
@@ -236,9 +263,8 @@ def _probed(order: _Order, build: InstallPlan, python: Path) -> Target:
     # Torch alone: TensorFlow has one build for both, and Jittor compiles for the devices that it finds.
     if library_of(info.library).own_index and order.flavour not in ("auto", info.flavour):
         raise UserError(
-            f"asked for a {order.flavour} build of {info.library}, "
-            f"but {info.version} is a {info.flavour} build: refused",
-            "configure an index that has one, or take the flavour auto",
+            f"asked for a {order.flavour} build of {info.library}, but {info.version} is a {info.flavour} build",
+            f"name an index that has a {order.flavour} build (--index), or set --flavour auto",
         )
     named = (build.key, order.spec.text, order.library, python, info.version, order.wanted)
     return Target(*named, info, build.notes, origin_of(build.artifact, info))
@@ -248,16 +274,19 @@ def _refuse_other_version(build: InstallPlan, info: TargetInfo) -> None:
     try:
         version = Version(info.version)
     except InvalidVersion as error:
-        raise UserError(f"{info.library} says that its version is {info.version!r}", "that is none") from error
+        raise UserError(
+            f"{info.library} in {build.artifact.filename} has the invalid version {info.version!r}",
+            "name another build",
+        ) from error
     if not _is_called(build.version, version):
         raise UserError(
-            f"asked for {info.library} {build.version}, but the installed one says {info.version}: refused",
-            "that wheel is mislabelled, or the index fell back to another one: pin another version",
+            f"asked for {info.library} {build.version}, but the installed library says that it is {info.version}",
+            f"the file {build.artifact.filename} has a wrong name: name another version",
         )
 
 
 def _is_called(build: Version, said: Version) -> bool:
-    """Whether a library that says it is this version may be that build.
+    """Return whether a library that says it is this version may be that build.
 
     A plain build may add a label of its own once it is imported (2.13.0 says 2.13.0+cu130), never lose one. A
     post-release is packed anew, and its code may keep the old version (TensorFlow 2.15.0.post1 says 2.15.0).
@@ -278,10 +307,14 @@ def missing_compiler() -> dict[str, str]:
 
 
 def make_ready(library: str, python: Path, most: int) -> None:
-    """Has the library compile its core where this compiler has not yet, and drops its oldest operators above `most`
-    bytes.
+    """Have the library compile its core if this compiler has not done so yet.
 
-    A cache of the user's own, of an interpreter that was not made here, is left as it is. Raises UserError as `probe`.
+    Above `most` bytes, the oldest operators are dropped.
+
+    A cache of the user's own, of an interpreter that was not made here, is left as it is.
+
+    Raises:
+        UserError: as `probe`.
     """
     if not compiles(library):
         return
@@ -292,7 +325,7 @@ def make_ready(library: str, python: Path, most: int) -> None:
 
 
 def prune(folder: Path, most: int) -> int:
-    """Removes compiled operators, oldest first, until they take `most` bytes; how many files went.
+    """Remove compiled operators, oldest first, until they take `most` bytes; how many files went.
 
     A missing operator is compiled again when it is needed.
     """

@@ -171,48 +171,68 @@ class Environment:
 
 
 def compiles(library: str | None) -> bool:
-    """Whether a library compiles what it runs; False for an unknown library."""
+    """Return whether a library compiles what it runs; False for an unknown library."""
     with suppress(UserError):
         return library is not None and bool(dialect_of(library).compiled)
     return False
 
 
 def probe(python: Path, library: str | None = None, timeout: float | None = None) -> TargetInfo:
-    """Runs `python` on a small script that imports the library (the only one it has, if None).
+    """Run `python` on a small script that imports the library (the only one it has, if None).
 
-    timeout: seconds, by default as many as a first import may take.
+    Args:
+        timeout: seconds, by default as many as a first import may take.
 
-    Raises UserError where there is no such interpreter, it is too old or silent, or the library doesn't import.
+    Raises:
+        UserError: there is no such interpreter, it is too old or silent, or the library doesn't import.
     """
     timeout = timeout or (COMPILING_S if compiles(library) else TIMEOUT_S)
     try:
         done, answer = _run(python, library, timeout)
     except subprocess.TimeoutExpired as error:
         what = f"{python} did not import {library or 'its library'} within {timeout:.0f} s"
-        raise UserError(what, "try the import by hand") from error
+        raise UserError(what, f"run `{python} -c 'import {library or 'LIBRARY'}'` to see what it waits for") from error
     except OSError as error:
-        raise UserError(f"{python} can't be run: {error.strerror}", "name a Python interpreter") from error
+        raise UserError(
+            f"{python} cannot be run: {error.strerror}",
+            "name the file of a Python interpreter: python:/path/to/bin/python",
+        ) from error
     # Another program complains about its arguments; a Python does not.
     if _MARK in done.stderr or (answer is None and not done.returncode):
-        raise UserError(f"{python} is no Python interpreter: it did not run a script", "name a Python interpreter")
+        raise UserError(
+            f"{python} is not a Python interpreter: it did not run a script",
+            "name a Python interpreter: python:/path/to/bin/python",
+        )
     if done.returncode:
         what = f"failed to import {library}" if library else "failed"
-        raise UserError(f"{python} {what}: {_reason(done)}", "repair that environment")
+        remedy = f"run `{python} -c 'import {library or 'LIBRARY'}'`, and correct the error, or name another build"
+        raise UserError(f"{python} {what}: {_reason(done)}", remedy)
     data = _read(answer or "")
     if data is None:
-        raise UserError(f"{python} answered with garbage: {(answer or '')[:80]!r}", "name a Python interpreter")
+        raise UserError(
+            f"{python} gave an answer that is not JSON: {(answer or '')[:80]!r}",
+            "name a Python interpreter: python:/path/to/bin/python",
+        )
     if "old" in data:
         oldest = ".".join(map(str, OLDEST))
-        raise UserError(f"{python} is Python {data['old']}", f"a target needs Python {oldest} or newer")
+        raise UserError(f"{python} is Python {data['old']}, which is too old", f"name a Python {oldest} or newer")
     if data.get("found") == []:
-        raise UserError(f"{python} has none of {', '.join(libraries())}", "install one there, or name another one")
+        raise UserError(
+            f"{python} has none of {', '.join(libraries())} installed",
+            "install one of these libraries there, or name another interpreter",
+        )
     if "found" in data:
-        raise UserError(f"{python} has several libraries: {', '.join(data['found'])}", "say which one with --library")
+        raise UserError(
+            f"{python} has several libraries: {', '.join(data['found'])}", "name one of them with --library"
+        )
     return info_from_json(data)
 
 
 def collect_env(python: str, library: str, timeout: float = VERSIONS_S) -> Environment:
-    """Gather the versions of a target. A broken target raises no error: `problem` names the fault."""
+    """Gather the versions of a target.
+
+    A broken target raises no error: `problem` names the fault.
+    """
     try:
         done, answer = _run(Path(python), library, timeout, versions=True)
     except subprocess.TimeoutExpired:
@@ -230,16 +250,22 @@ def collect_env(python: str, library: str, timeout: float = VERSIONS_S) -> Envir
 
 
 def info_from_json(data: object) -> TargetInfo:
-    """Makes a TargetInfo of untrusted JSON. Raises UserError where a field is missing or of another type."""
+    """Make a TargetInfo of untrusted JSON.
+
+    Raises:
+        UserError: a field is missing or of another type.
+    """
     try:
         return TypeAdapter(TargetInfo).validate_python(data)
     except ValidationError as error:
         wrong = ", ".join(dict.fromkeys(str(each["loc"][0]) for each in error.errors()))
-        raise UserError(f"a target described itself without a valid {wrong}", "make it anew") from error
+        raise UserError(
+            f"the description of a target has no valid {wrong}", "make the target again with `nightfuzz pull`"
+        ) from error
 
 
 def environment_from_json(data: object) -> Environment | None:
-    """Reads a kept Environment, or a target's answer; None if the data is not an Environment."""
+    """Read a kept Environment, or a target's answer; None if the data is not an Environment."""
     if not isinstance(data, dict) or not data.keys() >= {"text", "facts"}:
         return None
     try:
@@ -249,7 +275,10 @@ def environment_from_json(data: object) -> Environment | None:
 
 
 def without_places(text: str, python: str) -> str:
-    """The text without where things lie on this machine: environments, scripts run here, home directories, users."""
+    """Return the text without places of this machine.
+
+    Such places are environments, scripts run here, home directories and users.
+    """
     text = re.sub(rf"{re.escape(tempfile.gettempdir())}/nightfuzz-\w+/", "", text)
     root = re.escape(str(Path(python).parent.parent))
     text = re.sub(rf"{root}(?=/|\b)", "<env>", text)
@@ -259,7 +288,7 @@ def without_places(text: str, python: str) -> str:
 def _run(
     python: Path, library: str | None, timeout: float, versions: bool = False
 ) -> tuple[subprocess.CompletedProcess[str], str | None]:
-    """Runs the script and returns the process with the script's answer, None if the script did not answer."""
+    """Run the script and return the process with the script's answer, None if the script did not answer."""
     sources = {name: profile.facts if (profile := profile_of(name)) else "" for name in libraries()}
     asked = {"oldest": OLDEST, "library": library, "sources": sources, "versions": versions}
     # Compiled code may depend on these folders, so each is made before a process of another user runs.
@@ -303,14 +332,14 @@ def launched_by(launch: Launch) -> Iterator[None]:
 
 
 def _writable(python: Path, library: str | None) -> list[Path]:
-    """The folders that a library may compile into; the environment itself if the library is not known yet."""
+    """Return the folders that a library may compile into; the environment itself if the library is not known yet."""
     if library is None:
         return [python.absolute().parent.parent]
     return compiled_folders(dialect_of(library), python) if compiles(library) else []
 
 
 def _reason(done: subprocess.CompletedProcess[str]) -> str:
-    """Why the script gave no answer, in one line."""
+    """Return why the script gave no answer, in one line."""
     said = process.last_lines(done.stderr)
     if done.returncode < 0:
         killer = signal.strsignal(-done.returncode) or f"signal {-done.returncode}"
@@ -319,7 +348,7 @@ def _reason(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _read(answer: str) -> dict[str, Any] | None:
-    """The answer as data; None if it is no JSON, empty if it is JSON of another kind."""
+    """Return the answer as data; None if it is no JSON, empty if it is JSON of another kind."""
     try:
         data = json.loads(answer)
     except json.JSONDecodeError:

@@ -66,14 +66,18 @@ class PackageSource(NamedTuple):
 
 
 def sources() -> list[PackageSource]:
-    """Return the sources that pip is set up with, else the public index. Raises UserError if pip may look nowhere."""
+    """Return the sources that pip is set up with, else the public index.
+
+    Raises:
+        UserError: pip may look nowhere.
+    """
     settings = installer.pip_settings()
     indexes = [settings.get("index-url") or PYPI_SIMPLE_ENDPOINT, *settings.get("extra-index-url", "").split()]
     if settings.get("no-index", "").lower() in _YES:
         indexes = []
     named = [(each, False) for each in indexes] + [(each, True) for each in settings.get("find-links", "").split()]
     if not named:
-        raise UserError("pip is set up to use no package index", "name one: --index https://HOST/PATH")
+        raise UserError("pip is set up to use no package index", "name a package index: --index https://HOST/PATH")
     return [
         PackageSource(each if urlsplit(each).scheme else Path(each).expanduser().absolute().as_uri(), flat)
         for each, flat in named
@@ -81,10 +85,12 @@ def sources() -> list[PackageSource]:
 
 
 def listed(places: Iterable[PackageSource], distribution: str, hasty: bool = False) -> list[Artifact]:
-    """The files of a package in all sources, as `listing` gives them.
+    """Return the files of a package in all sources, as `listing` gives them.
 
-    Raises the errors of `listing`, but only if no source has a file. If one source has files, a source that does not
-    answer becomes a log record, which Python prints on standard error.
+    If one source has files, a source that does not answer becomes a log record, which Python prints on standard error.
+
+    Raises:
+        UserError: as `listing`, but only if no source has a file.
     """
     found, errors = [], []
     for address, flat in places:
@@ -95,15 +101,21 @@ def listed(places: Iterable[PackageSource], distribution: str, hasty: bool = Fal
     if errors and not found:
         raise errors[0]
     for fault in errors:
-        _LOG.warning("note: %s; what only that index has is left out", fault.problem)
+        _LOG.warning("note: %s; builds that only this index has are left out", fault.problem)
     return found
 
 
 def listing(address: str, distribution: str, flat: bool = False, hasty: bool = False) -> list[Artifact]:
-    """Every wheel and source archive of a package that a source lists, in its order; empty if it lacks the package.
+    """Return every wheel and source archive of a package that a source lists, in the source's order.
 
-    hasty: one try, with a short timeout. Raises installer.IndexUnreachable where the index does not answer, UserError
-    where the answer is none.
+    The result is empty if the source lacks the package.
+
+    Args:
+        hasty: one try, with a short timeout.
+
+    Raises:
+        IndexUnreachable: the index does not answer.
+        UserError: the answer is no list of files.
     """
     shown = without_secrets(address).rstrip("/")
     page = address if flat else f"{address.rstrip('/')}/{canonicalize_name(distribution)}/"
@@ -115,16 +127,22 @@ def listing(address: str, distribution: str, flat: bool = False, hasty: bool = F
             packages = ProjectPage.from_response(answer, distribution).packages if answer else []
     except (ValueError, UnsupportedRepoVersionError) as error:
         says = isinstance(error, UnsupportedContentTypeError | UnsupportedRepoVersionError)
-        why = str(error) if says else "it can't be read"
+        why = str(error) if says else "the answer cannot be read"
         raise UserError(f"{shown} does not answer as a package index does: {why}", _CHECK) from error
     except OSError as error:
-        raise UserError(f"{shown} can't be read: {error.strerror}", "check that folder") from error
+        raise UserError(
+            f"the folder of packages {shown} cannot be read: {error.strerror}",
+            "correct the path in pip's settings (`pip config list`) or in --index",
+        ) from error
     read = [_artifact(shown, distribution, package) for package in packages]
     return [artifact for artifact in read if artifact is not None]
 
 
 def _answer(page: str, shown: str, flat: bool, hasty: bool) -> requests.Response:
-    """The response for a page. The answer is false if an index has no page of the package."""
+    """Return the response for a page.
+
+    The answer is false if an index has no page of the package.
+    """
     again = Retry(
         0 if hasty else RETRIES, backoff_factor=0.2, status_forcelist=(429, 502, 503, 504), raise_on_status=False
     )
@@ -136,12 +154,15 @@ def _answer(page: str, shown: str, flat: bool, hasty: bool) -> requests.Response
         if flat or answer.status_code != 404:
             answer.raise_for_status()
     except requests.RequestException as error:
-        raise installer.IndexUnreachable(f"the index {shown} can't be reached: {reason(error)}", _CHECK) from error
+        raise installer.IndexUnreachable(f"the index {shown} cannot be reached: {reason(error)}", _CHECK) from error
     return answer
 
 
 def _local(place: Path, distribution: str, flat: bool) -> list[DistributionPackage]:
-    """The files of a package that a folder holds or a page of links lists; in an index, `place` is a package's own."""
+    """Return the files of a package that a folder holds or a page of links lists.
+
+    In an index, `place` is the package's own page.
+    """
     page = place if flat else place / "index.html"
     if not flat and not page.exists():
         return []
@@ -153,7 +174,7 @@ def _local(place: Path, distribution: str, flat: bool) -> list[DistributionPacka
 
 
 def reason(error: requests.RequestException) -> str:
-    """Why a request failed, in a few words and without the address, which may hold a password."""
+    """Return why a request failed, in a few words and without the address, which may hold a password."""
     if error.response is not None:
         return f"HTTP {error.response.status_code}"
     words = {requests.Timeout: "no answer in time", requests.exceptions.SSLError: "its certificate is not trusted"}
@@ -165,8 +186,10 @@ def reason(error: requests.RequestException) -> str:
 
 
 def _artifact(shown: str, distribution: str, package: DistributionPackage) -> Artifact | None:
-    """Read one file of an index. None for files of other kinds and packages, and for file names that follow no rule:
-    some names are older than the rules.
+    """Read one file of an index.
+
+    None for files of other kinds and packages, and for file names that follow no rule: some names are older than the
+    rules.
     """
     name, version = _named(package.filename)
     if name != canonicalize_name(distribution) or _SUSPECT.search(package.filename):
@@ -192,7 +215,7 @@ def _plain(text: str) -> str:
 
 
 def _named(filename: str) -> tuple[str, str]:
-    """The package and the version in the name of a file; empty in a name of another kind."""
+    """Return the package and the version in the name of a file; empty in a name of another kind."""
     try:
         name, version = (parse_wheel_filename if filename.endswith(".whl") else parse_sdist_filename)(filename)[:2]
         return name, str(version)

@@ -35,19 +35,26 @@ class IndexUnreachable(UserError):  # noqa: N818 - says what happened, as UserEr
 
 
 def pip_command() -> list[str]:
-    """The pip of this interpreter, or the one that its ensurepip carries. Raises UserError where there is neither."""
+    """Return the pip of this interpreter, or the one that its ensurepip carries.
+
+    Raises:
+        UserError: there is neither of them.
+    """
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-P", "-m", "pip"]
     # Debian keeps it beside Python, in a folder that it names there.
     folders = [Path(ensurepip.__file__).with_name("_bundled"), Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or "-")]
     bundled = [wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))]
     if not bundled:
-        raise UserError("this Python has no pip", "install it (on Debian: apt install python3-pip)")
+        raise UserError(f"the Python {sys.executable} has no pip", "install pip (on Debian: apt install python3-pip)")
     return [sys.executable, str(bundled[-1] / "pip")]
 
 
 def pip_settings() -> dict[str, str]:
-    """The settings of pip that hold for an installation, by name: `index-url`. Values may have several words."""
+    """Return the settings of pip that hold for an installation, by name: `index-url`.
+
+    Values may have several words.
+    """
     return _settings(tuple(sorted(process.for_installer(os.environ).items())))
 
 
@@ -59,26 +66,34 @@ def _settings(environment: tuple[tuple[str, str], ...]) -> dict[str, str]:
 
 
 def make_environment(folder: Path) -> Path:
-    """Makes an empty virtual environment with this Python (without pip: it is installed into from outside).
+    """Make an empty virtual environment with this Python (without pip: it is installed into from outside).
 
-    Returns its interpreter. Raises UserError where this Python has no venv module, or the disk refuses.
+    Returns:
+        Its interpreter.
+
+    Raises:
+        UserError: this Python has no venv module, or the disk refuses.
     """
     done = process.run([sys.executable, "-P", "-m", "venv", "--without-pip", folder], timeout=300)
     if done.returncode != 0:
         raise UserError(
             _told(f"no virtual environment could be made in {folder}", done.stdout + done.stderr),
-            "on Debian: apt install python3-venv",
+            "install Python's venv module (on Debian: apt install python3-venv)",
         )
     return folder / "bin" / "python"
 
 
 def install(python: Path, requirements: Sequence[str], options: Sequence[str] = (), runs_code: bool = False) -> None:
-    """Installs in one resolution, so that no companion can move the version of the library.
+    """Install in one resolution, so that no companion can move the version of the library.
 
-    runs_code: whether code of packages runs meanwhile. Such code runs if a source archive is built, if the environment
-    holds packages already, or if a dependency has no wheel. The installer can then change only the environment, and has
-    no cache, which that code could spoil for later targets. Raises IndexUnreachable or UserError with the installer's
-    last lines.
+    Args:
+        runs_code: whether code of packages runs meanwhile. Such code runs if a source archive is built, if the
+            environment holds packages already, or if a dependency has no wheel. The installer can then change only the
+            environment, and has no cache, which that code could spoil for later targets.
+
+    Raises:
+        IndexUnreachable: the package index does not answer.
+        UserError: the installation fails; the message has the installer's last lines.
     """
     if not runs_code:
         try:
@@ -95,7 +110,11 @@ def install(python: Path, requirements: Sequence[str], options: Sequence[str] = 
 
 
 def _install(python: Path, requirements: Sequence[str], command: Sequence[str], temporary: str = "") -> None:
-    """temporary: the folder for temporary files of an installer that is confined; empty for one that is not."""
+    """Run an installer on these requirements.
+
+    Args:
+        temporary: the folder for temporary files of an installer that is confined; empty for one that is not.
+    """
     command, environment = [*command, *requirements], process.for_installer(os.environ)
     if temporary:
         environment["TMPDIR"] = temporary
@@ -104,13 +123,16 @@ def _install(python: Path, requirements: Sequence[str], command: Sequence[str], 
         # uv reads settings from the folder that it starts in, and that may hold a stranger's sources.
         done = process.run(command, INSTALL_TIMEOUT_S, environment, python.parent)
     except subprocess.TimeoutExpired as error:
-        raise UserError(f"the installer took more than {INSTALL_TIMEOUT_S:.0f} s and was stopped", _CHECK) from error
+        raise UserError(
+            f"the installation of {' '.join(requirements)} took more than {INSTALL_TIMEOUT_S:.0f} s and was stopped",
+            _CHECK,
+        ) from error
     if done.returncode != 0:
         raise _failure(requirements, done.stdout + done.stderr)
 
 
 def uses_uv() -> bool:
-    """Whether uv installs.
+    """Return whether uv installs.
 
     The program uv does not read pip's configuration. If that names indexes or folders of wheels, uv would find other
     builds, so pip installs then.
@@ -131,8 +153,8 @@ def _failure(requirements: Sequence[str], output: str) -> UserError:
         return UserError(_told("the disk is full", output), "free some space, or set NIGHTFUZZ_CACHE to another disk")
     what = f"{' '.join(requirements)} could not be installed"
     if _NETWORK.search(output):
-        return IndexUnreachable(_told(f"{what}: the package index can't be reached", output), _CHECK)
-    return UserError(_told(what, output), "the installer's last lines say why")
+        return IndexUnreachable(_told(f"{what}: the package index cannot be reached", output), _CHECK)
+    return UserError(_told(what, output), "correct the cause in the lines above, or name another build")
 
 
 def _told(what: str, output: str) -> str:

@@ -65,8 +65,14 @@ def lock_build(spec: TargetSpec, flavour: Flavour, python: str = "") -> BuildLoc
     """Look up the newest build that a spec means here, and lock its files; None for an interpreter, which has none.
 
     The lock holds files of every flavour that `flavour` and the spec allow, all of the newest version that all these
-    flavours have. python: the one Python to lock files for, `3.12`. If `python` is empty, the version is chosen for
-    this Python, and its files are locked for all Pythons. Raises the errors of `resolve.resolve`.
+    flavours have.
+
+    Args:
+        python: the one Python to lock files for, `3.12`. If `python` is empty, the version is chosen for this Python,
+            and its files are locked for all Pythons.
+
+    Raises:
+        UserError: as `resolve.resolve`.
     """
     name, library = str(spec.distribution), str(spec.library)
     if spec.kind == "python":
@@ -98,31 +104,34 @@ def lock_build(spec: TargetSpec, flavour: Flavour, python: str = "") -> BuildLoc
 
 
 def locked_builds(spec: TargetSpec, flavour: Flavour, lock: BuildLock) -> list[resolve.InstallPlan]:
-    """The files of a lock that fit here, the best first.
+    """Return the files of a lock that fit here, the best first.
 
-    Raises UserError where none fits, for a lock of another Python, and for a wheel file that has changed since.
+    Raises:
+        UserError: no file fits, the lock is of another Python, or a wheel file has changed since.
     """
     own = resolve.own_python()
     if lock.python not in ("", own):
         raise UserError(
-            f"{lock.distribution} {lock.version} was planned for Python {lock.python}, and this is Python {own}",
+            f"{lock.distribution} {lock.version} was planned for Python {lock.python}, "
+            f"but this runner has Python {own}",
             f"install Python {lock.python} on this runner, or set python-version to {own}",
         )
     if spec.kind != "wheel":
         return resolve.builds_among(spec, flavour, lock.artifacts, where="the plan")
     (found,) = resolve.resolve(spec, flavour)
     if found.artifact.sha256 != lock.artifacts[0].sha256:
-        raise UserError(
-            f"{found.artifact.filename} has another content than when it was planned", "let the plan job lock it again"
-        )
+        raise UserError(f"{found.artifact.filename} has changed since the plan job locked it", "run the plan job again")
     return [found]
 
 
 def same_file(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> Artifact:
-    """Find a locked file in this machine's index. Return the index's record of it, or `artifact` if the index has none.
+    """Find a locked file in this machine's index.
 
     The machine that locked the file may reach another index, and a lock has no passwords. Two files are the same if
     their content is.
+
+    Returns:
+        The index's record of it, or `artifact` if the index has none.
     """
     if spec.kind == "wheel" or artifact.sha256 is None:
         return artifact
@@ -134,7 +143,9 @@ def same_file(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> Artifac
 
 
 def aligned(locks: Sequence[BuildLock]) -> list[BuildLock]:
-    """The locks with files of those flavours alone that all of them have; as they are where they have none in common.
+    """Return the locks with only those files whose flavours all of them have.
+
+    Locks that have no flavour in common stay as they are.
 
     So a build for CUDA is compared with a build for CUDA, also on a machine without a GPU, if one has no other.
     """
@@ -149,21 +160,24 @@ def aligned(locks: Sequence[BuildLock]) -> list[BuildLock]:
 
 
 def _flavour(library: str, artifact: Artifact) -> str:
-    """The flavour that a file was built for; empty if the library has one build for both."""
+    """Return the flavour that a file was built for; empty if the library has one build for both."""
     if not library_of(library).own_index:
         return ""
     return "cpu" if Version(artifact.version).local == "cpu" else "cuda"
 
 
 def _flavours(spec: TargetSpec, flavour: Flavour) -> list[Flavour]:
-    """The flavours that the fuzz job's machine may want. The flavour of this machine does not matter."""
+    """Return the flavours that the fuzz job's machine may want.
+
+    The flavour of this machine does not matter.
+    """
     named = resolve.named_flavour(spec)
     wanted = named if flavour == "auto" else flavour
     return [each for each in get_args(Flavour) if each != "auto" and wanted in ("", each)]
 
 
 def _version(offered: Sequence[Sequence[Artifact]]) -> Version:
-    """The newest version that each list has; the newest of all where they have none in common."""
+    """Return the newest version that each list has; the newest of all where they have none in common."""
     versions = [[Version(Version(each.version).public) for each in files] for files in offered]
     common = set.intersection(*map(set, versions))
     return max(common or set.union(*map(set, versions)), key=lambda version: (day_of(version) or date.min, version))
@@ -176,7 +190,7 @@ def _is_meant(artifact: Artifact, spec: TargetSpec, version: Version) -> bool:
 
 
 def _runs(artifact: Artifact, python: str) -> bool:
-    """Whether a file can be installed on Linux, by that Python where one is given."""
+    """Return whether a file can be installed on Linux, by that Python where one is given."""
     if not artifact.is_wheel:
         return True
     tags = [tag for tag in artifact.tags if tag.platform == "any" or "linux" in tag.platform]
@@ -185,15 +199,21 @@ def _runs(artifact: Artifact, python: str) -> bool:
 
 
 def to_json(lock: BuildLock) -> str:
-    """The lock as JSON, its addresses without secrets."""
+    """Return the lock as JSON, its addresses without secrets."""
     return TypeAdapter(BuildLock).dump_json(lock, indent=1).decode()
 
 
 def read_lock(path: Path) -> BuildLock:
-    """Read a lock that `to_json` wrote. Raises UserError for a file that has none."""
+    """Read a lock that `to_json` wrote.
+
+    Raises:
+        UserError: the file has no lock.
+    """
     try:
         return TypeAdapter(BuildLock).validate_json(path.read_bytes())
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}", "check the path given with --lock") from error
     except ValueError as error:
-        raise UserError(f"{path} holds no lock of a build", "let the plan job write it again") from error
+        raise UserError(
+            f"{path} is not a lock file of nightfuzz", "run the plan job again: it writes this file"
+        ) from error

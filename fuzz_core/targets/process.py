@@ -29,7 +29,7 @@ def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def for_installer(environ: Mapping[str, str]) -> dict[str, str]:
-    """The scrubbed environment with the settings of pip, uv, proxies and certificates.
+    """Return the scrubbed environment with the settings of pip, uv, proxies and certificates.
 
     Further variables are left out: a package that is built from source runs its own code with this environment.
     """
@@ -47,9 +47,13 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command without standard input and captures its text, undecodable bytes replaced.
+    """Run a command without standard input and captures its text, undecodable bytes replaced.
 
-    `timeout` in seconds. Raises OSError where it can't start and subprocess.TimeoutExpired where it doesn't end.
+    `timeout` in seconds.
+
+    Raises:
+        OSError: the program cannot start.
+        subprocess.TimeoutExpired: the program does not end in time.
     """
     child = subprocess.Popen(
         [str(part) for part in command],
@@ -71,12 +75,12 @@ def run(
 
 
 def _end_group(child: subprocess.Popen[str]) -> None:
-    """Ends the command with all it started: pip works in a child of its own, which outlives pip and holds the pipes."""
+    """End the command with all it started: pip works in a child of its own, which outlives pip and holds the pipes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.communicate()
 
 
 def last_lines(text: str, count: int = 1) -> str:
-    """The last lines that are not empty."""
+    """Return the last lines that are not empty."""
     return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-count:])

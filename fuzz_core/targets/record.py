@@ -72,13 +72,13 @@ class Target:
         )
 
     def facts(self) -> dict[str, Any]:
-        """The facts that the store keeps of the target beside its names: JSON-able."""
+        """Return the facts that the store keeps of the target beside its names: JSON-able."""
         said = {"summary": self.summary(), "notes": list(self.notes), "devices": list(self.info.devices)}
         return said | {"origin": to_json(self)["origin"], "commit": self.info.commit, "flavour": self.info.flavour}
 
 
 def to_json(target: Target) -> dict[str, Any]:
-    """Everything of it as JSON data, without what an address may hold of passwords."""
+    """Return the record as JSON data, without the passwords that an address may hold."""
     data: dict[str, Any] = TypeAdapter(Target).dump_python(target, mode="json")
     return data
 
@@ -95,9 +95,12 @@ def targets_root(root: Path | None = None) -> Path:
 
 
 def lock_of(root: Path, key: str) -> FileLock:
-    """The lock on one target. Its file stays: removing it would let two holders lock two files of one name.
+    """Return the lock on one target.
 
-    Raises UserError where the cache can't be written.
+    Its file stays: removing it would let two holders lock two files of one name.
+
+    Raises:
+        UserError: the cache can't be written.
     """
     locks = root / ".locks"
     try:
@@ -106,13 +109,14 @@ def lock_of(root: Path, key: str) -> FileLock:
             pass
     except OSError as error:
         raise UserError(
-            f"targets can't be kept under {root}: {error.strerror}", f"make it writable, or set {CACHE_VARIABLE}"
+            f"targets cannot be kept in {root}: {error.strerror}",
+            f"make the folder writable, or set {CACHE_VARIABLE} to another folder",
         ) from error
     return FileLock(locks / f"{key}.lock")
 
 
 def write_record(root: Path, target: Target) -> None:
-    """Declares a target complete: the last step of making one, atomic."""
+    """Declare a target complete: the last step of making one, atomic."""
     data = to_json(target) | {"schema": SCHEMA}
     handle, temporary = tempfile.mkstemp(dir=root / target.key, prefix=_RECORD)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -121,7 +125,7 @@ def write_record(root: Path, target: Target) -> None:
 
 
 def read_record(root: Path, key: str) -> Target | None:
-    """The complete target of that key; None where it is missing, unfinished, damaged or of another schema."""
+    """Return the complete target of that key; None where it is missing, unfinished, damaged or of another schema."""
     try:
         data = json.loads((root / key / _RECORD).read_text(encoding="utf-8"))
         target = TypeAdapter(Target).validate_python(data)
@@ -133,25 +137,30 @@ def read_record(root: Path, key: str) -> Target | None:
 
 
 def list_targets(root: Path | None = None) -> list[Target]:
-    """Every complete target under the root, by key."""
+    """Return every complete target under the root, by key."""
     home = targets_root(root)
     keys = sorted(each.name for each in home.iterdir() if each.is_dir()) if home.is_dir() else []
     return [target for key in keys if (target := read_record(home, key)) is not None]
 
 
 def remove(key: str, root: Path | None = None) -> None:
-    """Removes a target and its environment (never an interpreter of the user's). Raises UserError if there is none."""
+    """Remove a target and its environment (never an interpreter of the user's).
+
+    Raises:
+        UserError: there is no such target.
+    """
     home = targets_root(root)
     # A key must be the plain name of a folder there: an empty key, or `..`, would delete more than a target.
     if not key or key.startswith(".") or Path(key).name != key or not (home / key).is_dir():
         best = nearest.extractOne(key, [target.key for target in list_targets(home)])
-        raise UserError(f"no target {key!r}", f"did you mean {best[0]}?" if best else f"there is none under {home}")
+        remedy = f"did you mean {best[0]}?" if best else "make a target with `nightfuzz pull`"
+        raise UserError(f"{home} has no target {key!r}", remedy)
     with lock_of(home, key):
         clear(home, key)
 
 
 def clear(root: Path, key: str) -> None:
-    """Removes what is there of a target; the caller holds its lock."""
+    """Remove what is there of a target; the caller holds its lock."""
     folder = root / key
     # The record goes first: if the process is killed half-way, the folder counts as unfinished.
     (folder / _RECORD).unlink(missing_ok=True)

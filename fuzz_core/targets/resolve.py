@@ -72,17 +72,17 @@ class InstallPlan:
 
 
 def torch_index() -> str:
-    """The address under which PyTorch keeps its indexes, one for each flavour."""
+    """Return the address under which PyTorch keeps its indexes, one for each flavour."""
     return os.environ.get(TORCH_INDEX_VARIABLE, _TORCH_INDEX).rstrip("/")
 
 
 def has_gpu() -> bool:
-    """Whether this machine shows an NVIDIA GPU; looked at, not asked, as asking takes seconds."""
+    """Return whether this machine shows an NVIDIA GPU; looked at, not asked, as asking takes seconds."""
     return shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists()
 
 
 def named_flavour(spec: TargetSpec) -> Literal["", "cpu", "cuda"]:
-    """The flavour that a spec itself names: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`."""
+    """Return the flavour that a spec itself names: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`."""
     local = Version(spec.version).local if spec.version and spec.kind != "wheel" else None
     if (spec.distribution or "").endswith("-cpu") or "cpu" in (local, spec.label):
         return "cpu"
@@ -90,20 +90,29 @@ def named_flavour(spec: TargetSpec) -> Literal["", "cpu", "cuda"]:
 
 
 def wanted_flavour(spec: TargetSpec, flavour: Flavour) -> str:
-    """`cpu` or `cuda`: what `auto` means for this spec on this machine. Raises UserError for a contradiction."""
+    """Return `cpu` or `cuda`: what `auto` means for this spec on this machine.
+
+    Raises:
+        UserError: the spec contradicts the settings.
+    """
     named = named_flavour(spec)
     if named and flavour not in ("auto", named):
-        raise UserError(f"{spec.text} names a {named} build, the flavour asked for is {flavour}", "drop one of the two")
+        raise UserError(
+            f"{spec.text} names a {named} build, but --flavour is {flavour}",
+            "leave out --flavour, or name another build",
+        )
     if flavour == "auto":
         return named or ("cuda" if has_gpu() else "cpu")
     return flavour
 
 
 def resolve(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
-    """The builds that a spec can mean here, newest first.
+    """Return the builds that a spec can mean here, newest first.
 
-    Raises IndexUnreachable if the index does not answer, and NoBuildError if no build there fits. Raises UserError for
-    a flavour that doesn't exist and for a wheel of another Python.
+    Raises:
+        IndexUnreachable: the index does not answer.
+        NoBuildError: no build there fits.
+        UserError: the flavour does not exist, or the wheel is of another Python.
     """
     if spec.kind == "wheel":
         return [_wheel_build(spec)]
@@ -114,7 +123,8 @@ def resolve(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
 def search(spec: TargetSpec, flavour: Flavour, machine: choice.Machine) -> tuple[list[Artifact], list[Artifact]]:
     """List the files of a package in the indexes, and its builds of a flavour that only the library's own index has.
 
-    Raises the errors of `resolve` if no index answers.
+    Raises:
+        UserError: as `resolve`, if no index answers.
     """
     listed, wish = index.listed(sources_of(spec, flavour), str(spec.distribution)), wish_of(spec, flavour)
     newest = choice.newest(listed, replace(wish, strict=False), machine)
@@ -129,12 +139,20 @@ def search(spec: TargetSpec, flavour: Flavour, machine: choice.Machine) -> tuple
 
 
 def builds(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
-    """The builds that `resolve` finds in the index of the spec alone. Raises as `resolve` does."""
+    """Return the builds that `resolve` finds in the index of the spec alone.
+
+    Raises:
+        UserError: as `resolve`.
+    """
     return builds_among(spec, flavour, index.listed(sources_of(spec, flavour), str(spec.distribution)))
 
 
 def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[InstallPlan]:
-    """The same of what is here: kept wheels and made targets of the index. Raises NoBuildError where there is none."""
+    """Return the builds that are on this machine: kept wheels and made targets of the index.
+
+    Raises:
+        NoBuildError: there is none.
+    """
     addresses = {without_secrets(each.address).rstrip("/") for each in sources_of(spec, flavour)}
     addresses |= {f"{torch_index()}/cpu"} if _is_own_release(spec) else set()
     made = [target.origin.artifact for target in list_targets(home) if target.origin is not None]
@@ -144,14 +162,15 @@ def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[InstallP
 
 
 def key_of(*parts: str) -> str:
-    """Join parts to a file name: `torch-2.13.0+cpu-cp311`. A library's version text is untrusted and may hold any
-    character.
+    """Join parts to a file name: `torch-2.13.0+cpu-cp311`.
+
+    A library's version text is untrusted and may hold any character.
     """
     return re.sub(r"[^A-Za-z0-9.+_-]", "_", "-".join(parts))
 
 
 def _python_tag() -> str:
-    """The Python tag of this interpreter, which targets are made with: `cp311`."""
+    """Return the Python tag of this interpreter, which targets are made with: `cp311`."""
     return next(sys_tags()).interpreter
 
 
@@ -165,7 +184,7 @@ def machine_of(python: str = "") -> choice.Machine:
 
 
 def own_python() -> str:
-    """The version of this interpreter, which targets are made with: `3.11`."""
+    """Return the version of this interpreter, which targets are made with: `3.11`."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -182,12 +201,12 @@ def sources_of(spec: TargetSpec, flavour: Flavour) -> list[index.PackageSource]:
 
 
 def _is_own_release(spec: TargetSpec) -> bool:
-    """Whether a build that pip's indexes lack can be in the library's own index."""
+    """Return whether a build that pip's indexes lack can be in the library's own index."""
     return spec.index is None and not spec.nightly and library_of(spec.library).own_index
 
 
 def _missing_label(spec: TargetSpec, newest: Sequence[Artifact], wish: choice.Wish) -> str | None:
-    """The part of PyTorch's index that may have the build which pip's indexes lack."""
+    """Return the part of PyTorch's index that may have the build which pip's indexes lack."""
     if not _is_own_release(spec):
         return None
     if spec.version and (asked := Version(spec.version).local):
@@ -202,14 +221,14 @@ def _wheel_build(spec: TargetSpec) -> InstallPlan:
         theirs = ", ".join(sorted(map(str, artifact.tags)))
         raise UserError(
             f"{artifact.filename} is for another Python or platform: it is tagged {theirs}",
-            f"this one takes {ours[0]} and its like; run nightfuzz with the wheel's Python, or build the wheel for it",
+            f"this Python takes {ours[0]}: run nightfuzz with the wheel's Python, or build the wheel for this Python",
         )
     name, version = artifact.distribution, artifact.version
     return InstallPlan(key_of(name, version, _python_tag(), artifact.key[:8]), Version(version), name, artifact)
 
 
 def wheel_artifact(spec: TargetSpec) -> Artifact:
-    """A wheel file of this machine as an artifact."""
+    """Return a wheel file of this machine as an artifact."""
     assert spec.path is not None
     name, path = str(spec.distribution), spec.path
     return Artifact("", name, str(spec.version), path.name, path.as_uri(), sha256_of(path))
@@ -218,9 +237,14 @@ def wheel_artifact(spec: TargetSpec) -> Artifact:
 def builds_among(
     spec: TargetSpec, flavour: Flavour, listed: Sequence[Artifact], found: Sequence[Artifact] = (), where: str = ""
 ) -> list[InstallPlan]:
-    """`found`, else the files of `listed` that fit, as builds. where: who lists them, for an error.
+    """Return `found`, else the files of `listed` that fit, as builds.
 
-    Raises NoBuildError where none fits, and UserError where none has the flavour.
+    Args:
+        where: who lists them, for an error.
+
+    Raises:
+        NoBuildError: no build fits.
+        UserError: no build has the flavour.
     """
     found = found or choice.newest(listed, wish_of(spec, flavour), machine_of())
     if not found:
@@ -239,7 +263,7 @@ def wish_of(spec: TargetSpec, flavour: Flavour) -> choice.Wish:
 
 
 def _driver() -> tuple[int, int] | None:
-    """The newest CUDA version that this machine's driver runs."""
+    """Return the newest CUDA version that this machine's driver runs."""
     try:
         found = _DRIVER.search(process.run(["nvidia-smi"], timeout=20, env=os.environ).stdout)
     except (OSError, subprocess.TimeoutExpired):
@@ -265,7 +289,11 @@ def _build(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> InstallPla
 
 
 def _flavour_notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Version) -> tuple[str, ...]:
-    """Return notes for the user about the flavour that was found. Raises UserError where it was to be another one."""
+    """Return notes for the user about the flavour that was found.
+
+    Raises:
+        UserError: the flavour was to be another one.
+    """
     library = library_of(spec.library)
     if spec.distribution in library.dual and flavour == "cpu":
         return (f"{spec.distribution} is one build for CPU and GPU: installed without the CUDA libraries",)
@@ -273,43 +301,60 @@ def _flavour_notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Vers
         return ()
     problem = f"no {wanted.upper()} build of {spec.library} {chosen.public} was found, only {chosen}"
     if flavour == wanted:
-        raise UserError(problem, f"configure an index that has one, or set {TORCH_INDEX_VARIABLE}, or take auto")
-    return (f"{problem}: took that",)
+        raise UserError(
+            problem,
+            f"set {TORCH_INDEX_VARIABLE} to the address of an index that has such a build, or set --flavour auto",
+        )
+    return (f"{problem}: took that build",)
 
 
 def _notes(spec: TargetSpec, artifact: Artifact) -> list[str]:
-    """Return notes for the user about the file. The newest night may be old, if a Python gets no new ones."""
+    """Return notes for the user about the file.
+
+    The newest night may be old, if a Python gets no new ones.
+    """
     notes = []
     if artifact.yanked is not None:
         why = f": {artifact.yanked}" if artifact.yanked else ""
-        notes.append(f"{artifact.filename} has been yanked{why}; it is taken as its version was asked for")
+        notes.append(f"{artifact.filename} has been yanked{why}; nightfuzz takes it because you named its version")
     if artifact.sha256 is None:
-        notes.append(f"the index gives no SHA-256 of {artifact.filename}: what came could not be verified")
+        notes.append(f"the index gives no SHA-256 of {artifact.filename}: the download could not be verified")
     day, _ = artifact.dated()
     age = (_today() - day).days if day and spec.nightly and spec.version is None else 0
     if age > NORMAL_DAYS:
-        notes.append(f"no newer night than that of {day} fits here, {age} days ago")
+        notes.append(f"the newest nightly build that fits here is {age} days old ({day})")
     return notes
 
 
 def none_among(spec: TargetSpec, listed: Sequence[Artifact], where: str) -> NoBuildError:
-    """Why none of the files that an index lists of a package fits here."""
+    """Return why none of the files that an index lists of a package fits here."""
     machine, here = machine_of(), f"{_python_tag()} on this platform"
     if not listed and spec.index:
-        return NoBuildError(f"the index {where} has no package {spec.distribution}", "check its name and the address")
+        return NoBuildError(
+            f"the index {where} has no package {spec.distribution}", "correct the name of the package or the address"
+        )
     ranks = dict.fromkeys(machine.tags, 0)
     fitting = [each for each in listed if choice.installable(each, ranks, machine.python)]
     if not fitting:
-        return NoBuildError(f"{where} has no {spec.distribution} for {here}", "use another Python, or another index")
+        return NoBuildError(
+            f"{where} has no {spec.distribution} for {here}",
+            f"run nightfuzz with another Python, or name another index: index:https://HOST/PATH#{spec.distribution}",
+        )
     if spec.version is None and all(each.yanked is not None for each in fitting):
-        return NoBuildError(f"{where}: every {spec.distribution} for {here} has been yanked", "pin one: ==VERSION")
+        return NoBuildError(
+            f"{where}: every {spec.distribution} for {here} has been yanked",
+            f"to use a yanked build, name its version: {spec.distribution}==VERSION",
+        )
     wanted = "nightly build" if spec.nightly else "build"
     labelled = f" labelled {spec.label}" if spec.label else ""
     versions = sorted({Version(each.version) for each in fitting})
     if spec.version is None:
-        missing, hint = spec.distribution, f"its newest versions: {', '.join(map(str, versions[-3:]))}"
+        missing, hint = spec.distribution, f"name one of its newest versions: {', '.join(map(str, versions[-3:]))}"
     else:
         asked = Version(spec.version)
         near = [each for each in versions if each < asked][-3:] + [each for each in versions if each > asked][:3]
-        missing, hint = f"{spec.distribution}=={asked}", f"nearest versions: {', '.join(map(str, near))}"
+        missing, hint = (
+            f"{spec.distribution}=={asked}",
+            f"name one of the nearest versions: {', '.join(map(str, near))}",
+        )
     return NoBuildError(f"{where} has no {wanted} of {missing}{labelled} for {here}", hint)

@@ -38,7 +38,10 @@ class OfferedSpace:
 def offered(key: str, library: str, version: str, index: Path | None = None) -> OfferedSpace | None:
     """Return the space file of a build, else that of the nearest earlier version of the library, else of the oldest.
 
-    None where the release has none of the library. index: the file that lists them, else INDEX.
+    None where the release has none of the library.
+
+    Args:
+        index: the file that lists them, else INDEX.
     """
     listed = tomllib.loads((index or INDEX).read_text(encoding="utf-8")).get("space", [])
     found = [each for each in TypeAdapter(list[OfferedSpace]).validate_python(listed) if each.library == library]
@@ -50,7 +53,7 @@ def offered(key: str, library: str, version: str, index: Path | None = None) -> 
 
 
 def _number(version: str) -> Version:
-    """A version without the label of its build: a CPU build and a CUDA build of one version are near."""
+    """Return a version without the label of its build: a CPU build and a CUDA build of one version are near."""
     try:
         return Version(Version(version).public)
     except InvalidVersion:
@@ -64,14 +67,21 @@ def kept(offer: OfferedSpace) -> Path | None:
 
 
 def keep(offer: OfferedSpace) -> Path:
-    """Return the file of an offer, downloaded unless it is here. Raises UserError where it cannot be had."""
+    """Return the file of an offer, downloaded unless it is here.
+
+    Raises:
+        UserError: the file cannot be downloaded.
+    """
     path = _place(offer)
     try:
         with lock_of(path.parent, path.stem):
             if kept(offer) is None:
                 fetch(offer.artifact, path)
     except OSError as error:
-        raise UserError(f"{path.name} cannot be kept in {path.parent}: {error.strerror}", "check that disk") from error
+        raise UserError(
+            f"{path.name} cannot be kept in {path.parent}: {error.strerror}",
+            "make the folder writable, or set NIGHTFUZZ_CACHE to another disk",
+        ) from error
     return path
 
 

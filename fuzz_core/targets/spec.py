@@ -32,7 +32,10 @@ _ALIKE = 60  # of 100: below that a guess is noise
 
 @dataclass(frozen=True)
 class TargetSpec:
-    """A target as asked for. `library` is None only if the interpreter is to say which library it holds."""
+    """A target as asked for.
+
+    `library` is None only if the interpreter is to say which library it holds.
+    """
 
     text: str
     kind: Literal["index", "wheel", "python"]
@@ -46,26 +49,28 @@ class TargetSpec:
 
 
 def distributions() -> dict[str, str]:
-    """Which library (the name that is imported) a distribution (the name that is installed) holds."""
+    """Return which library (the name that is imported) a distribution (the name that is installed) holds."""
     return {name: library.name for library in KNOWN_LIBRARIES.values() for name in library.distributions}
 
 
 def libraries() -> list[str]:
-    """The libraries that a target can hold, sorted."""
+    """Return the libraries that a target can hold, sorted."""
     return sorted({*KNOWN_LIBRARIES, *plugins()})
 
 
 def plugins() -> list[str]:
-    """The libraries from outside the project: those of the modules `nightfuzz_NAME` on the path, sorted."""
+    """Return the libraries from outside the project: those of the modules `nightfuzz_NAME` on the path, sorted."""
     return sorted({found.name.removeprefix(_PLUGIN) for found in iter_modules() if found.name.startswith(_PLUGIN)})
 
 
 def parse_spec(text: str, library: str | None = None, index: str | None = None) -> TargetSpec:
-    """Reads a pin, `torch-nightly/LABEL`, `index:URL#PACKAGE`, a wheel file or `python:PATH`.
+    """Read a pin, `torch-nightly/LABEL`, `index:URL#PACKAGE`, a wheel file or `python:PATH`.
 
     `library` says what an unknown distribution or interpreter holds. `index` is the address of the package index in
-    which what names none is looked up. Raises UserError for a malformed spec, an unknown distribution or library, and a
-    file that isn't there.
+    which what names none is looked up.
+
+    Raises:
+        UserError: a malformed spec, an unknown distribution or library, and a file that isn't there.
     """
     text = text.strip()
     if library is not None and library not in libraries():
@@ -77,30 +82,33 @@ def parse_spec(text: str, library: str | None = None, index: str | None = None) 
     if text.startswith("index:"):
         address, hash_sign, package = text.removeprefix("index:").partition("#")
         if not hash_sign:
-            raise UserError(f"{text!r} names no package", "write index:https://HOST/PATH#PACKAGE")
+            raise UserError(f"{text!r} names no package", f"add the package: {text}#PACKAGE")
         return _parse_listed(package.strip(), library, check_address(address.strip()))
     return _parse_listed(text, library, check_address(index) if index else None)
 
 
 def _parse_python(text: str, library: str | None) -> TargetSpec:
     if not text.strip():
-        raise UserError("python: names no interpreter", "write python:/path/to/bin/python")
+        raise UserError("the target `python:` names no interpreter", "write python:/path/to/bin/python")
     # Not resolved: the python of a virtual environment is a link, and following it leaves the environment.
     path, there = _look_at(text.strip())
     if not there:
-        raise UserError(f"no interpreter at {path}", "check the path: it is that of the python file itself")
+        raise UserError(
+            f"there is no interpreter {path}",
+            "give the Python executable and not its folder, for example python:/path/to/bin/python",
+        )
     if path.is_dir():
         raise UserError(f"{path} is a directory, not an interpreter", f"write python:{path / 'bin' / 'python'}")
     return TargetSpec(f"python:{path}", "python", library, path=path)
 
 
 def _look_at(text: str) -> tuple[Path, bool]:
-    """The absolute path, and whether it exists."""
+    """Return the absolute path, and whether it exists."""
     try:
         path = Path(text).expanduser().absolute()
         return path, path.exists()
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL character, an unknown ~user
-        raise UserError(f"{text[:200]!r} is no path: {error}", FORMS) from error
+        raise UserError(f"{text[:200]!r} is not a path: {error}", FORMS) from error
 
 
 def _parse_wheel(text: str, library: str | None) -> TargetSpec:
@@ -109,18 +117,22 @@ def _parse_wheel(text: str, library: str | None) -> TargetSpec:
         name, version, _build, _tags = parse_wheel_filename(path.name)
     except InvalidWheelFilename as error:
         raise UserError(
-            f"{path.name} is no wheel file name: {error}", "a wheel is named NAME-VERSION-PYTHON-ABI-PLATFORM.whl"
+            f"{path.name} is not the name of a wheel: {error}",
+            "rename the file to NAME-VERSION-PYTHON-ABI-PLATFORM.whl",
         ) from error
     held = library or _library_of(name)
     if not there:
-        raise UserError(f"no wheel file at {path}", _nearest_file(path))
+        raise UserError(f"there is no wheel file {path}", _nearest_file(path))
     if not path.is_file() or not zipfile.is_zipfile(path):
-        raise UserError(f"{path} is not a wheel: it is no zip archive", "download or build it again")
+        raise UserError(f"{path} is not a wheel: the file is not a zip archive", "download or build the wheel again")
     return TargetSpec(str(path), "wheel", held, distribution=name, version=str(version), path=path)
 
 
 def _parse_listed(text: str, library: str | None, index: str | None) -> TargetSpec:
-    """A package of an index. `torch-nightly` means the nightly builds of the distribution torch."""
+    """Return a package of an index.
+
+    `torch-nightly` means the nightly builds of the distribution torch.
+    """
     found = _NAME.fullmatch(text)
     nights = {each.nightly: each.name for each in KNOWN_LIBRARIES.values() if each.own_index}
     if found is None or found["name"].lower() not in nights:
@@ -141,9 +153,9 @@ def _parse_pin(text: str, library: str | None) -> TargetSpec:
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
-        raise UserError(f"{text!r} is no target: {str(error).splitlines()[0]}", FORMS) from error
+        raise UserError(f"{text!r} is not a target: {str(error).splitlines()[0]}", FORMS) from error
     if requirement.url or requirement.extras or requirement.marker:
-        raise UserError(f"{text!r}: a target has no URL, extras or markers", FORMS)
+        raise UserError(f"{text!r}: a target must not have a URL, extras or markers", FORMS)
     name = canonicalize_name(requirement.name)
     held = library or _library_of(name)
     version = _pinned_version(text, requirement)
@@ -155,11 +167,11 @@ def _pinned_version(text: str, requirement: Requirement) -> str | None:
     if not specifiers:
         return None
     if len(specifiers) > 1 or specifiers[0].operator != "==" or specifiers[0].version.endswith(".*"):
-        raise UserError(f"{text!r} names no single version", f"pin one: {requirement.name}==VERSION")
+        raise UserError(f"{text!r} names no single version", f"name one version: {requirement.name}==VERSION")
     try:
         return str(Version(specifiers[0].version))
     except InvalidVersion as error:
-        raise UserError(f"{text!r}: {specifiers[0].version!r} is no version", FORMS) from error
+        raise UserError(f"{text!r}: {specifiers[0].version!r} is not a version", FORMS) from error
 
 
 def _library_of(distribution: str) -> str:
@@ -170,7 +182,10 @@ def _library_of(distribution: str) -> str:
         if distribution in dialect_of(library).distributions:
             return library
     hint = _nearest(distribution, sorted(known))
-    raise UserError(f"{distribution!r} holds no library that can be fuzzed", f"{hint}; or say it with --library")
+    raise UserError(
+        f"{distribution!r} holds no library that can be fuzzed",
+        f"{hint}; or name the library of the package with --library",
+    )
 
 
 def _nearest(name: str, known: list[str]) -> str:
@@ -182,4 +197,4 @@ def _nearest(name: str, known: list[str]) -> str:
 def _nearest_file(path: Path) -> str:
     wheels = sorted(each.name for each in path.parent.glob("*.whl"))
     best = process.extractOne(path.name, wheels, scorer=fuzz.ratio, score_cutoff=_ALIKE)
-    return f"did you mean {path.parent / best[0]}?" if best else "check the path of the file"
+    return f"did you mean {path.parent / best[0]}?" if best else "correct the path of the file"

@@ -1,5 +1,6 @@
-"""Downloaded wheels: fetched over HTTP (a cut download is resumed), verified, kept in a folder of bounded size, shared
-between environments.
+"""Downloaded wheels, verified and kept in a folder of bounded size that environments share.
+
+Wheels are fetched over HTTP, and a cut download is resumed.
 
 `ROOT/KEY/FILE` is the file. `ROOT/KEY/wheel.json` holds the index's facts about it and is written last: a folder
 without it does not count.
@@ -60,10 +61,16 @@ class _Kept:
 
 @contextmanager
 def held(artifact: Artifact, bound: int = BOUND_BYTES) -> Iterator[Path]:
-    """The file of an artifact, downloaded unless it is on this machine, verified; it stays while the context lasts.
+    """Yield the file of an artifact, verified; it stays while the context lasts.
 
-    Afterwards the least recently used go until all take at most `bound` bytes. Raises MissingFileError where it is
-    gone, IndexUnreachable where the network fails, UserError where the file is damaged or no archive.
+    The file is downloaded unless it is on this machine.
+
+    Afterwards the least recently used go until all take at most `bound` bytes.
+
+    Raises:
+        MissingFileError: the file is gone.
+        IndexUnreachable: the network fails.
+        UserError: the file is damaged or no archive.
     """
     if artifact.url.startswith("file:"):
         yield _of_this_machine(artifact)
@@ -79,9 +86,12 @@ def held(artifact: Artifact, bound: int = BOUND_BYTES) -> Iterator[Path]:
 def _of_this_machine(artifact: Artifact) -> Path:
     path = Path(url2pathname(urlsplit(artifact.url).path))
     if not path.is_file():
-        raise MissingFileError(f"{artifact.filename} is listed, but gone from {path.parent}", "choose another build")
+        raise MissingFileError(
+            f"the index lists {artifact.filename}, but the file is gone from {path.parent}",
+            "name another version of the package",
+        )
     if problem := _mismatch(artifact, path, sha256_of(path)):
-        raise UserError(f"{artifact.filename} is damaged: {problem}", "choose another build")
+        raise UserError(f"{artifact.filename} is damaged: {problem}", "name another version of the package")
     return path
 
 
@@ -100,7 +110,10 @@ def _read(folder: Path) -> _Kept | None:
 
 
 def _verified(root: Path, artifact: Artifact) -> Path | None:
-    """The file that is here if its content is still the downloaded one. A changed file is removed."""
+    """Return the file that is here if its content is still the downloaded one.
+
+    A changed file is removed.
+    """
     folder = root / artifact.key
     if (known := _read(folder)) is None:
         return None
@@ -123,30 +136,37 @@ def _fetched(root: Path, artifact: Artifact) -> Path:
         temporary.replace(folder / _META)
     except OSError as error:
         raise UserError(
-            f"{artifact.filename} can't be kept in {folder}: {error.strerror}", "check that disk"
+            f"{artifact.filename} cannot be kept in {folder}: {error.strerror}",
+            "make the folder writable, or set NIGHTFUZZ_CACHE to another disk",
         ) from error
     return path
 
 
 def _refuse_broken(path: Path) -> None:
-    """A hash that fits says that the file is the index's, not that it is whole there."""
+    """Raise UserError for a wheel that is no whole archive.
+
+    A hash that fits proves that the file is the index's, not that the index has it whole.
+    """
     problem = ""
     try:
         if path.suffix == ".whl":
             with zipfile.ZipFile(path) as archive:
                 if not any(name.endswith(".dist-info/METADATA") for name in archive.namelist()):
-                    problem = "it has no metadata"
+                    problem = "the wheel has no metadata"
         elif not tarfile.is_tarfile(path) and not zipfile.is_zipfile(path):
-            problem = "it is no archive"
+            problem = "the file is not an archive"
     except zipfile.BadZipFile as error:
         problem = str(error)
     if problem:
         path.unlink()
-        raise UserError(f"{path.name} is damaged: {problem}", "it is broken in its index: choose another build")
+        raise UserError(
+            f"{path.name} is damaged: {problem}",
+            "name another version of the package: the index itself has the damaged file",
+        )
 
 
 def _evict(root: Path, bound: int, keep: str) -> None:
-    """Oldest use first; what another process holds at the moment stays."""
+    """Remove the least recently used wheels first; a wheel that another process holds stays."""
     sizes = {folder: _size(folder) for folder in root.glob(_FOLDERS)}
     total = sum(sizes.values())
     for folder in sorted((each for each in sizes if each.name != keep), key=_last_use):
@@ -175,10 +195,14 @@ def _last_use(folder: Path) -> float:
 
 
 def fetch(artifact: Artifact, path: Path) -> str:
-    """Download a file and return its SHA-256. If an earlier try left `path` + `.part`, resume it.
+    """Download a file and return its SHA-256.
 
-    Raises MissingFileError if the file is gone, and IndexUnreachable if the network fails. Raises UserError if the
-    content is not the one that the index names; the download is then removed.
+    If an earlier try left `path` + `.part`, resume it.
+
+    Raises:
+        MissingFileError: the file is gone.
+        IndexUnreachable: the network fails.
+        UserError: the content is not the one that the index names; the download is then removed.
     """
     part = path.with_name(f"{path.name}.part")
     resumed = part.exists()
@@ -188,13 +212,16 @@ def fetch(artifact: Artifact, path: Path) -> str:
         if resumed:
             # The part of an earlier try may be of a file that has been replaced since: start again once.
             return fetch(artifact, path)
-        raise UserError(f"{artifact.filename} is damaged: {problem}", "try again later, or choose another build")
+        raise UserError(
+            f"{artifact.filename} is damaged: {problem}",
+            "run the command again later, or name another version of the package",
+        )
     part.replace(path)
     return digest
 
 
 def _mismatch(artifact: Artifact, part: Path, digest: str) -> str:
-    """How a file differs from what its index says of it; empty where it does not."""
+    """Return how a file differs from what its index says of it; empty where it does not."""
     size = part.stat().st_size
     if artifact.size is not None and size != artifact.size:
         return f"the index says {artifact.size} bytes, {size} came"
@@ -213,23 +240,25 @@ def _whole(artifact: Artifact, part: Path) -> str:
                 refused = error.response is not None and error.response.status_code < 500
                 if refused or attempt == TRIES:
                     raise IndexUnreachable(
-                        f"{artifact.filename} can't be downloaded: {index.reason(error)}",
-                        "check the network; the next try goes on",
+                        f"{artifact.filename} cannot be downloaded: {index.reason(error)}",
+                        "check the network, and run the command again: the download continues",
                     ) from error
                 sleep(2.0 ** (attempt - 1))
     return sha256_of(part)
 
 
 def _more(artifact: Artifact, part: Path, session: requests.Session) -> None:
-    """Send one request: for the missing part if a part is here and a hash can verify the whole, otherwise for the whole
-    file.
+    """Send one request for the missing part, or for the whole file.
+
+    The part suffices if a part is here and a hash can verify the whole.
     """
     have = part.stat().st_size if artifact.sha256 and part.exists() else 0
     headers = {"Range": f"bytes={have}-"} if have else {}
     with session.get(artifact.url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
         if answer.status_code in _GONE:
             raise MissingFileError(
-                f"{artifact.filename} is listed, but gone (HTTP {answer.status_code})", "choose another build"
+                f"the index lists {artifact.filename}, but the file is gone (HTTP {answer.status_code})",
+                "name another version of the package",
             )
         if answer.status_code == 416:
             # The part is the whole file, or its hash will show that it is not.

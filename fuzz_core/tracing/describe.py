@@ -34,7 +34,10 @@ class Describer:
         self.depth = 0
 
     def remember(self, instance: Any, construction: Invocation) -> None:
-        """Remembers the construction that describes `instance`. Objects that allow no weak reference are left out."""
+        """Remember the construction that describes `instance`.
+
+        Objects that allow no weak reference are left out.
+        """
         key = id(instance)
         try:
             reference = weakref.ref(instance, lambda _: self.made.pop(key, None))
@@ -48,7 +51,11 @@ class Describer:
         return found[1] if found is not None and found[0]() is instance else None
 
     def describe(self, value: Any) -> Value:
-        """Return the description of a value. Raises Undescribable, naming the type."""
+        """Return the description of a value.
+
+        Raises:
+            Undescribable: an object fits no description; the message names its type.
+        """
         self.depth += 1
         try:
             if self.depth > MAX_DEPTH:

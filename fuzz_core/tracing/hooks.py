@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fuzz_core.adapters.base import Adapter
@@ -24,7 +24,7 @@ class Hooks:
         self.recorder: Recorder | None = None
 
     def install(self, listed: list[Listed]) -> list[str]:
-        """Wraps every api that can be wrapped; returns the names of apis that cannot be (immutable extension types)."""
+        """Wrap every api that can be wrapped; return the names of apis that cannot be (immutable extension types)."""
         functions: dict[int, Any] = {}
         failed = []
         for entry in listed:
@@ -49,15 +49,27 @@ class Hooks:
             return False
         return True
 
-    def _seen(self, api: str, kwargs: dict[str, Any]) -> None:
+    def _seen(self, api: str, kwargs: dict[str, Any], results: Sequence[Any]) -> bool:
         recorder = self.recorder
-        if recorder is not None and recorder.wants(api):
-            invocation = recorder.describe(api, (), kwargs)
-            if invocation is not None:
-                recorder.keep(invocation, ok=True)
+        if recorder is None or not recorder.wants(api):
+            return False
+        invocation = recorder.describe(api, (), kwargs)
+        if invocation is not None:
+            recorder.keep(invocation, ok=True)
+            self._remember(recorder, invocation, kwargs, results)
+        return invocation is not None
+
+    def _remember(self, recorder: Recorder, call: Invocation, kwargs: dict[str, Any], result: Any) -> None:
+        # A hostile property must not change the traced program.
+        with contextlib.suppress(Exception):
+            for made, construction in self.adapter.constructions(call, kwargs, result):
+                recorder.describer.remember(made, construction)
 
     def _hook(self, original: Callable[..., Any], api: str = "", cls: Any = None, method: str = "") -> Any:
-        """Return a traced function, constructor or method of one class. The call that made an instance describes it."""
+        """Return a traced function, constructor or method of one class.
+
+        The call that made an instance describes it.
+        """
 
         def traced(*args: Any, **kwargs: Any) -> Any:
             recorder, owner = self.recorder, args[: cls is not None]
@@ -74,6 +86,7 @@ class Hooks:
             result = _watched(recorder, call, original, (*owner, *passed), named)
             if owner and not method and call is not None:
                 describer.remember(owner[0], call)
+                self._remember(recorder, call, kwargs, owner[0])
             return result
 
         return _like(traced, original)
@@ -121,7 +134,7 @@ def _watched(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """Calls the original and keeps the invocation with whether it returned."""
+    """Call the original and keep the invocation with whether it returned."""
     if invocation is None:
         return function(*args, **kwargs)
     try:
@@ -134,7 +147,7 @@ def _watched(
 
 
 def _like(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:
-    """Gives the wrapper the original's name, document and signature: libraries introspect their own functions."""
+    """Give the wrapper the original's name, document and signature: libraries introspect their own functions."""
     functools.update_wrapper(wrapper, original)
     if not inspect.isfunction(original):
         # Code that follows `__wrapped__` looks for source code, and a native function has none.
@@ -158,7 +171,7 @@ def _replace(functions: dict[int, Any], prefixes: tuple[str, ...]) -> None:
 
 
 def _register(table: Any, functions: dict[int, Any]) -> None:
-    """Puts wrappers into a library's own tables: of functions by name, of names by function or by a function's id."""
+    """Put wrappers into a library's own tables: of functions by name, of names by function or by a function's id."""
     if isinstance(table, set):
         table.update([functions[id(item)] for item in table if id(item) in functions])
         return

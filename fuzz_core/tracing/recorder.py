@@ -40,7 +40,7 @@ class Recorder:
         self.seen: set[int] = set()
 
     def wants(self, api: str) -> bool:
-        """Returns whether to describe a call that begins now; false inside the recorder's work and on other threads."""
+        """Return whether to describe a call that begins now; false inside the recorder's work and on other threads."""
         if self.busy or threading.get_ident() != self.thread:
             return False
         self.calls[api] += 1
@@ -50,7 +50,7 @@ class Recorder:
         return True
 
     def describe(self, api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Invocation | None:
-        """Returns the description of a call before it happens (it may change its arguments), or None, counted."""
+        """Return the description of a call before it happens (it may change its arguments), or None, counted."""
         began = perf_counter()
         self.busy = True
         try:
@@ -66,7 +66,7 @@ class Recorder:
         return None
 
     def keep(self, invocation: Invocation, ok: bool) -> None:
-        """Writes an invocation unless one that differs only in tensor elements was written before."""
+        """Write an invocation unless one that differs only in tensor elements was written before."""
         began = perf_counter()
         key = hash((outline(invocation), ok))
         if key not in self.seen:
@@ -80,7 +80,7 @@ class Recorder:
         self.seconds += perf_counter() - began
 
     def summary(self) -> dict[str, Any]:
-        """Returns the counts at the end of a seed."""
+        """Return the counts at the end of a seed."""
         return {
             "undescribed": [[api, reason, count] for (api, reason), count in sorted(self.undescribed.items())],
             "dropped": sorted(self.dropped.items()),
@@ -90,6 +90,6 @@ class Recorder:
 
 
 def _test() -> dict[str, str]:
-    """Returns the test that pytest reports as running, if there is one."""
+    """Return the test that pytest reports as running, if there is one."""
     name = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].rpartition(" ")[0]
     return {"by": name} if name else {}

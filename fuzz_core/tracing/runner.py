@@ -23,6 +23,9 @@ from typing import Any
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.inventory import Listed
+from fuzz_core.ir.codec import decode_invocation
+from fuzz_core.ir.signatures import NEIGHBOUR
+from fuzz_core.ir.values import TestCase
 from fuzz_core.tracing.describe import Describer
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.tracing.recorder import Recorder
@@ -42,7 +45,7 @@ class Tally:
         self.reason = ""
 
     def run(self, part: Callable[[], Any]) -> None:
-        """Runs one part; a failure, even SystemExit, is counted with its reason."""
+        """Run one part; a failure, even SystemExit, is counted with its reason."""
         self.parts += 1
         try:
             part()
@@ -51,7 +54,7 @@ class Tally:
                 self.fail(f"{type(error).__name__}: {error}")
 
     def fail(self, reason: str) -> None:
-        """Counts a failure."""
+        """Count a failure."""
         self.failed += 1
         self.reason = self.reason or reason[:MAX_REASON]
 
@@ -59,14 +62,17 @@ class Tally:
 def run_seed(
     adapter: Adapter, listed: list[Listed], hooks: Hooks, seed: dict[str, str], write: Callable[[str], Any]
 ) -> None:
-    """Executes a seed, writing a JSON line per invocation and a last one with `"end"` and the counts."""
+    """Execute a seed, writing a JSON line per invocation and a last one with `"end"` and the counts."""
     recorder = Recorder(Describer(adapter, listed), write)
     tally = Tally()
     began = perf_counter()
     adapter.prepare()
     hooks.recorder = recorder
     try:
-        _RUNNERS[seed["kind"]](seed, tally)
+        if seed["kind"] == NEIGHBOUR:
+            _run_neighbours(adapter, seed, tally)
+        else:
+            _RUNNERS[seed["kind"]](seed, tally)
     finally:
         hooks.recorder = None
     end = {"end": True, "parts": tally.parts, "failed": tally.failed, "reason": tally.reason}
@@ -74,14 +80,14 @@ def run_seed(
 
 
 def _module(name: str) -> dict[str, Any]:
-    """Returns the namespace of a new module, so that classes defined in it pickle and introspect."""
+    """Return the namespace of a new module, so that classes defined in it pickle and introspect."""
     module = types.ModuleType(name)
     sys.modules[name] = module
     return vars(module)
 
 
 def _keep_source(code: str) -> None:
-    """Makes `inspect` find the source: AutoGraph and TorchScript compile functions from it."""
+    """Make `inspect` find the source: AutoGraph and TorchScript compile functions from it."""
     linecache.cache[_NAME] = (len(code), None, code.splitlines(keepends=True), _NAME)
 
 
@@ -99,7 +105,7 @@ def _run_snippet(seed: dict[str, str], tally: Tally) -> None:
 
 
 def _statements(code: str, tally: Tally) -> list[ast.stmt]:
-    """Returns the statements of a snippet; a snippet that this Python cannot parse counts as one failed part."""
+    """Return the statements of a snippet; a snippet that this Python cannot parse counts as one failed part."""
     found: list[ast.stmt] = []
     tally.run(lambda: found.extend(ast.parse(code).body))
     tally.parts = tally.failed
@@ -157,24 +163,24 @@ class _PytestTally:
         self.tally = tally
 
     def pytest_load_initial_conftests(self, early_config: Any) -> None:
-        """Called by pytest when it knows its root: packages there are found, as by `python -m pytest`."""
+        """Let packages in pytest's root be found, as by `python -m pytest`, once pytest knows it."""
         sys.path[:0] = _importable(early_config.rootpath)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Called by pytest after each phase of a test."""
+        """Take the report that pytest makes after each phase of a test."""
         self.tally.parts += report.when == "setup"
         if report.failed:
             self.tally.fail(str(getattr(report.longrepr, "reprcrash", report.longrepr)))
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Called by pytest for each file it could not collect."""
+        """Take pytest's report of a file that it could not collect."""
         if report.failed:
             self.tally.parts += 1
             self.tally.fail(_last_error(str(report.longrepr)))
 
 
 def _last_error(text: str) -> str:
-    """Returns the line of a report that names the error."""
+    """Return the line of a report that names the error."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line[1:].strip() for line in lines if line.startswith("E ")]
     return (errors or lines or [""])[-1]
@@ -184,7 +190,7 @@ class _NamedResult(unittest.TextTestResult):
     """A test result that names the running test in the environment, as pytest does."""
 
     def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802 - the name that unittest calls
-        """Called by unittest before each test."""
+        """Take a test that unittest starts now."""
         os.environ["PYTEST_CURRENT_TEST"] = f"::{'::'.join(test.id().split('.')[-2:])} (call)"
         super().startTest(test)
 
@@ -203,6 +209,14 @@ def _run_unittest(path: Path, home: Path | None, tally: Tally) -> None:
     tally.parts += result.testsRun
     for _, reason in result.failures + result.errors:
         tally.fail(reason.strip().splitlines()[-1])
+
+
+def _run_neighbours(adapter: Adapter, seed: dict[str, str], tally: Tally) -> None:
+    """Run recorded calls in further ways."""
+    ways = adapter.neighbours()
+    for call in map(decode_invocation, json.loads(seed["code"])):
+        for way in ways:
+            tally.run(functools.partial(way, TestCase(call, 0)))
 
 
 _RUNNERS: dict[str, Callable[[dict[str, str], Tally], None]] = {

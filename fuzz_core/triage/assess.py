@@ -42,7 +42,7 @@ class Validity(NamedTuple):
     reason: str  # the evidence, for a reader
 
 
-class Ruling(NamedTuple):
+class DocumentationRuling(NamedTuple):
     """The statement of documentation about a test case."""
 
     holds: bool
@@ -51,11 +51,11 @@ class Ruling(NamedTuple):
     untold: tuple[str, ...] = ()  # arguments whose documentation says too little to call them valid
 
 
-Rule = Callable[[TestCase], Ruling | None]
+Rule = Callable[[TestCase], DocumentationRuling | None]
 
 
 def validity(bug: Bug, rules: Sequence[Rule] = ()) -> Validity:
-    """Return whether the bug's input is valid.
+    """Return the validity of the bug's input.
 
     The order of evidence: documentation, the origin of the input, a mode that accepts it.
     Documentation and the library's own words alone make an input invalid. Documentation that holds makes an input valid
@@ -73,28 +73,28 @@ def validity(bug: Bug, rules: Sequence[Rule] = ()) -> Validity:
         # The verdict is about a call that has returned: the library accepted the input.
         ("valid", kind_of(bug.kind).validity),
         ("invalid", _refusal(bug)),
-        ("unknown", untold and f"documented constraints hold, but say too little of {untold}"),
-        ("valid", rulings and f"documented constraints hold: {'; '.join(map(_cited, rulings))}"),
+        ("unknown", untold and f"the documented constraints hold, but say too little about {untold}"),
+        ("valid", rulings and f"the documented constraints hold: {'; '.join(map(_cited, rulings))}"),
     )
     known = (Validity(status, str(reason)) for status, reason in reasons if reason)
     return next(
         known,
-        Validity("unknown", "a variation of a documented call, of which no documentation speaks"),
+        Validity("unknown", "fuzzing changed the arguments; no documentation says whether they are allowed"),
     )
 
 
-def _cited(ruling: Ruling) -> str:
+def _cited(ruling: DocumentationRuling) -> str:
     return f"{ruling.text} ({ruling.source})" if ruling.source else ruling.text
 
 
 def _origin(bug: Bug) -> str:
     if bug.test.program:
-        return "a model program each block of which works by itself"
+        return "a model program; each of its blocks works alone"
     if bug.test.rules:
         return ""
     if bug.minimised:
-        return "a call out of documentation, tests or programs shows it; the script is simpler"
-    return "a call out of documentation, tests or programs"
+        return "a call from documentation, tests or programs shows the bug; the script is a simpler call"
+    return "a call from documentation, tests or programs"
 
 
 def _refusal(bug: Bug) -> str:
@@ -240,15 +240,17 @@ def filled(test: TestCase) -> TestCase:
 def suspicion(kind: str, outcome: Outcome, test: TestCase) -> str:
     """Return why a bug is private; empty if no evidence shows that foreign memory may have been touched.
 
-    Foreign memory does not belong to the library. See `is_told_openly`.
+    Foreign memory does not belong to the library. See `is_public_on_bad_input`.
     """
-    if is_told_openly(kind, test):
+    if is_public_on_bad_input(kind, test):
         return ""
     foreign = not kind_of(kind).fails and _FOREIGN.search(f"{kind} {outcome.text}")
-    return suspected_death(outcome) or ("the result holds memory that is not the library's" if foreign else "")
+    return suspected_death(outcome) or (
+        "the result holds memory that does not belong to the library" if foreign else ""
+    )
 
 
-def is_told_openly(kind: str, test: TestCase) -> bool:
+def is_public_on_bad_input(kind: str, test: TestCase) -> bool:
     """Return whether the maintainers want a memory error on this input as an ordinary public bug.
 
     Maintainers may want that for bad input. A traced call, a model program and a call that returns are no bad input.

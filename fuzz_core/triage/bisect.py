@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
 Status = Literal["good", "bad", "broken"]
-Known = Mapping[int, Status]
+StatusByBuild = Mapping[int, Status]
 N = TypeVar("N", int, int | None)
 
 WRONG_GOOD = 0.01
@@ -40,11 +40,11 @@ class BuildSearch:
     good: int | None = None
     fixed: bool = False  # search forward for the fix instead of backward for the break
 
-    def next(self, known: Known) -> int | None:
+    def next(self, known: StatusByBuild) -> int | None:
         """Return the build to try; None if the search is over, or if an end is not bad or good as named."""
         return self._turn(_next(self._turned(known), self._turn(self.bad), self._turn(self.good)))
 
-    def ahead(self, known: Known, width: int) -> list[int]:
+    def ahead(self, known: StatusByBuild, width: int) -> list[int]:
         """Return the build to try and the builds that may come next: at most `width`, likely ones first."""
         found: list[int] = []
         guesses: list[dict[int, Status]] = [dict(known)]
@@ -56,7 +56,7 @@ class BuildSearch:
             guesses += [{**guess, build: "bad"}, {**guess, build: "good"}]
         return found[:width]
 
-    def answer(self, known: Known) -> Answer:
+    def answer(self, known: StatusByBuild) -> Answer:
         """Return the two builds that the change lies between, as far as they are known."""
         turned, bad = self._turned(known), self._turn(self.bad)
         if turned.get(bad) != "bad":
@@ -68,14 +68,17 @@ class BuildSearch:
         return Answer(self._turn(first), self._turn(good), between)
 
     def _turn(self, build: N) -> N:
-        """Mirror the number of a build in a search for a fix: backward in time, a fix is a break. None stays None."""
+        """Mirror the number of a build in a search for a fix: backward in time, a fix is a break.
+
+        None stays None.
+        """
         return build if build is None or not self.fixed else self.count - 1 - build
 
-    def _turned(self, known: Known) -> dict[int, Status]:
+    def _turned(self, known: StatusByBuild) -> dict[int, Status]:
         return {self._turn(build): status for build, status in known.items()}
 
 
-def _next(known: Known, bad: int, good: int | None) -> int | None:
+def _next(known: StatusByBuild, bad: int, good: int | None) -> int | None:
     for end, status in ((bad, "bad"), (good, "good")):
         if end is not None and end not in known:
             return end
@@ -85,14 +88,14 @@ def _next(known: Known, bad: int, good: int | None) -> int | None:
     return _backward(known, bad, first) if last is None else _halved(known, last, first)
 
 
-def _ends(known: Known, bad: int) -> tuple[int | None, int]:
+def _ends(known: StatusByBuild, bad: int) -> tuple[int | None, int]:
     """Return the newest good build before the bad one, and the oldest bad one after that."""
     last = max((each for each in known if each < bad and known[each] == "good"), default=None)
     oldest = -1 if last is None else last
     return last, min(each for each in known if oldest < each <= bad and known[each] == "bad")
 
 
-def _halved(known: Known, low: int, high: int) -> int | None:
+def _halved(known: StatusByBuild, low: int, high: int) -> int | None:
     """Return the unknown build that splits the range most evenly.
 
     If several builds cannot decide, the choice also keeps away from them.
@@ -108,7 +111,7 @@ def _halved(known: Known, low: int, high: int) -> int | None:
     return unknown[max(range(len(unknown)), key=worth)] if unknown else None
 
 
-def _backward(known: Known, bad: int, first: int) -> int | None:
+def _backward(known: StatusByBuild, bad: int, first: int) -> int | None:
     """Return the build to try while no good build is known.
 
     The search strides back. If the oldest build cannot decide, it looks for the border of the builds that can.
@@ -122,13 +125,13 @@ def _backward(known: Known, bad: int, first: int) -> int | None:
     return within if within is not None else _beyond(known, first)
 
 
-def _beyond(known: Known, first: int) -> int | None:
+def _beyond(known: StatusByBuild, first: int) -> int | None:
     """Return a build beyond those that cannot decide, at greater and greater distances."""
     distances = (1 << power for power in range(1, first.bit_length()))
     return next((first - each for each in distances if first - each not in known), None)
 
 
-def miss(hits: int, runs: int, silent: int) -> float:
+def miss_probability(hits: int, runs: int, silent: int) -> float:
     """Return the probability that a build which has the bug does not show it in `silent` runs.
 
     The rate is known only from `hits` of `runs` on builds with the bug. So all rates are weighed by how well they fit
@@ -142,4 +145,4 @@ def miss(hits: int, runs: int, silent: int) -> float:
 
 def runs_needed(hits: int, runs: int, wrong: float = WRONG_GOOD, most: int = MOST_RUNS) -> int:
     """Return the silent runs, `most` at most, after which a build is bad with a probability below `wrong`."""
-    return next((each for each in range(1, most) if miss(hits, runs, each) < wrong), most)
+    return next((each for each in range(1, most) if miss_probability(hits, runs, each) < wrong), most)

@@ -1,6 +1,11 @@
 """Bugs that look like one cause: the same check, the same native frames, the same kernel, or aliases of one api.
 
-The place of a failure comes from its outcome: check, frames, words, and the names of the called functions.
+One missing check fails under a hundred apis, each with a signature of its own; a reader wants one report. The place of
+a failure comes from its outcome: check, frames, words, and the names of the called functions. `similar` compares two
+places by the most certain evidence that both have: location or words of a failed check, then the difference between two
+modes, then the words of the failure, then native frames or called functions. Each bug, the simplest first, joins the
+cluster with the largest share of similar members, if that share is at least QUORUM; otherwise it begins a cluster. So
+one odd member does not merge two causes.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.contrast import contrast_of, fault_in
 from fuzz_core.triage.cost import cost
+from fuzz_core.triage.neighbours import grouped
 from fuzz_core.triage.signature import corrupts_heap, normalised
 from fuzz_core.worker.stack import FAULTS
 
@@ -79,7 +85,7 @@ class Failure(Protocol):
 
     @property
     def kind(self) -> str:
-        """The kind of verdict: crash, internal-error, hang, wrong-result, …"""
+        """The kind of verdict, such as crash, internal-error, hang or wrong-result."""
 
     @property
     def outcome(self) -> Outcome:
@@ -188,7 +194,7 @@ def place_of(bug: Failure) -> BugPlace:
 
 
 def spoke(outcome: Outcome) -> bool:
-    """Return whether an outcome has last words. The output of other deaths holds only warnings."""
+    """Return whether an outcome has last words; the output of other deaths holds only warnings."""
     return outcome.kind == "exception" or outcome.name == "SIGABRT"
 
 
@@ -265,11 +271,11 @@ class BugPlaces:
         self._places = [place_of(bug) for bug in bugs]
 
     def add(self, bug: Failure) -> None:
-        """Adds the place of a bug."""
+        """Add the place of a bug."""
         self._places.append(place_of(bug))
 
     def has(self, failure: Failure) -> bool:
-        """Returns whether a failure looks like a bug of these."""
+        """Return whether a failure looks like a bug of these."""
         place = place_of(failure)
         return any(similar(place, other) for other in self._places)
 
@@ -287,16 +293,10 @@ class Cluster(NamedTuple, Generic[B]):
 
 
 def clusters(bugs: Sequence[B]) -> list[Cluster[B]]:
-    """Return all bugs, each in one cluster; the cluster of the simplest bug first. Their order has no effect."""
+    """Return all bugs, each in one cluster, the cluster of the simplest bug first; their order has no effect."""
     ranked = sorted(bugs, key=lambda bug: (cost(bug.test), bug.target, bug.id))
     places = _informative([place_of(bug)._replace(contrast=_contrast(bug)) for bug in ranked])
-    groups: list[list[int]] = []
-    for number, place in enumerate(places):
-        shares = [sum(similar(place, places[other]) for other in group) / len(group) for group in groups]
-        best = max(shares, default=0.0)
-        if best < QUORUM:
-            groups.append([])
-        groups[shares.index(best) if best >= QUORUM else -1].append(number)
+    groups = grouped(places, similar, QUORUM)
     members = [tuple(ranked[number] for number in group) for group in groups]
     return [Cluster(bugs, tuple(dict.fromkeys(bug.api for bug in bugs))) for bugs in members]
 
@@ -310,7 +310,7 @@ def _informative(places: Sequence[BugPlace]) -> list[BugPlace]:
 
 
 def similar(one: BugPlace, other: BugPlace) -> bool:
-    """Return whether two places look like the same one. The relation is symmetric."""
+    """Return whether two places look like the same one; the relation is symmetric."""
     if one.library != other.library:
         return False
     if one.check and other.check:
@@ -325,11 +325,7 @@ def similar(one: BugPlace, other: BugPlace) -> bool:
 
 
 def _same_check(one: FailedCheck, other: FailedCheck, one_build: bool) -> bool:
-    """Return whether two checks are the same.
-
-    Locations are compared in one build, where lines are exact. If lines are missing or may have moved, the words are
-    compared.
-    """
+    """Return whether two checks are the same: by location in one build, by words if lines may have moved."""
     if one.file and other.file and (one_build or one.file != other.file):
         return (one.file, one.line) == (other.file, other.line)
     return _ratio(one.words, other.words) > ALIKE
@@ -345,7 +341,7 @@ def _same_frames(one: BugPlace, other: BugPlace) -> bool:
 
 
 def _same_call(one: BugPlace, other: BugPlace) -> bool:
-    """Return whether two aliases fail in one place. Frames may contradict that, except those of a corrupted heap."""
+    """Return whether two aliases fail in one place; frames may contradict it, except those of a corrupted heap."""
     if not _akin(one, other) or bool(one.words) != bool(other.words):
         return False
     told = one.frames and other.frames and not one.vague and not other.vague
@@ -371,10 +367,7 @@ def _same_difference(one: BugPlace, other: BugPlace) -> bool:
 
 
 def _same_family(one: BugPlace, other: BugPlace) -> bool:
-    """Return whether two apis are of one family, by their names without the last words that they share (`loss`).
-
-    If one name would be left empty, the whole names are compared.
-    """
+    """Return whether two apis are of one family, by their names without the last words that they share (`loss`)."""
     first, second = list(one.words_of_name), list(other.words_of_name)
     while first and second and first[-1] == second[-1]:
         first.pop()

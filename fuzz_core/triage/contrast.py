@@ -15,7 +15,8 @@ _SHAPES = re.compile(
 def fault_in(text: str, difference: str) -> str:
     """Return the mode that is wrong although others are compared with it, and how; empty if the text blames no mode.
 
-    difference: `KIND MODE: HOW`.
+    Args:
+        difference: `KIND MODE: HOW`.
     """
     last = text.rpartition("\n")[2]
     mode, _, witness = last.removeprefix(WRONG).partition(", by ")

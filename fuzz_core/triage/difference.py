@@ -25,7 +25,7 @@ class _Described(Comparer):
     another = "another {what}\n{expected} before, now {actual}"
 
     def parts(self, value: Value) -> Parts | None:
-        """Sequences and dictionaries, whose order counts."""
+        """Return the parts of sequences and dictionaries, whose order counts."""
         match value:
             case Seq():
                 return Parts(value.kind, dict(enumerate(value.items)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from math import exp, log
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.elements import elements, pack
@@ -25,18 +26,20 @@ class Number(NamedTuple):
     """An integer of a call, `base + sign * size`, for which one of a smaller size can stand in."""
 
     path: Path
-    value: Prim | Tensor  # the integer, or a tensor that holds it alone
+    value: Prim | Tensor  # the integer, or a tensor that has no larger one
     base: int
     size: int
     sign: int
 
     def smaller(self, size: int) -> Value:
-        """Return the value with an integer of at most this size."""
+        """Return the value with an integer of at most this size in place of it and of each larger one."""
         number = self.base + self.sign * min(self.size, size)
         if isinstance(self.value, Prim):
             return Prim("int", number)
-        data = pack(np.array([number], DTYPES[self.value.dtype].storage))
-        return self.value._replace(fill=Fill("values", data=data))
+        drawn = elements(self.value)
+        larger = np.abs(drawn.astype(np.float64)) >= min(abs(number), abs(_largest(drawn)))
+        made = np.where(larger, np.array(number, drawn.dtype), drawn)
+        return self.value._replace(fill=Fill("values", data=pack(made)))
 
 
 # The numbers that replace larger ones. Small ones are close together, since a time may grow by their cube.
@@ -102,12 +105,16 @@ def seconds_asked_for(test: TestCase, seconds: Seconds) -> float:
 
 
 def _integer(value: Prim | Tensor) -> int | None:
-    """Return an integer, or that of a tensor with one element; None for other values."""
+    """Return an integer, or the largest one of a tensor; None for other values."""
     if isinstance(value, Prim):
         return value.value if type(value.value) is int else None
-    if value.size != 1 or DTYPES[value.dtype].kind not in ("int", "uint"):
+    if not value.size or DTYPES[value.dtype].kind not in ("int", "uint"):
         return None
-    return int(elements(value)[0])
+    return _largest(elements(value))
+
+
+def _largest(drawn: NDArray[Any]) -> int:
+    return int(drawn[np.abs(drawn.astype(np.float64)).argmax()])
 
 
 def _unsigned(number: int) -> tuple[int, int, int]:

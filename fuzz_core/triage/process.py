@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 from fuzz_core.adapters.dialect import Dialect, compiled_folders, surroundings
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, with_complaint
-from fuzz_core.triage.signature import heard, inside, parse, stack_trace
+from fuzz_core.triage.signature import inside, parse, printed_frames, stack_trace
 from fuzz_core.worker import stack
 from fuzz_core.worker.confinement import confined
 from fuzz_core.worker.limits import delayed
@@ -102,7 +102,7 @@ class _Kept:
                 self.tail = self.tail[-_HALF:]
 
     def text(self) -> str:
-        """Returns the kept output once the stream has ended.
+        """Return the kept output once the stream has ended.
 
         If a stray grandchild holds the stream open, returns the output so far.
         """
@@ -121,7 +121,11 @@ class Processes:
         self._ended = False
 
     def start(self, command: Sequence[str], directory: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Starts a process in a process group of its own, its output in pipes. Raises Interrupted after `end`."""
+        """Start a process in a process group of its own, its output in pipes.
+
+        Raises:
+            Interrupted: `end` was called.
+        """
         with self._lock:
             if self._ended:
                 raise Interrupted("stopped before a script was run")
@@ -138,14 +142,14 @@ class Processes:
         return process
 
     def finish(self, process: subprocess.Popen[bytes]) -> None:
-        """Ends a process with all of its group and takes it off the list."""
+        """End a process with all of its group and take it off the list."""
         with self._lock:
             self._pids.discard(process.pid)
             _kill(process.pid)
         process.wait()
 
     def end(self) -> None:
-        """Ends all running processes."""
+        """End all running processes."""
         with self._lock:
             self._ended = True
             for pid in self._pids:
@@ -166,7 +170,7 @@ def run(
     processes: Processes | None = None,
     writable: Sequence[Path] = (),
 ) -> Finished:
-    """Runs a command in a temporary directory that holds `files` alone.
+    """Run a command in a temporary directory that holds `files` alone.
 
     The command can change only that directory and `writable`. Its environment is a short list of harmless variables
     plus `env`. It dumps no core, and its process group has ended on return.
@@ -175,7 +179,9 @@ def run(
         memory_bytes: limit of address space. With 0, the process is killed once it holds HELD_SHARE of the machine's
             memory or DEFAULT_MEMORY.
 
-    Raises UserError if the command cannot be started, and Interrupted after `processes.end()`.
+    Raises:
+        UserError: the command cannot be started.
+        Interrupted: `processes.end()` was called.
     """
     with TemporaryDirectory(prefix="nightfuzz-", ignore_cleanup_errors=True) as directory:
         for name, text in files.items():
@@ -198,7 +204,7 @@ def run(
 
 
 def _ended(process: subprocess.Popen[bytes], end: float, held: int) -> int | None:
-    """Returns the exit status: that of SIGKILL if the process holds too many bytes (0: no limit), None after its time.
+    """Return the exit status: that of SIGKILL if the process holds too many bytes (0: no limit), None after its time.
 
     The seconds in which it had no processor are not counted, a few times its own time at most.
     """
@@ -239,12 +245,13 @@ def run_python(
     processes: Processes | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Finished:
-    """Runs the first file in a fresh, limited process, with the names of all further files as its arguments.
+    """Run the first file in a fresh, limited process, with the names of all further files as its arguments.
 
-    Raises UserError for a missing interpreter.
+    Raises:
+        UserError: a missing interpreter.
     """
     if not os.access(python, os.X_OK):
-        raise UserError(f"no interpreter at {python}", "make the target again: nightfuzz pull")
+        raise UserError(f"there is no interpreter {python}", "make the target again with `nightfuzz pull`")
     env = {**surroundings(dialect, python), **(env or {})}
     return run([python, *files], files, timeout, memory_bytes, env, processes, compiled_folders(dialect, python))
 
@@ -257,12 +264,16 @@ def run_script(
     memory_bytes: int = DEFAULT_MEMORY,
     processes: Processes | None = None,
 ) -> Outcome:
-    """Runs a script in a fresh, limited process and returns its outcome. Raises UserError for a missing interpreter."""
+    """Run a script in a fresh, limited process and return its outcome.
+
+    Raises:
+        UserError: a missing interpreter.
+    """
     return classify(run_python(python, {SCRIPT_NAME: script}, dialect, timeout, memory_bytes, processes), dialect)
 
 
 def printed(python: str, script: str, dialect: Dialect, timeout: float, processes: Processes) -> Outcome:
-    """Runs a script in a fresh, limited process; the text of an `ok` outcome is the script's output."""
+    """Run a script in a fresh, limited process; the text of an `ok` outcome is the script's output."""
     finished = run_python(python, {SCRIPT_NAME: script}, dialect, timeout, processes=processes)
     outcome = classify(finished, dialect)
     return outcome._replace(text=finished.stdout.strip()[:KEPT_TEXT]) if outcome.kind == "ok" else outcome
@@ -271,11 +282,11 @@ def printed(python: str, script: str, dialect: Dialect, timeout: float, processe
 def frames(
     python: str, script: str, timeout: float, dialect: Dialect, processes: Processes | None = None
 ) -> tuple[str, ...]:
-    """Returns the library's functions on the stack of the crashing thread, innermost first; () without a crash."""
+    """Return the library's functions on the stack of the crashing thread, innermost first; () without a crash."""
     files = {SCRIPT_NAME: script}
     handled = {_HANDLER.name: _HANDLER.read_text(encoding="utf-8"), **files}
     finished = run_python(python, handled, dialect, timeout / 2, 0, processes)
-    told = heard(finished.stdout)
+    told = printed_frames(finished.stdout)
     if told is not None:
         return inside(told, dialect)
     gdb = shutil.which("gdb")
@@ -289,7 +300,7 @@ def frames(
 
 
 def classify(finished: Finished, dialect: Dialect) -> Outcome:
-    """Returns the outcome of a process, by its exit status and its output."""
+    """Return the outcome of a process, by its exit status and its output."""
     quiet = finished._replace(stderr=dialect.chatter.sub("", finished.stderr))
     outcome = _classified(_uncaught(quiet, dialect))
     if dialect.miscompiled.search(outcome.text):
@@ -304,7 +315,7 @@ def classify(finished: Finished, dialect: Dialect) -> Outcome:
 
 
 def _uncaught(finished: Finished, dialect: Dialect) -> Finished:
-    """Returns the process as if a signal that the library caught had ended it, with the output before the signal."""
+    """Return the process as if a signal that the library caught had ended it, with the output before the signal."""
     found = dialect.caught.search(finished.stderr) if finished.code else None
     if found is None:
         return finished
@@ -326,14 +337,17 @@ def _classified(finished: Finished) -> Outcome:
 
 
 def _said(stderr: str) -> str:
-    """Returns the lines that raise the alarm; if there are none, the last lines. Warnings explain no end."""
+    """Return the lines that raise the alarm; if there are none, the last lines.
+
+    Warnings explain no end.
+    """
     alarms = "\n".join(_LOG_HEAD.sub("", match.group(0)).strip() for match in _ALARM.finditer(stderr))
     others = "\n".join(line for line in _WARNING.sub("", stderr).splitlines() if not _LOG_LINE.match(line))
     return alarms[:KEPT_TEXT] or others[-KEPT_TEXT:].strip()
 
 
 def signal_name(number: int) -> str:
-    """Returns the name of a signal, such as `SIGSEGV`."""
+    """Return the name of a signal, such as `SIGSEGV`."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -341,7 +355,7 @@ def signal_name(number: int) -> str:
 
 
 def _raised(finished: Finished) -> Outcome:
-    """Returns the exception that ended the script, with its frames inside the library, innermost first."""
+    """Return the exception that ended the script, with its frames inside the library, innermost first."""
     lines = finished.stderr[finished.stderr.rindex(_TRACEBACK) :].splitlines()[1:]
     first = next((i for i, line in enumerate(lines) if line and not line[0].isspace()), len(lines))
     message = "\n".join(lines[first:]).strip()

@@ -65,7 +65,10 @@ class Event(NamedTuple):
 
 
 def summed(sightings: Sequence[SingleRun]) -> BuildVerdict:
-    """Combine the runs of one script. A build is clean only if every run is."""
+    """Combine the runs of one script.
+
+    A build is clean only if every run is.
+    """
     first = {seen.status: seen for seen in reversed(sightings)}
     decisive = next(first[status] for status in (SHOWN, CHANGED, UNRUNNABLE, CLEAN) if status in first)
     hits = sum(seen.status == SHOWN for seen in sightings)
@@ -73,8 +76,8 @@ def summed(sightings: Sequence[SingleRun]) -> BuildVerdict:
     return BuildVerdict(status, hits, len(sightings), decisive.outcome, decisive.said)
 
 
-def recognised(seen: Sequence[SingleRun], own: SingleRun) -> list[SingleRun]:
-    """Return the same runs; the failure that the bug's own build shows today counts as the bug.
+def with_own_failure(seen: Sequence[SingleRun], own: SingleRun) -> list[SingleRun]:
+    """Return the runs, in which the failure that the bug's own build shows today counts as the bug.
 
     Other processors run other kernels, and another nightfuzz may write a signature in another way.
     """
@@ -95,7 +98,7 @@ def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> SingleRun:
     # The bug's signature as it is on record, or as it would be written today.
     ours = said in (bug.signature_text, signature(bug.api, own, bug.outcome).text)
     if verdict.clean and not (ours and outcome.kind == bug.outcome.kind == "exception"):
-        why = hindrance(outcome, bug.script)
+        why = why_unrunnable(outcome, bug.script)
         return SingleRun(UNRUNNABLE if why else CLEAN, outcome, why)
     return SingleRun(SHOWN if ours else CHANGED, outcome, said)
 
@@ -136,7 +139,7 @@ def beside_plain(seen: SingleRun, plain: Outcome, script: str) -> SingleRun:
 
     Two modes that fail alike satisfy some assertions. If the plain call is refused as well, no two modes differ.
     """
-    why = hindrance(plain, script)
+    why = why_unrunnable(plain, script)
     if why:
         return SingleRun(UNRUNNABLE, plain, why)
     refused = plain.kind == "exception" and _words(plain) == _words(seen.outcome)
@@ -146,7 +149,10 @@ def beside_plain(seen: SingleRun, plain: Outcome, script: str) -> SingleRun:
 def by_verdicts(
     bug: Bug, found: Iterable[tuple[Verdict, Outcome]], wanted: str, first: Outcome, dialect: Dialect
 ) -> SingleRun:
-    """Judge a replayed test case that no script can show, by its verdicts. `first` is the outcome of the plain call."""
+    """Judge a replayed test case that no script can show, by its verdicts.
+
+    `first` is the outcome of the plain call.
+    """
     ours = []
     for verdict, outcome in found:
         if verdict.oracle == bug.oracle:
@@ -163,7 +169,7 @@ def _words(outcome: Outcome) -> str:
     return f"{outcome.name}: {normalised(outcome.text)}"
 
 
-def hindrance(outcome: Outcome, script: str) -> str:
+def why_unrunnable(outcome: Outcome, script: str) -> str:
     """Return why a script that did not fail like its bug gives no answer about the bug; empty if it gives one.
 
     The reasons: a name is gone, a call does not fit its function any more, or the process ended early.

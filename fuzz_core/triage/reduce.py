@@ -1,4 +1,12 @@
-"""Smaller test cases that still reproduce: greedy, deterministic, down to a fixed point of all passes."""
+"""Smaller test cases that still reproduce: greedy, deterministic, down to a fixed point of all passes.
+
+A pass proposes candidates that are simpler in one respect. A candidate is executed only if the total order of `cost.py`
+puts it before the best test case, and never twice. A candidate that shows the bug becomes the best test case. So the
+cost falls with every accepted candidate, and the search ends. The order of the passes follows the order of the cost:
+first fewer values, then smaller sizes, then plainer contents. An early pass so saves the later passes work on values
+that are dropped anyway. All passes run again until a whole round accepts no candidate, because a plain value may allow
+a smaller size. The same test case and the same answers give the same result.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +61,9 @@ Pass = Callable[[Reducer], None]
 
 
 def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
-    """Return the simplest test case that greedy passes reach. It reproduces if `test` does, and never costs more.
+    """Return the simplest test case that greedy passes reach.
+
+    It reproduces if `test` does, and never costs more.
 
     A program loses statements. If the call that the program is about suffices, the whole program goes.
 
@@ -245,13 +255,13 @@ def slice_of(program: str) -> tuple[str, ...]:
 
     The result is the static backward slice (Weiser 1981, Program slicing) of the top level, by names alone. A statement
     that uses an object counts as a change of the object, unless it binds the result to a name. No statement counts as a
-    change of a module. Returns () if the text is no program.
+    change of a module. The result is () if the text is no program.
     """
     return tuple(ast.unparse(each) for each in _needed(parsed(program).body))
 
 
 def sliced(program: str) -> str:
-    """Return the program without the statements that its last one does not need; imports and layout stay."""
+    """Return the program without the statements that its last one does not need; import and layout stay."""
     statements = parsed(program).body
     needed = [*_needed(statements), *(each for each in statements if isinstance(each, _IMPORTS))]
     kept, every = ({line for each in some for line in _lines(each)} for some in (needed, statements))

@@ -59,7 +59,11 @@ def render(
 
     `seeded` also seeds the library's random streams from the test case; `repeated` calls again and again and asserts
     that memory does not grow. `forbidden`: it fails where the call returns, and quotes this. A program is its own
-    script. Raises CodecError for a name that is none, and BuildError for a dtype that the library does not have.
+    script.
+
+    Raises:
+        CodecError: a name is no name of Python.
+        BuildError: the library does not have a dtype.
     """
     if test.program:
         return with_comments(test.program, expected, observed)
@@ -70,10 +74,7 @@ def render(
 
 
 def render_printing(test: TestCase, dialect: Dialect) -> str:
-    """Return a standalone script that makes the call and prints the result.
-
-    Raises CodecError for a name that is none, and BuildError for a dtype that the library does not have.
-    """
+    """Return a standalone script that makes the call and prints the result; raises as `render`."""
     return _written(dialect, Writer(dialect).statements(test.invocation, printed=True))
 
 
@@ -103,12 +104,14 @@ def _returned(statements: list[str], forbidden: Quoted) -> list[str]:
 
 
 def draws(test: TestCase, dialect: Dialect) -> bool:
-    """Return whether the script of a call draws elements, so that it needs a seed. Raises as `render` does."""
+    """Return whether the script of a call draws elements, so that it needs a seed; raises as `render`."""
     return not test.program and _DRAWN.search(render(test, dialect)) is not None
 
 
 def _repeated(statements: list[str]) -> list[str]:
-    """Return a loop around the statements. From the 500th call on, 2,000 further calls may cost one mebibyte at most.
+    """Return a loop around the statements.
+
+    From the 500th call on, 2,000 further calls may cost one mebibyte at most.
 
     The script reads its resident pages: the peak that `getrusage` reports is inherited from the parent process.
     """
@@ -131,7 +134,7 @@ def comment(text: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """Return the name, if it is a dotted identifier. Raises CodecError."""
+    """Return the name, or raise CodecError if it is no dotted identifier."""
     if not all(_NAME.match(part) and not keyword.iskeyword(part) for part in name.split(".")):
         raise CodecError(f"not a public name: {name[:100]!r}")
     return name
@@ -277,8 +280,7 @@ def render_comparison(
 ) -> str:
     """Return a script that ends with an AssertionError if the mode disagrees with the plain call.
 
-    A program stands between the statements of its mode. Raises CodecError for a mode that has no text, or a name that
-    is none.
+    A program stands between the statements of its mode.
 
     Args:
         expected, observed: become comments.
@@ -286,6 +288,9 @@ def render_comparison(
         check: replaces the mode's own check. RAISED fits two modes of which one refuses the call. CALL checks the
             mode's call alone, if that is one expression. `{changed}` in it stands for the changed tensors, which it
             calls `other`.
+
+    Raises:
+        CodecError: the mode has no text, or a name is no name of Python.
     """
     if test.program:
         return with_comments(render_around(test, mode, dialect), expected, observed)
@@ -361,7 +366,8 @@ class _Function(Writer):
 def render_around(test: TestCase, mode: str, dialect: Dialect) -> str:
     """Return a script that ends with an AssertionError if the program does not do its work in the mode.
 
-    Raises CodecError for a mode that has no text, and for a program that is none.
+    Raises:
+        CodecError: the mode has no text, or the program is no program.
     """
     around = dialect.programs.get(mode)
     if around is None:

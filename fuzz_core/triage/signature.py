@@ -1,7 +1,12 @@
 """Signatures, which decide whether two findings are one bug: the api and the words of its failure.
 
-Messages and names of functions lose the parts that vary between runs. The native frames of a crash come from a handler
-inside the dying process, from gdb or from the library itself.
+A signature is a readable text, `API: FAULT`, and its digest is the fingerprint. The fault is the exception with its
+message, the signal with the innermost native frames, or the kind with the way in which modes differ. Two findings with
+equal fingerprints are one bug on every build and in every run, so the text must not vary: messages and names of
+functions lose numbers, addresses, paths, shapes and quoted values. The text must not change between versions of
+nightfuzz either, or every known bug would be new. A corrupted heap has no frames in its signature, because the
+allocator notices the corruption later, at another place. The native frames of a crash come from a handler inside the
+dying process, from gdb or from the library itself.
 """
 
 from __future__ import annotations
@@ -96,7 +101,10 @@ def _fault(verdict: Verdict, outcome: Outcome) -> str:
 
 
 def _of_node(text: str) -> str:
-    """Return the failure inside a graph: the paragraph before its node. Further paragraphs say where it was made."""
+    """Return the failure inside a graph: the paragraph before its node.
+
+    Further paragraphs say where it was made.
+    """
     before, graph, after = text.partition(_GRAPH)
     told, node, _ = after.partition(_NODE)
     return before + told.strip().rpartition("\n\n")[2] if graph and node else text
@@ -150,7 +158,7 @@ class _Heard(NamedTuple):
     frames: tuple[tuple[str, str], ...]
 
 
-def heard(output: str) -> list[tuple[str, str]] | None:
+def printed_frames(output: str) -> list[tuple[str, str]] | None:
     """Return (function, module) of each frame that `stack.py` printed: [] without a death, None if unknown.
 
     Any other output, of a hostile process for example, gives None too.
@@ -169,7 +177,7 @@ def parse(output: str, dialect: Dialect) -> tuple[str, ...]:
 
 
 def inside(told: Sequence[tuple[str, str]], dialect: Dialect) -> tuple[str, ...]:
-    """Return the cleaned names of in-library functions, and where memory was missed; `told` as of `heard`."""
+    """Return the cleaned names of in-library functions, and where memory was missed; `told` as of `printed_frames`."""
     fault = [function for function, module in told[-1:] if not module and function in FAULTS]
     names = _cleaned(function for function, module in told if dialect.native_modules.search(module))
     return (*names[: MAX_FRAMES - len(fault)], *fault)
@@ -181,7 +189,7 @@ def _cleaned(names: Iterable[str]) -> list[str]:
 
 
 def stack_trace(stderr: str) -> tuple[str, ...]:
-    """Return the same from the stack trace that a failed CHECK prints itself (symbolised by absl)."""
+    """Return the cleaned names in the stack trace that a failed CHECK prints itself (symbolised by absl)."""
     return tuple(_cleaned(name for name in _PRINTED.findall(stderr) if "::" in name)[:MAX_FRAMES])
 
 

@@ -31,7 +31,11 @@ ZEROS, ONES = Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0)
 
 
 def first_of(candidates: Iterable[Value]) -> Generator[Value, bool, bool]:
-    """Propose candidates in turn until one is accepted. Returns whether one was."""
+    """Propose candidates in turn until one is accepted.
+
+    Returns:
+        Whether one was.
+    """
     for candidate in candidates:
         if (yield candidate):
             return True
@@ -42,7 +46,10 @@ def lowered(number: int, make: Callable[[int], Value]) -> Generator[Value, bool,
     """Search the smallest accepted number above 1, by bisection; try half if the number cannot move by one.
 
     A large number goes to the smallest landmark instead. The exact number at which a bad index begins to crash differs
-    from process to process, so a number just above it would not reproduce. Returns the number that was accepted last.
+    from process to process, so a number just above it would not reproduce.
+
+    Returns:
+        The number that was accepted last.
     """
     if number > EXACT:
         for landmark in LANDMARKS:

@@ -59,7 +59,7 @@ def find_blame(found: Difference) -> Blame | None:
 
 def blame_for_refusal(refusal: Refusal) -> str:
     """Return the last line of the text about a call that one mode refuses; empty if no evidence decides."""
-    accepts = refusal.accepting == refusal.executor.adapter.modes()[0]
+    accepts = refusal.accepting == refusal.executor.adapter.device_modes()[0]
     is_resized = accepts and _resized(refusal.executor, refusal.case) is not None
     return f"\n{WRONG}{refusal.accepting}, by {RESIZED}" if is_resized else ""
 
@@ -91,7 +91,7 @@ def _shapes(found: Difference, result: Any) -> list[Any]:
 
 def _resized(executor: Executor, case: TestCase) -> Any:
     """Return the shape of the first argument, if the plain call gives it another one; None otherwise."""
-    plain, adapter = executor.adapter.modes()[0], executor.adapter
+    plain, adapter = executor.adapter.device_modes()[0], executor.adapter
     try:
         adapter.enter(plain)
         adapter.reset(case.seed)

@@ -57,7 +57,11 @@ def confined(
 
 
 def confine(writable: Sequence[str], network: bool = False) -> list[str]:
-    """Confine this process and all that it starts. Return the means that work here: NAMESPACE, LANDLOCK."""
+    """Confine this process and all that it starts.
+
+    Returns:
+        The means that work here: NAMESPACE, LANDLOCK.
+    """
     means = []
     # The trial runs in another process: a process cannot leave a half-made namespace.
     if _succeeds(lambda: _separate(writable, network)):
@@ -87,7 +91,11 @@ def _succeeds(work: object) -> bool:
 
 
 def _separate(writable: Sequence[str], network: bool) -> None:
-    """Enter new namespaces, and mount in them. Raises OSError if the kernel refuses."""
+    """Enter new namespaces, and mount in them.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
     user, group = os.geteuid(), os.getegid()
     namespaces = _NEWNS | _NEWIPC | (0 if network else _NEWNET)
     if _libc().unshare(namespaces) != 0:
@@ -115,7 +123,10 @@ def _separate(writable: Sequence[str], network: bool) -> None:
 
 
 def _kept_in(place: str) -> list[tuple[str, int]]:
-    """Folders and plain files, opened. No sockets: another program listens there."""
+    """Return folders and plain files, opened.
+
+    No sockets: another program listens there.
+    """
     found = []
     for path in sorted(Path(place).iterdir()):
         with suppress(OSError):
@@ -142,7 +153,11 @@ def version_of_landlock() -> int:
 
 
 def _restrict(writable: Sequence[str]) -> None:
-    """Allow changes below these folders, and writing to devices. Raises OSError if there is no Landlock."""
+    """Allow changes below these folders, and writing to devices.
+
+    Raises:
+        OSError: there is no Landlock.
+    """
     version = version_of_landlock()
     if version < _OLDEST:
         raise OSError("no Landlock, or an old one")
@@ -185,10 +200,10 @@ def main(guarded: str, network: str, folders: str, *command: str) -> None:
     """Confine this process, and become the command."""
     # No `site`, so no `.pth` file; this project alone is in the path.
     sys.path.insert(0, str(Path(__file__).parents[2]))
-    from fuzz_core.worker.limits import die_with_parent, guard
+    from fuzz_core.worker.limits import die_with_parent, fork_guarded
 
     if guarded:
-        guard(guarded)
+        fork_guarded(guarded)
     guardian = os.getppid()
     means = confine(folders.split(os.pathsep), bool(network))
     if guarded:

@@ -1,7 +1,8 @@
-"""Domains of tensors' elements that documentation names and no kernel checks: distributions, and intervals.
+"""Domains of tensors' elements that documentation names and no kernel checks: distributions, intervals, and indices.
 
 The derivative of softmax and cross entropy in one step is `softmax(logits) - labels`, which is right only if the labels
-sum to one. The output of `rgb_to_hsv` "is only well defined if the value in `images` are in `[0,1]`".
+sum to one. The output of `rgb_to_hsv` "is only well defined if the value in `images` are in `[0,1]`". The output of
+`tensor_scatter_nd_update` is nondeterministic "if `indices` contains duplicates", and has no derivative then.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import rewritten, tensors_of
 from fuzz_core.ir.values import Fill, Tensor, TestCase, Value
 from fuzz_core.worker.evidence import Difference
-from fuzz_core.worker.nearby import FLOATING, INTEGER, Elements
+from fuzz_core.worker.nearby import FLOATING, INTEGER, Elements, with_distinct_indices
 
 # Elements leave this share of an interval's length free at each end: ends may be excluded.
 MARGIN = 0.05
+_SPEAKS_OF_REPEATS = re.compile(r"\bduplicates?\b|\bnot\s+unique\b|\brepeated\s+indices\b", re.IGNORECASE)
 _SPEAKS_OF_DISTRIBUTIONS = re.compile(r"cross[-_ ]?entropy|probability\s+distribution", re.IGNORECASE)
 # A sentence, a paragraph, or the entry of an argument.
 _SENTENCES = re.compile(r"(?<=[.;])\s+(?=[A-Z\"'({`])|\n\s*\n|\n\s*(?=\w+(?: \([^)\n]*\))?: )")
@@ -35,6 +37,13 @@ def is_no_distribution(found: Difference) -> bool:
     if not _SPEAKS_OF_DISTRIBUTIONS.search(_documentation(found)):
         return False
     return any(found.agree(case) for case in distributed(found.case))
+
+
+def repeats_indices(found: Difference) -> bool:
+    """Return whether the modes agree once indices are distinct; False if documentation speaks of no repeated ones."""
+    if not _SPEAKS_OF_REPEATS.search(_documentation(found)):
+        return False
+    return any(found.agree(case) for case in with_distinct_indices(found.case))
 
 
 def is_outside_of_interval(found: Difference) -> bool:

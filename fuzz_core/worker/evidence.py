@@ -36,7 +36,10 @@ BUILD_VALUES, BUILD_SPEED, BUILD_OTHER = BUILDS = ("build values", "build speed"
 
 
 class Evidence(Protocol):
-    """The facts that the checks know about every difference. `relation` says which excuses apply."""
+    """The facts that the checks know about every difference.
+
+    `relation` says which excuses apply.
+    """
 
     relation: str
     case: TestCase
@@ -62,7 +65,10 @@ class Executor(Protocol):
 
 
 class Difference:
-    """Evidence of two modes whose results differ. Executions that several checks ask for are done once."""
+    """Evidence of two modes whose results differ.
+
+    Executions that several checks ask for are done once.
+    """
 
     def __init__(self, executor: Executor, case: TestCase, mode: str, reference: Any, result: Any) -> None:
         self.executor = executor
@@ -76,7 +82,10 @@ class Difference:
 
     @cached_property
     def is_random(self) -> bool:
-        """See `Evidence`. Repetitions have other random streams and other garbage in memory."""
+        """See `Evidence`.
+
+        Repetitions have other random streams and other garbage in memory.
+        """
         relation = self.relation if self.relation in METADATA else "values"
         results = {self.way.against: self.reference, self.mode: self.result}
         sizes = [array.size for array in self.adapter.comparer.arrays(self.reference) if array is not None]
@@ -101,15 +110,28 @@ class Difference:
         first, second = results
         return bool(first and second and self.adapter.differences(first[0], second[0], MEMORY))
 
+    @cached_property
+    def draws(self) -> bool:
+        """Whether the call draws random numbers, even if its result does not depend on them."""
+        self.adapter.reset(self.case.seed)
+        before = self.adapter.drawn()
+        self.executor.run(self.case, self.plain)
+        return self.adapter.drawn() != before
+
     @property
     def plain(self) -> str:
         """The mode that executes the call as it is."""
-        return self.adapter.modes()[0]
+        return self.adapter.device_modes()[0]
 
     @property
     def is_whole(self) -> bool:
         """Whether the result contains integers."""
-        return self.adapter.whole(self.reference)
+        return self.adapter.has_whole_numbers(self.reference)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the result is of single precision or less."""
+        return self.adapter.single(self.reference)
 
     def agree(self, case: TestCase) -> bool | None:
         """Return whether both modes return the same for another test case; None if a mode does not return."""
@@ -162,7 +184,7 @@ class Difference:
         return self.mode == NUMERICAL
 
     @property
-    def differentiated(self) -> str:
+    def derivative_mode(self) -> str:
         """The mode that difference quotients are compared with: the first derivative."""
         return self.executor.mode(NUMERICAL).spec.against
 
@@ -174,7 +196,7 @@ class Difference:
     @cached_property
     def derivative(self) -> tuple[Any] | None:
         """The first derivative."""
-        return self.run(self.case, self.differentiated)
+        return self.run(self.case, self.derivative_mode)
 
 
 class Refusal:

@@ -62,8 +62,8 @@ class Execution:
     ) -> None:
         self.clock = clock
         self.adapter = adapter
-        self.dialect = reading(dialect)
-        self.modes = (*adapter.modes(), *(() if devices else adapter.ways))
+        self.dialect = with_text_cache(dialect)
+        self.modes = (*adapter.device_modes(), *(() if devices else adapter.ways))
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
         self.ways: dict[str, Mode] = {}
         # Called before each execution in a mode other than the first, with whether the mode is expensive, and its name.
@@ -77,22 +77,25 @@ class Execution:
         self.poisoned = False
 
     def inside(self) -> float:
-        """Returns the seconds spent in calls of the library so far."""
+        """Return the seconds spent in calls of the library so far."""
         return sum(way.builder.inside for way in self.ways.values())
 
     def mode(self, name: str) -> Mode:
-        """Returns the mode of a name."""
+        """Return the mode of a name."""
         if name not in self.ways:
             self.ways[name] = mode_of(self.adapter, name, self.clock)
         return self.ways[name]
 
-    def judge(self, test: TestCase, redzone: bool = False) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
-        """Returns the outcome of the first mode, and every verdict that is not clean with the outcome it rests on.
+    def judge(
+        self, test: TestCase, redzone: bool = False, oracles: Sequence[Oracle] | None = None
+    ) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
+        """Return the outcome of the first mode, and every verdict that is not clean with the outcome it rests on.
 
         If an oracle meets a read out of bounds in another mode, the differential oracle looks at REDZONE, too.
 
         Args:
             redzone: whether the differential oracle looks at REDZONE regardless of its share.
+            oracles: the oracles that judge; None for those of the run.
         """
         first = self.modes[0]
         plain, result = self.run(test, first)
@@ -101,7 +104,7 @@ class Execution:
         results = {first: (plain, result)}
         self.shown = outline(result)
         verdicts: list[tuple[Verdict, Outcome]] = []
-        for oracle in self.oracles:
+        for oracle in self.oracles if oracles is None else oracles:
             if oracle.share < 1.0 and derive(test.seed, oracle.name) % 1000 >= oracle.share * 1000:
                 continue
             planned = oracle.plan(test, self.modes, self.dialect)
@@ -124,15 +127,15 @@ class Execution:
         return outcome.kind == "ok" and bool(outcome.text) and not outcome.name
 
     def _without_given(self, test: TestCase, plain: Outcome) -> Outcome:
-        """Returns a failure without the caller's part: code that is compiled, or text that the message repeats."""
+        """Return a failure without the caller's part: code that is compiled, or text that the message repeats."""
         if oracle_of("crash").judge({self.modes[0]: plain}, self.dialect).clean:
             return plain
-        if self.dialect.compiled and is_compiled(test, lambda other: self.run(other, self.modes[0])[0]):
+        if self.dialect.compiled and uses_compiled_text(test, lambda other: self.run(other, self.modes[0])[0]):
             return Outcome("skipped", "GivenCode", "the caller's text is compiled")
         return without_given(test, plain)
 
     def weigh(self, test: TestCase, alive: Callable[[], None]) -> list[tuple[Verdict, Outcome]]:
-        """Returns the verdict of the leak oracle on a suspect; `alive` is called before each repetition."""
+        """Return the verdict of the leak oracle on a suspect; `alive` is called before each repetition."""
         oracle = oracle_of("leak")
         planned = oracle.plan(test, self.modes, self.dialect)
         outcomes = {mode: self._repeated(test, mode.rstrip("*"), alive) for mode in planned}
@@ -140,7 +143,7 @@ class Execution:
         return [] if verdict.clean else [(verdict, next(iter(outcomes.values())))]
 
     def _repeated(self, test: TestCase, mode: str, alive: Callable[[], None]) -> Outcome:
-        """Returns the outcome of a quick call that returns, with the bytes that each repetition leaves in its text."""
+        """Return the outcome of a quick call that returns, with the bytes that each repetition leaves in its text."""
         outcome = self.run(test, mode)[0]
         if outcome.kind != "ok" or outcome.seconds > WEIGHED_SECONDS:
             return outcome
@@ -156,7 +159,7 @@ class Execution:
         return outcome._replace(text=f"every call leaves {left} bytes" if left else "")
 
     def _failures(self, results: dict[str, tuple[Outcome, Any]]) -> list[tuple[Verdict, Outcome]]:
-        """Returns the first verdict of the crash oracle on a further mode that was executed for another oracle."""
+        """Return the first verdict of the crash oracle on a further mode that was executed for another oracle."""
         if len(results) == 1 or all(oracle.name != "crash" for oracle in self.oracles):
             return []
         crash = oracle_of("crash")
@@ -165,7 +168,7 @@ class Execution:
         return [found for found in judged if not found[0].clean][:1]
 
     def _outcome(self, test: TestCase, mode: str, results: dict[str, tuple[Outcome, Any]]) -> Outcome:
-        """Returns the outcome of a mode; its text is the difference of the result from that of the reference mode."""
+        """Return the outcome of a mode; its text is the difference of the result from that of the reference mode."""
         if mode not in results and self.poisoned:
             return Outcome("skipped", "poisoned")
         if self.modes[0] in results and results[self.modes[0]][0].kind == "skipped":
@@ -203,7 +206,7 @@ class Execution:
         return outcome._replace(text=text if excuse else with_blame(text, found), name=excuse.name if excuse else "")
 
     def _refusal(self, test: TestCase, mode: str, plain: Outcome, outcome: Outcome) -> Outcome:
-        """Judges a call that one of two modes refuses; an internal error is a bug of its own."""
+        """Judge a call that one of two modes refuses; an internal error is a bug of its own."""
         refused = plain if plain.kind == "exception" else outcome
         said = f"{refused.name}: {refused.text}"
         if self.dialect.internal_error.search(said):
@@ -218,7 +221,7 @@ class Execution:
         return outcome._replace(text=f"{REFUSES}{against} accepts: {said}{blame_for_refusal(refusal)}")
 
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
-        """Returns outcome and live result of one execution; every exception of the library is an outcome."""
+        """Return outcome and live result of one execution; every exception of the library is an outcome."""
         began = self.clock()
         try:
             way = self.mode(mode.split("@")[0])
@@ -233,7 +236,7 @@ class Execution:
             return self.failure(error, self.clock() - began), None
 
     def failure(self, error: BaseException, seconds: float) -> Outcome:
-        """Returns the outcome that stands for an exception."""
+        """Return the outcome that stands for an exception."""
         name, text = type(error).__name__, _message(error)
         if isinstance(error, MemoryError):
             return Outcome("oom", "MemoryError", text, seconds=seconds)
@@ -251,7 +254,7 @@ class Execution:
         return Outcome("exception", name, text, frames[::-1], seconds)
 
     def _timed(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
-        """Returns the times of repeated calls after a warm-up, in the mode's dtype if it names one."""
+        """Return the times of repeated calls after a warm-up, in the mode's dtype if it names one."""
         name, _, precision = mode.partition("@")
         if precision:
             test = test._replace(invocation=with_precision(test.invocation, precision))
@@ -264,10 +267,10 @@ class Execution:
         return (timed(times) if times else outcome), result
 
     def _cost(self, test: TestCase, mode: str) -> float:
-        """Returns the seconds of one call: the library's alone on the first device, with the wait on other devices."""
+        """Return the seconds of one call: the library's alone on the first device, with the wait on other devices."""
         before = self.mode(mode).builder.inside
         outcome = self.run(test, mode)[0]
-        if mode in self.modes[1 : len(self.adapter.modes())]:
+        if mode in self.modes[1 : len(self.adapter.device_modes())]:
             return outcome.seconds
         return self.mode(mode).builder.inside - before
 
@@ -280,7 +283,7 @@ def _message(error: BaseException) -> str:
 
 
 def with_precision(value: Invocation, dtype: str) -> Invocation:
-    """Returns the same call with every floating-point tensor of PRECISIONS in another dtype."""
+    """Return the same call with every floating-point tensor of PRECISIONS in another dtype."""
 
     def cast(tensor: Tensor) -> Tensor:
         if tensor.dtype not in PRECISIONS:
@@ -291,8 +294,8 @@ def with_precision(value: Invocation, dtype: str) -> Invocation:
     return with_tensors(value, cast)
 
 
-def reading(dialect: Dialect) -> Dialect:
-    """Returns the dialect with patterns that search each text once: the same few messages come again and again."""
+def with_text_cache(dialect: Dialect) -> Dialect:
+    """Return the dialect with patterns that search each text once: the same few messages come again and again."""
     found = copy(dialect)
     for name in ("out_of_memory", "internal_error", "poisons"):
         search = lru_cache(MAX_REMEMBERED)(getattr(dialect, name).search)
@@ -300,8 +303,8 @@ def reading(dialect: Dialect) -> Dialect:
     return found
 
 
-def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:
-    """Returns whether the compiler complains of a word that takes the place of an argument's text.
+def uses_compiled_text(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:
+    """Return whether the library compiles a text among the arguments: with another text, the compiler complains.
 
     A name that is looked up (of an operator, a mode) is not compiled: with such a word, the call is refused.
     """
@@ -315,7 +318,7 @@ def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:
 
 
 def without_given(test: TestCase, outcome: Outcome) -> Outcome:
-    """Returns the outcome without the texts of the call in its message.
+    """Return the outcome without the texts of the call in its message.
 
     A text that looks like an internal error is no bug of the exception that refuses it.
     """

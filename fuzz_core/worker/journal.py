@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 def make() -> int:
-    """Returns a descriptor of an empty journal, for the worker to map and for its supervisor to read."""
+    """Return a descriptor of an empty journal, for the worker to map and for its supervisor to read."""
     descriptor = os.memfd_create("journal", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(descriptor, SIZE)
     return descriptor
@@ -58,20 +58,20 @@ class Journal:
                     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
 
     def begin(self, lease: int, index: int) -> None:
-        """Notes the start of a test."""
+        """Note the start of a test."""
         self.lease, self.index = lease, index
         self.again(False)
 
     def again(self, dear: bool, mode: str = "") -> None:
-        """Notes the start of each further execution of the test."""
+        """Note the start of each further execution of the test."""
         running = DEAR if dear else INSIDE
         _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), running, mode.encode())
 
     def end(self) -> None:
-        """Notes the end of a test."""
+        """Note the end of a test."""
         _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), 0, b"")
 
     def read(self) -> Entry:
-        """Returns the last entry."""
+        """Return the last entry."""
         lease, test, clock, running, mode = _FORM.unpack_from(self.memory, 0)
         return Entry(lease, test, clock, running, mode.rstrip(b"\0").decode("ascii", "replace"))

@@ -31,7 +31,9 @@ ORDERLY = b"."
 
 
 def limit(memory_bytes: int, file_bytes: int = FILE_BYTES) -> None:
-    """Limits address space to `memory_bytes` above the current size, file size and open files; no core files.
+    """Limit memory, file size and open files, and allow no core files.
+
+    The limit of the address space is `memory_bytes` above the current size.
 
     Address space bounds threads too: each maps its stack.
     """
@@ -49,14 +51,14 @@ def limit(memory_bytes: int, file_bytes: int = FILE_BYTES) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Makes the kernel end this process with `parent`: a worker that hangs would outlive a killed controller."""
+    """Make the kernel end this process with `parent`: a worker that hangs would outlive a killed controller."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(0)
 
 
 def default_signals() -> None:
-    """Restores default handlers: libraries take signals over at import, and crashes must look like crashes.
+    """Restore default handlers: libraries take signals over at import, and crashes must look like crashes.
 
     A write beyond the limit on file sizes fails instead of killing: its signal is ignored.
     """
@@ -68,9 +70,10 @@ def default_signals() -> None:
 
 
 def cut_network() -> str:
-    """Takes the network away: by a separate namespace if the kernel allows it, else by a refusing `connect`.
+    """Take the network away: by a separate namespace if the kernel allows it, else by a refusing `connect`.
 
-    Returns which of the two is in force, `namespace` or `python`.
+    Returns:
+        Which of the two is in force, `namespace` or `python`.
     """
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWNET) == 0:
         return "namespace"
@@ -84,21 +87,21 @@ def cut_network() -> str:
 
 
 def redirect(output: int) -> None:
-    """Redirects standard input to the null device, and standard output and error to a file of nightfuzz."""
+    """Redirect standard input to the null device, and standard output and error to a file of nightfuzz."""
     _close_input()
     os.dup2(output, 1)
     os.dup2(output, 2)
 
 
 def _close_input() -> None:
-    """Redirects standard input to the null device."""
+    """Redirect standard input to the null device."""
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
 
 
 def own_output() -> str:
-    """Returns the end of the output of this process and its children, 64 KiB at most."""
+    """Return the end of the output of this process and its children, 64 KiB at most."""
     with suppress(OSError), Path("/proc/self/fd/2").open("rb") as file:
         file.seek(max(os.fstat(file.fileno()).st_size - OUTPUT_BYTES, 0))
         return file.read(OUTPUT_BYTES).decode("utf-8", "replace")
@@ -106,7 +109,7 @@ def own_output() -> str:
 
 
 def raise_descriptors(descriptors: Sequence[int]) -> list[int]:
-    """Moves descriptors to high numbers, out of the way of libraries that close or reuse low ones."""
+    """Move descriptors to high numbers, out of the way of libraries that close or reuse low ones."""
     moved = [os.dup2(descriptor, number) for number, descriptor in enumerate(descriptors, FIRST_DESCRIPTOR)]
     for descriptor in descriptors:
         os.close(descriptor)
@@ -114,12 +117,12 @@ def raise_descriptors(descriptors: Sequence[int]) -> list[int]:
 
 
 def adopt() -> None:
-    """Makes orphans among this process's descendants its children."""
+    """Make orphans among this process's descendants its children."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def children(pid: int | str = "self") -> list[int]:
-    """Returns the children of a process, including those that have ended and were not waited for."""
+    """Return the children of a process, including those that have ended and were not waited for."""
     found: list[int] = []
     try:
         tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - names alone
@@ -133,7 +136,7 @@ def children(pid: int | str = "self") -> list[int]:
 
 
 def delayed(pid: int, depth: int = 3) -> float:
-    """Returns the seconds for which a process or its descendants were ready to run and had no processor.
+    """Return the seconds for which a process or its descendants were ready to run and had no processor.
 
     The thread that has waited longest counts: further threads wait for it, or at the same time.
     """
@@ -147,7 +150,7 @@ def delayed(pid: int, depth: int = 3) -> float:
 
 
 def wait_for(pid: int, seconds: float) -> bool:
-    """Returns whether a child has ended, within `seconds`; its status stays to be read."""
+    """Return whether a child has ended, within `seconds`; its status stays to be read."""
     descriptor = os.pidfd_open(pid)
     try:
         poll = select.poll()
@@ -158,7 +161,7 @@ def wait_for(pid: int, seconds: float) -> bool:
 
 
 def end_children(keep: Collection[int] = (), seconds: float = END_SECONDS) -> None:
-    """Kills and reaps all children but those in `keep`, then the orphans that these leave, until none is left.
+    """Kill and reap all children but those in `keep`, then the orphans that these leave, until none is left.
 
     A child that cannot die (a driver holds it) is left after `seconds`, for the next time.
     """
@@ -172,8 +175,8 @@ def end_children(keep: Collection[int] = (), seconds: float = END_SECONDS) -> No
             os.waitpid(pid, 0)
 
 
-def guard(scratch: str) -> None:
-    """Returns in a new process, which is to become the zygote; the old one stays and guards it.
+def fork_guarded(scratch: str) -> None:
+    """Fork, and return in the new process, which becomes the zygote; the old process stays and guards it.
 
     When the zygote or the controller ends, every descendant is killed. Standard input is the controller's lifeline: it
     writes `ORDERLY` and closes it when it will clean up by itself. If the lifeline closes without `ORDERLY`, the

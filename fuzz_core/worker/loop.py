@@ -1,5 +1,12 @@
 """The hot loop, the state that a worker shares with its zygote, and its pipes.
 
+A worker is a fork of a zygote that has imported the library and read the plan. The controller sends leases: an api, a
+range of test numbers, and the time to stop. The worker makes each test case from the plan, the number and the corpus of
+the api. It writes the number into the journal, and only then executes and judges the test. If the worker dies, the
+controller reads the number and makes the same test again. The worker reports verdicts that are not clean, new outcome
+classes and new operators, and only counts all further tests. It skips tests that it has executed before, and hands a
+lease back when the api gives no new tests. After a test that has changed the library's global state, the worker ends.
+
 If a library compiles while it runs, compiled code is used in many tests before more is compiled.
 """
 
@@ -25,10 +32,12 @@ from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.tree import argument_names, children, fuzz_type
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
+from fuzz_core.ir.wire import LeaseDone
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
-from fuzz_core.worker.observers import Corpus, MemoryGrowth, Novelty
+from fuzz_core.worker.knowledge import RecordedCalls
+from fuzz_core.worker.observers import Corpus, MemoryGrowth, Novelty, class_digest
 from fuzz_core.worker.plan import Plan
 
 # Tests of compiled kinds between two tests of new kinds, and the most tests of new kinds in a lease.
@@ -55,6 +64,7 @@ class World(NamedTuple):
     listed: list[Listed]
     hooks: Hooks | None
     plan: Plan | None
+    knowledge: RecordedCalls | None = None  # for a search
 
 
 class Channel(NamedTuple):
@@ -65,7 +75,7 @@ class Channel(NamedTuple):
     journal: Journal
 
     def write(self, line: str) -> None:
-        """Sends one line whole; a closed pipe ends the process, since the controller is gone.
+        """Send one line whole; a closed pipe ends the process, since the controller is gone.
 
         The message begins a new line, even if a library has written to the pipe before.
         """
@@ -77,11 +87,11 @@ class Channel(NamedTuple):
             _exit(0)
 
     def send(self, message: dict[str, Any]) -> None:
-        """Sends a message."""
+        """Send a message."""
         self.write(dumps(message) + "\n")
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Yields messages from the controller until it closes the pipe."""
+        """Yield messages from the controller until it closes the pipe."""
         with os.fdopen(self.incoming, "rb", buffering=1 << 16, closefd=False) as file:
             for line in file:
                 yield loads(line)
@@ -101,7 +111,7 @@ class Compiling:
         self.warm = WARM_TESTS
 
     def postpones(self, test: TestCase) -> bool:
-        """Returns whether to leave a test out: its kind is new to this process, while further tests would be quick."""
+        """Return whether to leave a test out: its kind is new to this process, while further tests would be quick."""
         if hash(kind(test.invocation)) in self.kinds:
             return False
         early = self.warm < WARM_TESTS and self.postponed < MAX_POSTPONED
@@ -110,7 +120,7 @@ class Compiling:
         return postponed
 
     def executed(self, test: TestCase) -> bool:
-        """Returns whether the test that was executed last needed a compilation."""
+        """Return whether the test that was executed last needed a compilation."""
         before, self.seconds = self.seconds, _compiled()
         self.kinds.add(hash(kind(test.invocation)))
         self.postponed = 0
@@ -121,14 +131,17 @@ class Compiling:
 
 
 def kind(value: Value) -> object:
-    """Returns the type of a value: for a call, its api and types of arguments. Empty tensors have their own type."""
+    """Return the type of a value: for a call, its api and types of arguments.
+
+    Empty tensors have their own type.
+    """
     if isinstance(value, Invocation):
         return value.api, *zip(argument_names(value, {}), map(kind, children(value)), strict=True)
     return fuzz_type(value), isinstance(value, Tensor) and value.size == 0
 
 
 def _compiled() -> float:
-    """Returns the seconds of processor time that children of this process have taken."""
+    """Return the seconds of processor time that children of this process have taken."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -139,6 +152,7 @@ class LeaseCounts:
 
     lease: int
     log: bool
+    swept: bool = False  # whether the tests are cells of the sweep
     counts: Counter[str] = field(default_factory=Counter)
     longest: float = 0.0  # seconds of the longest test, compilations excluded
     spoilt: bool = False  # a test has changed the library's switches or lost its device
@@ -147,7 +161,7 @@ class LeaseCounts:
     compiling: float = 0.0  # seconds of those tests
 
     def over(self, until: float | None) -> bool:
-        """Returns whether to hand the lease back before its last test.
+        """Return whether to hand the lease back before its last test.
 
         Args:
             until: monotonic time in seconds; None means that only the last test ends the lease.
@@ -173,6 +187,7 @@ class Worker:
             devices=self.plan.header.devices,
         )
         self.execution.alive = self.journal.again
+        self.crash = [oracle for oracle in self.execution.oracles if oracle.name == "crash"]
         self.adapter = world.adapter
         self.state = self.adapter.state()
         self.executed: set[int] = set()
@@ -184,7 +199,7 @@ class Worker:
         gc.set_threshold(*COLLECTED_AFTER)
 
     def work(self, lease: dict[str, Any]) -> None:
-        """Executes a lease: an api, a range of its tests, and the clock time at which to hand the remaining tests back.
+        """Execute a lease: an api, a range of its tests, and the clock time at which to hand the remaining tests back.
 
         A lease with a clock time is handed back early if the api has no new tests to give.
         """
@@ -195,7 +210,10 @@ class Worker:
             if known is not None:
                 self.corpus.add(decode_test(loads(known)))
         grown = self.corpus.of(api)
-        turn = LeaseCounts(lease["lease"], log)
+        skip = lease.get("skip")
+        turn = LeaseCounts(lease["lease"], log, swept=skip is not None)
+        skipped = frozenset(skip or ())
+        rows = {test: row for test, *row in lease.get("rows", ())}
         index = lease["first"]
         began, inside = time.monotonic(), self.execution.inside()
         growth = MemoryGrowth()
@@ -206,8 +224,11 @@ class Worker:
         if sparing is not None:
             sparing.cold = 0
         while index < lease["last"] and not turn.spoilt and not turn.over(until):
+            if index in skipped:
+                index += 1
+                continue
             growth.before(index)
-            test = self.plan.test(api, index, grown)
+            test = self.plan.test(api, index, grown, rows)
             key = hash(test.invocation)
             postponed = sparing is not None and sparing.postpones(test)
             if postponed or (key in executed and not log):
@@ -218,30 +239,29 @@ class Worker:
                 self._one(turn, index, test)
                 turn.repeated = 0
             index += 1
-        if until is not None and not turn.spoilt:
+        if until is not None and not turn.spoilt and not turn.swept:
             more, block = growth.end(index)
             self._weigh(turn, api, more, (self.plan.test(api, each, grown) for each in block), block)
-        self.channel.send(
-            {
-                "done": turn.lease,
-                "next": index,
-                "counts": turn.counts,
-                "longest": turn.longest,
-                "seconds": time.monotonic() - began,
-                "inside": self.execution.inside() - inside,
-                "cold": turn.cold,
-                "compiling": turn.compiling,
-                "retire": turn.spoilt,
-            }
+        done = LeaseDone(
+            turn.lease,
+            index,
+            turn.counts,
+            turn.cold,
+            seconds=time.monotonic() - began,
+            inside=self.execution.inside() - inside,
+            longest=turn.longest,
+            compiling=turn.compiling,
+            retire=turn.spoilt,
         )
+        self.channel.send(done._asdict())
 
     def _one(self, turn: LeaseCounts, index: int, test: TestCase) -> None:
         began = time.monotonic()
         self.journal.begin(turn.lease, index)
-        outcome, verdicts = self.execution.judge(test)
+        outcome, verdicts = self.execution.judge(test, oracles=self.crash if turn.swept else None)
         news = self.novelty.of(test.invocation.api, outcome, self.execution.shown)
         turn.spoilt = self.is_spoilt()
-        watched = (news or test.seed % OPERATORS_PERIOD == 0) and not turn.spoilt
+        watched = (news or test.seed % OPERATORS_PERIOD == 0) and not turn.spoilt and not turn.swept
         operators = self._operators(test, outcome) if watched else []
         self.journal.end()
         turn.counts[outcome.kind] += 1
@@ -251,15 +271,16 @@ class Worker:
         else:
             turn.longest = max(turn.longest, outcome.seconds)
         if turn.log:
-            self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome})
-        elif news or operators:
-            entry = {"class": news, "kind": outcome.kind, "test": encode_test(test) if news else None}
-            self.channel.send({"news": turn.lease, **entry, "operators": operators})
+            shown = class_digest(outcome, self.execution.shown)
+            self.channel.send({"ran": index, "outcome": outcome, "shown": shown})
+        if (news or operators) and (turn.swept or not turn.log):
+            entry = {"shown": news, "kind": outcome.kind, "test": encode_test(test) if news else None}
+            self.channel.send({**entry, "operators": operators})
         for verdict, evidence in verdicts:
-            self._report(turn.lease, index, test, verdict, evidence)
+            self._report(test, verdict, evidence)
 
     def _weigh(self, turn: LeaseCounts, api: str, more: int, tests: Iterable[TestCase], indices: Iterable[int]) -> None:
-        """Looks for a leak among the tests in which memory grew most, once an api's leases have made it grow enough."""
+        """Look for a leak among the tests in which memory grew most, once an api's leases have made it grow enough."""
         self.grew[api] += more
         if self.grew[api] < SUSPICIOUS_BYTES or "leak" not in self.plan.header.oracles:
             return
@@ -268,12 +289,12 @@ class Worker:
             found = self.execution.weigh(test, lambda index=index: self.journal.begin(turn.lease, index))  # type: ignore[misc]
             self.journal.end()
             for verdict, evidence in found:
-                self._report(turn.lease, index, test, verdict, evidence)
+                self._report(test, verdict, evidence)
             if found:
                 return
 
     def _operators(self, test: TestCase, outcome: Outcome) -> list[str]:
-        """Executes the test once more and returns its operators that are new to this process."""
+        """Execute the test once more and return its operators that are new to this process."""
         if outcome.kind != "ok" or outcome.seconds > WATCHED_SECONDS:
             return []
         found: set[str] = set()
@@ -283,13 +304,12 @@ class Worker:
         self.operators |= found
         return sorted(found)
 
-    def _report(self, lease: int, index: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
+    def _report(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
         if not self.novelty.enough(test.invocation.api, verdict, outcome):
-            found = {"finding": lease, "index": index, "test": encode_test(test)}
-            self.channel.send({**found, "verdict": verdict, "outcome": outcome})
+            self.channel.send({"test": encode_test(test), "verdict": verdict, "outcome": outcome})
 
     def replay(self, lease: dict[str, Any]) -> dict[str, Any]:
-        """Executes a given test case, for minimising, and returns its outcome and all its verdicts."""
+        """Execute a given test case, for minimising, and return its outcome and all its verdicts."""
         test = decode_test(lease["test"])
         outcome, verdicts = self.execution.judge(test, lease.get("redzone", False))
         if lease.get("weigh"):
@@ -297,5 +317,5 @@ class Worker:
         return {"outcome": outcome, "verdicts": verdicts, "spoilt": self.is_spoilt()}
 
     def is_spoilt(self) -> bool:
-        """Returns whether the library's switches have changed, or its device is lost."""
-        return self.execution.poisoned or self.adapter.state() != self.state
+        """Return whether the library's switches have changed, or its device is lost."""
+        return self.execution.poisoned or self.adapter.has_changed(self.state)

@@ -19,6 +19,8 @@ from fuzz_core.ir.values import Fill, Prim, Tensor, TestCase, Value, prim
 ASIDE = 1e-3
 # A share of ASIDE: a derivative that changes by more than its tolerance is amplified a thousand times.
 NUDGE = 1e-3
+# Inputs this many roundings off show how far rounding alone moves a result.
+ROUNDINGS = (1, -1, 2, -2, 3, -3)
 # A product of eight numbers of these magnitudes neither overflows nor vanishes in single precision.
 LEAST, LARGEST = 2.0**-12, 2.0**12
 # From this number on, neighbours in single precision are a quarter apart or more.
@@ -57,7 +59,7 @@ def rounded(test: TestCase, roundings: int) -> TestCase:
         dtype = DTYPES[tensor.dtype]
         if dtype.kind != "float" or not tensor.size:
             return tensor
-        signs = np.where(np.cos(1 + 2.4 * np.arange(tensor.size) + next(seen)) < 0, -1, 1)
+        signs = np.where(np.cos(abs(roundings) + 2.4 * np.arange(tensor.size) + next(seen)) < 0, -1, 1)
         with np.errstate(all="ignore"):
             # The epsilon of a number is at least the distance to its neighbours, so the number always moves.
             moved = elements(tensor).astype(np.float64) * (1 + roundings * dtype.epsilon * signs)
@@ -75,6 +77,19 @@ def with_rounded_scalars(test: TestCase, roundings: int) -> TestCase:
             return value
         moved = number * (1 + roundings * DTYPES["float32"].epsilon)
         return prim(int(moved) if isinstance(number, int) else moved)
+
+    return test._replace(invocation=rewritten(test.invocation, of))
+
+
+def with_single_scalars(test: TestCase) -> TestCase:
+    """Return the call with each number replaced by the nearest one that single precision holds."""
+
+    def of(value: Value) -> Value:
+        number = value.value if isinstance(value, Prim) else None
+        if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < inf:
+            return value
+        held = DTYPES["float32"].rounded(number)
+        return prim(type(number)(held)) if abs(held) < inf else value
 
     return test._replace(invocation=rewritten(test.invocation, of))
 
@@ -107,7 +122,7 @@ def floated(test: TestCase) -> TestCase:
     return _with(test, of)
 
 
-def tempered(test: TestCase) -> TestCase:
+def moderated(test: TestCase) -> TestCase:
     """Return the call with every real number but zero between LEAST and LARGEST in magnitude."""
     return _changed(test, lambda drawn: np.sign(drawn) * np.clip(np.abs(drawn), LEAST, LARGEST))
 
@@ -148,7 +163,7 @@ def grown(test: TestCase) -> TestCase:
     return _with(test, of)
 
 
-def indexed(test: TestCase) -> Iterator[TestCase]:
+def with_valid_indices(test: TestCase) -> Iterator[TestCase]:
     """Yield the call with the integers of one tensor moved within the indices of one length, if some are beyond.
 
     The lengths are those of tensors of real numbers. The longest comes first, so that few elements change.
@@ -163,6 +178,24 @@ def indexed(test: TestCase) -> Iterator[TestCase]:
             if (inside != drawn).any():
                 made = tensor._replace(fill=Fill("values", data=pack(inside.astype(drawn.dtype))))
                 yield _exchanged(test, place, made)
+
+
+def with_distinct_indices(test: TestCase) -> Iterator[TestCase]:
+    """Yield the call with different indices in the place of those of one tensor of integers, if some are equal.
+
+    An index is an element, or a row with an index for each of the first dimensions of a tensor of real numbers.
+    """
+    shapes = dict.fromkeys(tensor.shape for tensor in _filled(test))
+    for place, tensor in enumerate(tensors_of(test.invocation)):
+        if DTYPES[tensor.dtype].kind not in INTEGER or not tensor.size or not tensor.shape:
+            continue
+        drawn = elements(tensor)
+        for depth in dict.fromkeys((tensor.shape[-1], 1)):
+            rows = drawn.reshape(-1, depth)
+            for shape in (each[:depth] for each in shapes if len(np.unique(rows, axis=0)) < len(rows)):
+                if len(shape) == depth and len(rows) <= np.prod(shape):
+                    made = np.stack(np.unravel_index(np.arange(len(rows)), shape), -1).astype(drawn.dtype)
+                    yield _exchanged(test, place, tensor._replace(fill=Fill("values", data=pack(made.reshape(-1)))))
 
 
 def with_members(test: TestCase, members: Sequence[float]) -> Iterator[TestCase]:
@@ -213,7 +246,11 @@ def _filled(test: TestCase, kinds: Sequence[str] = FLOATING) -> Iterator[Tensor]
 
 
 def _places(drawn: Elements) -> Elements:
-    turned: Elements = np.cos(1 + 2.4 * np.arange(drawn.size))
+    """Return a number between -ASIDE and ASIDE for each element.
+
+    Multiples of the golden ratio keep apart: even of many thousand numbers, no two are equal in single precision.
+    """
+    turned: Elements = 2 * ((0.77 + (np.sqrt(5) - 1) / 2 * np.arange(drawn.size)) % 1.0) - 1
     return ASIDE * turned
 
 

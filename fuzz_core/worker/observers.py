@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
@@ -33,7 +34,7 @@ _MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
 
 def outline(result: Any) -> Hashable:
-    """Returns types, dtypes and ranks of a result: (type, dtype, rank), or one triple per part."""
+    """Return types, dtypes and ranks of a result: (type, dtype, rank), or one triple per part."""
     kind = type(result)
     if kind is tuple or kind is list:
         return (kind.__name__, min(len(result), MAX_PARTS + 1), *map(outline, result[:MAX_PARTS]))
@@ -54,11 +55,14 @@ class Novelty:
         self.reported: Counter[tuple[str, ...]] = Counter()
 
     def tell(self, api: str, classes: Iterable[str]) -> None:
-        """Adds outcome classes that other processes have seen."""
+        """Add outcome classes that other processes have seen."""
         self.known[api].update(classes)
 
     def of(self, api: str, outcome: Outcome, shown: Hashable) -> str:
-        """Returns the outcome class if it is new for the api, else empty. `shown` is the outline of an ok result."""
+        """Return the outcome class if it is new for the api, else empty.
+
+        `shown` is the outline of an ok result.
+        """
         key = (api, outcome.kind, shown) if outcome.kind == "ok" else (api, outcome.name, outcome.text)
         if outcome.kind == "skipped" or key in self.raw:
             return ""
@@ -72,7 +76,7 @@ class Novelty:
         return found
 
     def enough(self, api: str, verdict: Verdict, outcome: Outcome) -> bool:
-        """Counts a finding, and returns whether enough findings that look alike have been reported before.
+        """Count a finding, and return whether enough findings that look alike have been reported before.
 
         A disagreement of another mode is of another kind; an exception is the same in every mode.
         """
@@ -84,11 +88,16 @@ class Novelty:
 
 
 def outcome_class(outcome: Outcome, shown: Hashable) -> str:
-    """Returns a bounded text: kind and outline, or kind, exception and its message without varying parts."""
+    """Return a bounded text: kind and outline, or kind, exception and its message without varying parts."""
     if outcome.kind == "ok":
         return f"ok {shown}"[:MAX_CLASS]
     first = outcome.text.split("\n", 1)[0][: 3 * MAX_CLASS]
     return f"{outcome.kind} {outcome.name} {' '.join(VARIABLE.sub('#', first).split())}"[:MAX_CLASS]
+
+
+def class_digest(outcome: Outcome, shown: Hashable) -> int:
+    """Return a number that stands for an outcome class of an api; never 0."""
+    return crc32(outcome_class(outcome, shown).encode("utf-8", "replace")) or 1
 
 
 class CorpusMember(NamedTuple):
@@ -106,23 +115,23 @@ class Corpus:
         self.count = 0
 
     def add(self, test: TestCase) -> None:
-        """Appends a test case to its api's members."""
+        """Append a test case to its api's members."""
         self.count += 1
         self.members[test.invocation.api].append(CorpusMember(-self.count, test))
 
     def of(self, api: str) -> Sequence[CorpusMember]:
-        """Returns the api's members so far."""
+        """Return the api's members so far."""
         return self.members.get(api, ())
 
 
 def resident() -> int:
-    """Returns the resident memory of this process in bytes."""
+    """Return the resident memory of this process in bytes."""
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - a tenth of the cost of a Path
         return int(file.read().split()[1]) * PAGE
 
 
 def left_behind(call: Callable[[], object], held: Callable[[], int] = resident) -> int:
-    """Returns the bytes that each call leaves, if two rounds of 200 after a first one agree; 0 if memory settles.
+    """Return the bytes that each call leaves, if two rounds of 200 after a first one agree; 0 if memory settles.
 
     A cache stops growing when it is full, and a fragmented heap grows unevenly. A leak grows evenly.
     """
@@ -149,7 +158,7 @@ class MemoryGrowth:
         self.worst = (0, 0)
 
     def before(self, index: int) -> None:
-        """Measures memory at each block of tests, before a test."""
+        """Measure memory at each block of tests, before a test."""
         if self.tests % self.BLOCK == 0:
             self._block(index)
         self.tests += 1
@@ -161,14 +170,14 @@ class MemoryGrowth:
         self.last, self.begins = now, index
 
     def end(self, index: int) -> tuple[int, range]:
-        """Returns the growth of memory in bytes, and the block with most of it; `index` is the first test not run."""
+        """Return the growth of memory in bytes, and the block with most of it; `index` is the first test not run."""
         self._block(index)
         return self.last - self.first, range(self.worst[1], min(self.worst[1] + self.BLOCK, index))
 
 
 @contextmanager
 def garbage(byte: int) -> Iterator[None]:
-    """Fills memory that no code has written to with one byte while the context lasts, if glibc is the allocator."""
+    """Fill memory that no code has written to with one byte while the context lasts, if glibc is the allocator."""
     if _MALLOPT is None:
         yield
         return

@@ -23,8 +23,8 @@ _PRODUCED = re.compile(
 def produced(found: Difference) -> TestCase | None:
     """Return the same call on the results of the documented function for its first tensor.
 
-    Further results take the place of the tensors that follow, as long as shapes and dtypes are the same. Returns None
-    if no function is named, or the named one does not return for this tensor.
+    Further results take the place of the tensors that follow, as long as shapes and dtypes are the same. The result is
+    None if no function is named, or the named one does not return for this tensor.
     """
     first = next(tensors_of(found.case.invocation), None)
     if first is None:

@@ -14,8 +14,8 @@ from fuzz_core.adapters.models import Models
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.loop import Channel, World
 from fuzz_core.worker.observers import resident
-from fuzz_core.worker.programs_data import Data, shown
-from fuzz_core.worker.programs_ran import Asked, ProgramResult
+from fuzz_core.worker.programs_data import Data, register_source
+from fuzz_core.worker.programs_ran import ProgramRequest, ProgramResult
 from fuzz_core.worker.programs_run import ProgramRun
 from fuzz_core.worker.programs_watch import BlockPlace
 
@@ -51,60 +51,66 @@ class Programs(Execution):
         return self.adapter.models()
 
     def answer(self, request: dict[str, Any]) -> None:
-        """Runs the program of a request, and sends the result."""
+        """Run the program of a request, and send the result."""
         if self.stack is None:
             self.stack = io.FileIO(STACK_FILE, "w")
             faulthandler.enable(self.stack)
             faulthandler.register(STACK_SIGNAL, self.stack)
         self.journal.begin(request["lease"], 0)
-        ran = self.ran(Asked(**request["program"]))
+        ran = self.ran(ProgramRequest(**request["program"]))
         self.journal.end()
         self.channel.send({"replayed": request["lease"], "ran": ran._asdict()})
 
-    def ran(self, asked: Asked) -> ProgramResult:
-        """Executes a program and returns its result."""
+    def ran(self, asked: ProgramRequest) -> ProgramResult:
+        """Execute a program and return its result."""
         before = self._released()
         self.first, self.numbers = self.first or before, self.numbers + 1
         watched = _watch_peak()
-        shown(asked.source)
+        # Code that rewrites functions by their source (AutoGraph) must not rewrite hooks.
+        if not asked.hooked:
+            register_source(asked.source)
         run = ProgramRun(self, asked)
-        ran = run.told(run.outcome())
+        ran = run.finish(run.outcome())
         most = _peak() if watched else resident()
         run.close()
-        spoilt = self.poisoned or self.adapter.state() != self.state
+        spoilt = self.poisoned or self.adapter.has_changed(self.state)
         after = self._released(before)
         grown = after - self.first > MOST_GROWN_BYTES
         return ran._replace(memory=(before, max(most, before), after), spoilt=spoilt or grown or ran.disturbed)
 
     def _released(self, held: int = 0) -> int:
-        """Returns resident bytes after the library has freed memory; collects cycles if they may hold much."""
+        """Return resident bytes after the library has freed memory; collects cycles if they may hold much."""
         self.models.forget()
         if held and (resident() > held + GARBAGE_BYTES or self.numbers % COLLECTED_EVERY == 0):
             gc.collect()
         return resident()
 
-    def remembered(self, asked: Asked) -> Data | None:
-        """Returns the data of an earlier program with the same prefix, or None."""
+    def remembered(self, asked: ProgramRequest) -> Data | None:
+        """Return the data of an earlier program with the same prefix, or None."""
         return self.kept.get(_key(asked))
 
-    def remember(self, asked: Asked, data: Data) -> None:
-        """Keeps data for later programs, in place of the least recently used data."""
+    def remember(self, asked: ProgramRequest, data: Data) -> None:
+        """Keep data for later programs, in place of the least recently used data."""
         self.kept.pop(_key(asked), None)
         self.kept[_key(asked)] = data
         for old in list(self.kept)[:-KEPT]:
             del self.kept[old]
 
     def note(self, place: BlockPlace | None) -> None:
-        """Writes the current block to the journal, for the supervisor of a dead process."""
+        """Write the current block to the journal, for the supervisor of a dead process."""
         self.journal.again(False, "" if place is None else f"{place.phase} {place.number}")
 
 
-def _key(asked: Asked) -> tuple[str, int, bool]:
+def _key(asked: ProgramRequest) -> tuple[str, int, bool]:
     return asked.source[: asked.data], asked.seed, asked.doubled
 
 
 def _watch_peak() -> bool:
-    """Resets the kernel's record of this process's peak memory. Returns whether the kernel allows it."""
+    """Reset the kernel's record of this process's peak memory.
+
+    Returns:
+        Whether the kernel allows it.
+    """
     try:
         with open("/proc/self/clear_refs", "wb", buffering=0) as file:  # noqa: PTH123 - as in `resident`
             file.write(b"5")
@@ -114,7 +120,7 @@ def _watch_peak() -> bool:
 
 
 def _peak() -> int:
-    """Returns the peak of this process's resident bytes since `_watch_peak`."""
+    """Return the peak of this process's resident bytes since `_watch_peak`."""
     with open("/proc/self/status", "rb") as file:  # noqa: PTH123 - as in `resident`
         found = re.search(rb"^VmHWM:\s+(\d+) kB", file.read(), re.MULTILINE)
     return int(found[1]) << 10 if found else 0

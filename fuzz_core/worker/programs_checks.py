@@ -10,7 +10,7 @@ import numpy as np
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.models import Models
-from fuzz_core.worker.programs_ran import TEXT, Compiled
+from fuzz_core.worker.programs_ran import TEXT, CompiledUse
 from fuzz_core.worker.programs_watch import Used, kind_of
 
 HALF = ("float16", "bfloat16")
@@ -19,7 +19,7 @@ NUDGES = (1 + 2**-21, 1 - 2**-21)
 
 
 def gradients(models: Models, layers: Iterable[tuple[int, Any]]) -> dict[int, str]:
-    """Returns the state of gradients by block, if the library can report it: see `Models.gradients`."""
+    """Return the state of gradients by block, if the library can report it: see `Models.gradients`."""
     found = {}
     for number, layer in layers:
         if told := models.gradients(layer):
@@ -27,8 +27,8 @@ def gradients(models: Models, layers: Iterable[tuple[int, Any]]) -> dict[int, st
     return found
 
 
-def compared(adapter: Adapter, models: Models, last: Used | None) -> Compiled | None:
-    """Returns the last use of a model, compiled; None without a use, or if its results vary."""
+def compiled_use(adapter: Adapter, models: Models, last: Used | None) -> CompiledUse | None:
+    """Return the last use of a model, compiled; None without a use, or if its results vary."""
     compiled = None if last is None else models.compiled(last.model)
     if last is None or compiled is None:
         return None
@@ -43,9 +43,9 @@ def compared(adapter: Adapter, models: Models, last: Used | None) -> Compiled | 
         if not models.promised(other):
             return None
     except Exception as error:  # noqa: BLE001 - what a compiler raises is what is asked for
-        return Compiled(0.0, f"{type(error).__name__}: {error}"[:TEXT])
+        return CompiledUse(0.0, f"{type(error).__name__}: {error}"[:TEXT])
     apart = adapter.error(again, other)
-    return Compiled(apart, "", _moved(adapter, last, again) if apart > 1.0 else 0.0)
+    return CompiledUse(apart, "", _moved(adapter, last, again) if apart > 1.0 else 0.0)
 
 
 def _used(last: Used, factor: float = 1.0) -> Any:
@@ -58,7 +58,7 @@ def _scaled(value: Any, factor: float) -> Any:
 
 
 def _moved(adapter: Adapter, last: Used, again: Any) -> float:
-    """Returns how far the result moves with the input, or by itself; infinite if the model takes no other input."""
+    """Return how far the result moves with the input, or by itself; infinite if the model takes no other input."""
     try:
         return max(adapter.error(again, _used(last, factor)) for factor in (1.0, *NUDGES))
     except Exception:  # noqa: BLE001 - a model that takes its input alone tells nothing of others
@@ -79,7 +79,7 @@ class Scales:
         self.half = self.burst = False
 
     def __call__(self, layer: Any, args: Any, value: Any) -> None:
-        """Weighs a result."""
+        """Weigh a result."""
         for tensor in _tensors(value):
             kind, largest = kind_of(tensor), _largest(tensor)
             self.half = self.half or (kind is not None and kind.dtype in HALF)
@@ -89,8 +89,8 @@ class Scales:
                 self.least, self.most = min(self.least, largest), max(self.most, largest)
 
     @property
-    def told(self) -> tuple[float, float]:
-        """See `Ran`."""
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest of the largest numbers; 0 and 0 without a number."""
         return (self.least, self.most) if isfinite(self.least) else (0.0, self.most)
 
 
@@ -103,7 +103,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 
 def _largest(tensor: Any) -> float:
-    """Returns the largest magnitude; infinite if an element is not finite, 0 without readable elements."""
+    """Return the largest magnitude; infinite if an element is not finite, 0 without readable elements."""
     try:
         plain = tensor.detach() if hasattr(tensor, "detach") else tensor
         found = np.abs(np.asarray(plain, dtype=np.float64)).max(initial=0.0)

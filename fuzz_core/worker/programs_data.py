@@ -27,10 +27,13 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 
 
 class Data:
-    """The names that the first part of programs leaves in their module. Raises the exceptions of that part.
+    """The names that the first part of programs leaves in their module.
 
     Attributes:
         reusable: whether `renew` restores the objects of that part, by copies, and the random streams.
+
+    Raises:
+        Exception: the exceptions of that part.
     """
 
     def __init__(self, models: Models, prefix: str, names: Mapping[str, Any]) -> None:
@@ -39,7 +42,7 @@ class Data:
         self.lines = prefix.count("\n")
         code = _compiled(prefix)
         self.flags = code.co_flags & _FUTURE
-        with standing(self.module):
+        with as_main(self.module):
             exec(code, vars(self.module))
         self.again = _streams(models)
         self.switches = switches()
@@ -49,7 +52,7 @@ class Data:
         self.reusable = self.again is not None and self._is_copied()
 
     def _is_copied(self) -> bool:
-        """Returns whether all data can be copied; the current program then works on copies, too."""
+        """Return whether all data can be copied; the current program then works on copies, too."""
         try:
             self._copy()
         except Exception:  # noqa: BLE001 - what foreign objects raise when they are copied is theirs to choose
@@ -62,22 +65,29 @@ class Data:
         vars(self.module).update(self.shared, **own)
 
     def renew(self) -> None:
-        """Restores the module, the switches and the random streams as the prefix left them. Needs `reusable`."""
+        """Restore the module, the switches and the random streams as the prefix left them.
+
+        Needs `reusable`.
+        """
         assert self.again is not None
         self._copy()
-        put(self.switches)
+        restore_switches(self.switches)
         self.again()
 
     def run(self, rest: str, names: Mapping[str, Any]) -> None:
-        """Executes the code after the prefix. Raises the exceptions of that code."""
+        """Execute the code after the prefix.
+
+        Raises:
+            Exception: the exceptions of that code.
+        """
         code = _compiled(rest, self.lines, self.flags)
         vars(self.module).update(names)
-        with standing(self.module):
+        with as_main(self.module):
             exec(code, vars(self.module))
 
 
 def reset(adapter: Adapter, seed: int) -> None:
-    """Seeds all random streams."""
+    """Seed all random streams."""
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)
     adapter.reset(seed)
@@ -89,7 +99,7 @@ def _compiled(source: str, lines: int = 0, flags: int = 0) -> CodeType:
 
 
 def _streams(models: Models) -> Callable[[], None] | None:
-    """Returns a function that restores all random streams to now; None if the library's cannot be restored."""
+    """Return a function that restores all random streams to now; None if the library's cannot be restored."""
     python, arrays, library = random.getstate(), np.random.get_state(), models.streams()
     if library is None:
         return None
@@ -113,7 +123,7 @@ class Switches(NamedTuple):
 
 
 def switches() -> Switches:
-    """Returns the current settings."""
+    """Return the current settings."""
     folder = ""
     with suppress(OSError):
         # A program may have removed its folder.
@@ -121,8 +131,8 @@ def switches() -> Switches:
     return Switches(sys.getrecursionlimit(), folder, dict(os.environ), list(warnings.filters), np.geterr())
 
 
-def put(wanted: Switches) -> None:
-    """Restores settings."""
+def restore_switches(wanted: Switches) -> None:
+    """Restore settings."""
     sys.setrecursionlimit(wanted.recursion)
     with suppress(OSError):
         os.chdir(wanted.folder)
@@ -137,8 +147,8 @@ def put(wanted: Switches) -> None:
 
 
 @contextmanager
-def standing(module: ModuleType) -> Iterator[None]:
-    """Makes a module `__main__` while the context lasts."""
+def as_main(module: ModuleType) -> Iterator[None]:
+    """Make a module `__main__` while the context lasts."""
     before = sys.modules["__main__"]
     sys.modules["__main__"] = module
     try:
@@ -147,6 +157,6 @@ def standing(module: ModuleType) -> Iterator[None]:
         sys.modules["__main__"] = before
 
 
-def shown(source: str) -> None:
-    """Makes the lines of a program known to code that asks for the source of its definitions."""
+def register_source(source: str) -> None:
+    """Make the lines of a program known to code that asks for the source of its definitions."""
     linecache.cache[PROGRAM] = (len(source), None, source.splitlines(keepends=True), PROGRAM)

@@ -32,7 +32,7 @@ _DEEP = sys.getrecursionlimit() // 4
 
 
 class Raised(NamedTuple):
-    """See `Ran`."""
+    """The origin of an exception: fields of `ProgramResult` with the same names."""
 
     line: int
     how: str
@@ -47,7 +47,7 @@ class _Point(NamedTuple):
 
 
 def raised(error: BaseException) -> Raised:
-    """Returns the origin of an exception, from its traceback, which begins in the program."""
+    """Return the origin of an exception, from its traceback, which begins in the program."""
     points = [point for point in _points(error.__traceback__) if not _file(point).startswith(_OURS)]
     if isinstance(error, SyntaxError) and not points:
         return Raised(error.lineno or 0, OWN, ())
@@ -69,7 +69,7 @@ def _file(point: _Point) -> str:
 
 
 def _how(error: BaseException, points: list[_Point]) -> str:
-    """Returns how the last frame of the library or the program raised; empty if its source is not at hand."""
+    """Return how the last frame of the library or the program raised; empty if its source is not at hand."""
     own = [number for number, point in enumerate(points) if not _is_pythons(point)]
     if not own:
         return ""
@@ -93,14 +93,14 @@ def _how(error: BaseException, points: list[_Point]) -> str:
 
 
 def _is_pythons(point: _Point) -> bool:
-    """Returns whether a frame stands for an expression's value: of the standard library, or a look-up of attributes."""
+    """Return whether a frame stands for an expression's value: of the standard library, or a look-up of attributes."""
     file = _file(point)
     is_standard = file.startswith(_STANDARD) and not file.startswith(_INSTALLED)
     return point.frame.f_code.co_name in _LOOKED_UP or is_standard or file.startswith("<frozen ")
 
 
 def _executed(point: _Point) -> str:
-    """Returns the source of the expression that the instruction belongs to; empty if there is none."""
+    """Return the source of the expression that the instruction belongs to; empty if there is none."""
     positions = next(islice(point.frame.f_code.co_positions(), point.instruction // 2, None), None)
     first, last, start, end = positions or (None, None, None, None)
     lines = [line.encode() for line in linecache.getlines(_file(point))[(first or 1) - 1 : last]]
@@ -111,7 +111,7 @@ def _executed(point: _Point) -> str:
 
 
 def _is_native(error: BaseException, text: str, frame: FrameType) -> bool:
-    """Returns whether the library's native code refuses: a function, or an operator of its tensors."""
+    """Return whether the library's native code refuses: a function, or an operator of its tensors."""
     if isinstance(error, AttributeError | NameError):
         return False
     # A condition stands for its whole statement, and its first line is enough.
@@ -125,7 +125,7 @@ def _is_native(error: BaseException, text: str, frame: FrameType) -> bool:
 
 
 def _parsed(text: str) -> ast.AST | None:
-    """Returns the expression or statement of a source; None if the text is neither."""
+    """Return the expression or statement of a source; None if the text is neither."""
     try:
         (node,) = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -134,7 +134,10 @@ def _parsed(text: str) -> ast.AST | None:
 
 
 def _is_foreign(function: ast.expr, frame: FrameType) -> bool:
-    """Returns whether a function is native and not Python's own. A function in Python would have a frame."""
+    """Return whether a function is native and not Python's own.
+
+    A function in Python would have a frame.
+    """
     called = _looked_up(function, frame)
     if called is None:
         return True
@@ -147,7 +150,7 @@ def _is_foreign(function: ast.expr, frame: FrameType) -> bool:
 
 
 def _looked_up(expression: ast.expr, frame: FrameType) -> Any:
-    """Returns the object of a dotted name in a frame; attributes are read only if that runs no code."""
+    """Return the object of a dotted name in a frame; attributes are read only if that runs no code."""
     match expression:
         case ast.Name(id=name):
             for names in (frame.f_locals, frame.f_globals, vars(builtins)):

@@ -33,7 +33,7 @@ class TensorKind(NamedTuple):
     dtype: Annotated[str, cut(100)]
 
 
-class Saw(NamedTuple):
+class BlockTensors(NamedTuple):
     """The first input tensor of a block, and its output: a tensor, or the number of results; None if unknown.
 
     The first use counts, or the first in which all dimensions were known. A use that failed replaces it.
@@ -44,7 +44,7 @@ class Saw(NamedTuple):
     alone: bool = True  # for a failed block: whether the tensor was its only input, except constants
 
 
-class Compiled(NamedTuple):
+class CompiledUse(NamedTuple):
     """The last use of a program's model, compiled."""
 
     apart: float  # error of the compiled result, in units of the default tolerance
@@ -53,7 +53,47 @@ class Compiled(NamedTuple):
     moved: float = 0.0
 
 
-class Asked(NamedTuple):
+class UseRecord(NamedTuple):
+    """A call of the program that makes a layer, or applies a function to an activation."""
+
+    site: Block  # the number of the call
+    group: Block  # the model that it is in; 0 outside of all models
+    applied: bool  # whether it is a function that is applied
+    place: Block  # the argument that is the activation: of the function, or of the layer's call
+    alone: bool  # whether it has no further argument
+    gave: Text  # the structure of the result, such as `(x, None)`, with `x` for the first tensor
+    once: bool = False  # whether one object is used in one place, each time that the model computes
+
+
+class JoinRecord(NamedTuple):
+    """A call or an operation that joins activations which are the same without layers."""
+
+    site: Block
+    places: Annotated[tuple[Block, ...], most(MOST_BLOCKS)]  # the arguments that are branches, or the list of branches
+    own: Annotated[tuple[tuple[Block, ...], ...], most(MOST_BLOCKS)]  # the sites that only one branch has passed
+
+
+class FlowRecord(NamedTuple):
+    """The flow of activations through a program, in the order of computation."""
+
+    uses: Annotated[tuple[UseRecord, ...], most(MOST_BLOCKS)] = ()
+    joins: Annotated[tuple[JoinRecord, ...], most(MOST_BLOCKS)] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record in the form that `from_json` reads."""
+        return {"uses": [each._asdict() for each in self.uses], "joins": [each._asdict() for each in self.joins]}
+
+    @classmethod
+    def from_json(cls, data: Any) -> FlowRecord:
+        """Read back an object of its fields, which comes from untrusted code.
+
+        Raises:
+            CodecError: the data is no record.
+        """
+        return decode(cls, data)
+
+
+class ProgramRequest(NamedTuple):
     """A program to run, with the checks to make."""
 
     source: str
@@ -66,6 +106,7 @@ class Asked(NamedTuple):
     # Whether the model is compiled too, and its gradients are checked. If this or `doubled` is set, results of layers
     # are weighed.
     compared: bool = False
+    hooked: bool = False  # whether the program has hooks for `programs_flow`
 
 
 class ProgramResult(NamedTuple):
@@ -79,7 +120,7 @@ class ProgramResult(NamedTuple):
     phase: Annotated[str, among(("", MAKE, USE, ELSEWHERE))] = ""
     how: Annotated[str, among(HOWS)] = ""  # one of HOWS
     frames: Annotated[tuple[Text, ...], most(MOST_FRAMES)] = ()  # frames of the library, innermost first
-    saw: Mapping[Block, Saw] = {}  # input and output by block
+    saw: Mapping[Block, BlockTensors] = {}  # input and output by block
     passed: Mapping[Block, TensorKind | None] = {}  # the input of blocks that are absent
     # The numbers printed after `loss`; if there are none, the losses of its training, if the library can report them.
     losses: Annotated[tuple[float, ...], most(MOST_LOSSES)] = ()
@@ -87,12 +128,13 @@ class ProgramResult(NamedTuple):
     # The gradients of trained blocks, see `adapters.models`, if the library can report them.
     gradients: Mapping[Block, Annotated[str, among(GRADIENTS)]] = {}
     # The compiled model, if `compared` asked for it and the model gives the same result each time.
-    compiled: Compiled | None = None
+    compiled: CompiledUse | None = None
     # Parameters that the model's result depends on and that get no gradient from it, if `compared` asked for them.
     untrained: tuple[Text, ...] = ()
     # The least and the greatest of the layers' largest numbers, if they were weighed; 0 and 0 if there are none.
     scales: tuple[float, float] = (0.0, 0.0)
     burst: bool = False  # whether a layer with finite input and weights gave the first result that is not finite
+    flow: FlowRecord | None = None  # the flow of activations, if the program has hooks
     reused: bool = False  # whether the data existed already
     spoilt: bool = False  # whether the process has changed and must end
     disturbed: bool = False  # whether an exception has passed code of an earlier program
@@ -104,7 +146,11 @@ class ProgramResult(NamedTuple):
 
     @classmethod
     def from_json(cls, data: Any) -> ProgramResult:
-        """Reads back an object of its fields. Raises CodecError: the data comes from untrusted code."""
+        """Read back an object of its fields.
+
+        Raises:
+            CodecError: the data comes from untrusted code.
+        """
         ran = decode(cls, data)
         kind, name, text, frames, seconds = ran.outcome
         if len(frames) > MOST_FRAMES:

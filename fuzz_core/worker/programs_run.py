@@ -5,15 +5,17 @@ from __future__ import annotations
 import builtins
 import io
 import re
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.worker.programs_checks import Scales, compared, gradients
-from fuzz_core.worker.programs_data import Data, put, reset, standing, switches
+from fuzz_core.worker.programs_checks import Scales, compiled_use, gradients
+from fuzz_core.worker.programs_data import Data, as_main, reset, restore_switches, switches
 from fuzz_core.worker.programs_exception import Raised, raised
-from fuzz_core.worker.programs_ran import ELSEWHERE, MOST_LOSSES, Asked, ProgramResult
+from fuzz_core.worker.programs_flow import FlowWatch
+from fuzz_core.worker.programs_ran import ELSEWHERE, MOST_LOSSES, ProgramRequest, ProgramResult
 from fuzz_core.worker.programs_watch import BlockPlace, BlockWatch
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 # The names of a watched program, see `modelgen.moco.program`.
 MADE, SEEN = "__made__", "__seen__"
+# The names of a program with hooks, see `modelgen.moco.hooks`.
+CALLED, COMBINED = "__called__", "__combined__"
 SAID_CHARACTERS = 1 << 16
 LOSS = re.compile(r"^loss:?[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 
@@ -28,7 +32,7 @@ LOSS = re.compile(r"^loss:?[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 class ProgramRun:
     """The execution of one program, with its watch and its output."""
 
-    def __init__(self, programs: Programs, asked: Asked) -> None:
+    def __init__(self, programs: Programs, asked: ProgramRequest) -> None:
         self.programs = programs
         self.asked = asked
         settle = programs.adapter.finish if asked.settled else None
@@ -42,23 +46,30 @@ class ProgramRun:
             models.layer if deep else None,
             self.scales if deep else None,
         )
-        self.said = Said()
+        self.said = ProgramOutput()
         self.noted: list[float] = []
-        self.names = {MADE: self.watch.made, SEEN: self.watch.seen, "print": self.said.print}
+        self.names: dict[str, Callable[..., Any]] = {
+            MADE: self.watch.made,
+            SEEN: self.watch.seen,
+            "print": self.said.print,
+        }
+        self.flow = FlowWatch(models) if asked.hooked else None
+        if self.flow is not None:
+            self.names |= {CALLED: self.flow.called, COMBINED: self.flow.combined}
         self.made: Data | None = None
         self.reused = False
         self.place: BlockPlace | None = None
         self.where = Raised(0, "", ())
 
     def outcome(self) -> Outcome:
-        """Executes the program; every exception is an outcome."""
+        """Execute the program; every exception is an outcome."""
         clock = self.programs.clock
         began, before = clock(), switches()
         try:
             try:
                 self._execute()
             finally:
-                put(before)
+                restore_switches(before)
             return Outcome("ok", seconds=clock() - began)
         except BuildError as error:
             return Outcome("skipped", "BuildError", str(error))
@@ -90,34 +101,37 @@ class ProgramRun:
                 # Lazy results of the library belong to the program.
                 programs.adapter.finish(None)
 
-    def told(self, outcome: Outcome) -> ProgramResult:
-        """Restores the classes, and returns the outcome with the observations and the checks after the run."""
+    def finish(self, outcome: Outcome) -> ProgramResult:
+        """Restore the classes, and return the outcome with the observations and the checks after the run."""
         number, phase = self.place or (-1, "")
         watch, where, programs = self.watch, self.where, self.programs
         watch.restore()
         ran = ProgramResult(outcome, where.line, None if number < 0 else number, phase, where.how, where.frames)
         losses = self.said.losses() or tuple(self.noted[-MOST_LOSSES:])
         ran = ran._replace(saw=watch.saw, passed=watch.passed, losses=losses, reused=self.reused)
-        ran = ran._replace(disturbed=where.disturbed, scales=self.scales.told, burst=self.scales.burst)
+        ran = ran._replace(disturbed=where.disturbed, scales=self.scales.range, burst=self.scales.burst)
+        if self.flow is not None:
+            self.flow.restore()
+            return ran._replace(flow=self.flow.record())
         if outcome.kind != "ok" or self.made is None:
             return ran
         trained = gradients(programs.models, watch.layers.values())
-        with standing(self.made.module):
+        with as_main(self.made.module):
             # The default tolerance does not fit a model with results in half precision.
-            compiled = None if self.scales.half else compared(programs.adapter, programs.models, watch.last)
+            compiled = None if self.scales.half else compiled_use(programs.adapter, programs.models, watch.last)
             # A result that is not the same each time does not show what it depends on.
             same = watch.last is not None and compiled is not None
             untrained = programs.models.untrained(*watch.last) if watch.last is not None and same else ()
         return ran._replace(gradients=trained, compiled=compiled, untrained=untrained)
 
     def close(self) -> None:
-        """Forgets the objects of the program."""
+        """Forget the objects of the program."""
         self.watch.close()
         if self.made is not None:
             vars(self.made.module).clear()
 
 
-class Said(io.TextIOBase):
+class ProgramOutput(io.TextIOBase):
     """The output of a program: its first 65,536 characters."""
 
     def __init__(self) -> None:
@@ -129,11 +143,11 @@ class Said(io.TextIOBase):
         return len(text)
 
     def print(self, *values: Any, file: Any = None, **how: Any) -> None:
-        """The program's `print`."""
+        """Do the work of the program's `print`."""
         builtins.print(*values, file=self if file is None else file, **how)
 
     def losses(self) -> tuple[float, ...]:
-        """Returns the numbers that stand alone on a line after the word `loss`."""
+        """Return the numbers that stand alone on a line after the word `loss`."""
         found = []
         for text in LOSS.findall(self.text)[:MOST_LOSSES]:
             try:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.models import Models
-from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_RANK, USE, Saw, TensorKind
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_RANK, USE, BlockTensors, TensorKind
 
 # Depth and length to which a first tensor is searched for in lists and mappings.
 DEPTH, PARTS = 3, 16
@@ -44,7 +44,37 @@ class Used(NamedTuple):
     kwargs: dict[str, Any]
 
 
-class BlockWatch:
+class ClassWatch:
+    """A watch on the calls of objects through their classes."""
+
+    def __init__(self) -> None:
+        self.replaced: dict[type, Any] = {}
+
+    def watch_class(self, cls: type) -> None:
+        """Watch the calls of the objects of a class, and of other objects whose calls the same class defines."""
+        owner = next((base for base in cls.__mro__ if "__call__" in vars(base)), None)
+        if owner is None or owner in self.replaced:
+            return
+        original = vars(owner)["__call__"]
+        try:
+            type.__setattr__(owner, "__call__", self._watched(original))
+        except TypeError:
+            # The class is not written in Python: its calls go unseen.
+            return
+        self.replaced[owner] = original
+
+    def restore(self) -> None:
+        """Put the classes back as they were."""
+        for owner, original in self.replaced.items():
+            type.__setattr__(owner, "__call__", original)
+        self.replaced.clear()
+
+    def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the method that takes the place of `original`."""
+        raise NotImplementedError
+
+
+class BlockWatch(ClassWatch):
     """A watch on one program; `note` gets each place that is entered, and the place that is returned to (None: none).
 
     Args:
@@ -64,6 +94,7 @@ class BlockWatch:
         layer: type | None = None,
         weigh: Callable[[Any, Any, Any], object] | None = None,
     ) -> None:
+        super().__init__()
         self.note = note
         self.passing = passing
         self.settle = settle
@@ -72,16 +103,15 @@ class BlockWatch:
         self.uses = 0
         self.last: Used | None = None
         self.places: list[BlockPlace] = []
-        self.saw: dict[int, Saw] = {}
+        self.saw: dict[int, BlockTensors] = {}
         self.passed: dict[int, TensorKind | None] = {}
         self.layers: dict[int, tuple[int, Any]] = {}
-        self.replaced: dict[type, Any] = {}
         self.failed: tuple[BaseException, BlockPlace] | None = None
         if layer is not None:
-            self._watch_class(layer)
+            self.watch_class(layer)
 
     def made(self, number: int, target: Any) -> Callable[..., Any]:
-        """Returns the replacement of a function, or of a class whose instance is watched from then on."""
+        """Return the replacement of a function, or of a class whose instance is watched from then on."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not isinstance(target, type):
@@ -93,7 +123,7 @@ class BlockWatch:
         return call
 
     def seen(self, number: int, *value: Any) -> Any:
-        """Notes the first input of an absent block, and returns it; without a value, returns a layer that does."""
+        """Note the first input of an absent block, and return it; without a value, return a layer that does."""
         if not value:
             return self.passing(functools.partial(self.seen, number))
         if not is_known(self.passed.get(number)):
@@ -101,7 +131,7 @@ class BlockWatch:
         return value[0]
 
     def place_of(self, error: BaseException) -> BlockPlace | None:
-        """Returns the innermost block that an exception has left, even if it was turned into another exception."""
+        """Return the innermost block that an exception has left, even if it was turned into another exception."""
         if self.failed is None:
             return None
         noted, place = self.failed
@@ -113,7 +143,7 @@ class BlockWatch:
         return None
 
     def named(self, error: BaseException) -> BlockPlace | None:
-        """Returns the layer that a graph's error names, if the error names its node.
+        """Return the layer that a graph's error names, if the error names its node.
 
         A graph may number names once more: where two layers could be meant, none is.
         """
@@ -128,33 +158,15 @@ class BlockWatch:
         meant = [number for number, name in names.items() if isinstance(name, str) and name in known]
         return BlockPlace(meant[0], phase) if len(meant) == 1 else None
 
-    def restore(self) -> None:
-        """Puts the classes back as they were."""
-        for owner, original in self.replaced.items():
-            type.__setattr__(owner, "__call__", original)
-        self.replaced.clear()
-
     def close(self) -> None:
-        """Forgets all layers."""
+        """Forget all layers."""
         self.restore()
         self.layers.clear()
         self.failed = self.last = None
 
     def _watch(self, number: int, layer: Any) -> None:
         self.layers[id(layer)] = (number, layer)
-        self._watch_class(type(layer))
-
-    def _watch_class(self, cls: type) -> None:
-        owner = next((base for base in cls.__mro__ if "__call__" in vars(base)), None)
-        if owner is None or owner in self.replaced:
-            return
-        original = vars(owner)["__call__"]
-        try:
-            type.__setattr__(owner, "__call__", self._watched(original))
-        except TypeError:
-            # The class is not written in Python: its calls go unseen.
-            return
-        self.replaced[owner] = original
+        self.watch_class(type(layer))
 
     def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
         layers, places = self.layers, self.places
@@ -200,10 +212,10 @@ class BlockWatch:
             found = self._within(BlockPlace(number, USE), call, args, kwargs)
         except BaseException:
             # The input that did not fit is the current one, even if earlier uses took another.
-            self.saw[number] = Saw(first_kind((args, kwargs)), None, is_alone((*args, *kwargs.values())))
+            self.saw[number] = BlockTensors(first_kind((args, kwargs)), None, is_alone((*args, *kwargs.values())))
             raise
         if before is None or is_known(took):
-            self.saw[number] = Saw(took, given(found))
+            self.saw[number] = BlockTensors(took, output_kind(found))
         return found
 
     def _within(self, place: BlockPlace, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -224,12 +236,12 @@ class BlockWatch:
 
 
 def is_known(kind: TensorKind | None) -> bool:
-    """Returns whether all dimensions are known."""
+    """Return whether all dimensions are known."""
     return kind is not None and None not in kind.shape
 
 
 def kind_of(value: Any) -> TensorKind | None:
-    """Returns shape and dtype of a tensor of any library; None for other values."""
+    """Return shape and dtype of a tensor of any library; None for other values."""
     try:
         shape, dtype = value.shape, value.dtype
         # The attribute or the text holds the public name: `torch.float32`, `<dtype: 'float32'>`, `float32`.
@@ -241,7 +253,7 @@ def kind_of(value: Any) -> TensorKind | None:
 
 
 def first_kind(value: Any, depth: int = DEPTH) -> TensorKind | None:
-    """Returns the kind of the first tensor in a value or in its parts."""
+    """Return the kind of the first tensor in a value or in its parts."""
     found = kind_of(value)
     if found is not None or depth == 0 or not isinstance(value, list | tuple | dict):
         return found
@@ -250,12 +262,12 @@ def first_kind(value: Any, depth: int = DEPTH) -> TensorKind | None:
 
 
 def is_alone(values: tuple[Any, ...]) -> bool:
-    """Returns whether one of the values is a tensor, and no further value is or holds one."""
+    """Return whether one of the values is a tensor, and no further value is or holds one."""
     holding = [value for value in values if first_kind(value) is not None]
     return len(holding) == 1 and kind_of(holding[0]) is not None
 
 
-def given(value: Any) -> TensorKind | int | None:
-    """Returns the output of a block: the kind of one tensor, or the number of parts."""
+def output_kind(value: Any) -> TensorKind | int | None:
+    """Return the output of a block: the kind of one tensor, or the number of parts."""
     found = kind_of(value)
     return len(value) if found is None and isinstance(value, list | tuple | dict) else found

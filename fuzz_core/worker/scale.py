@@ -10,7 +10,7 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.tree import numbers_of, tensors_of
 from fuzz_core.ir.values import TestCase
 from fuzz_core.worker.evidence import Difference
-from fuzz_core.worker.nearby import largest_whole, scaled_down, scales, tempered
+from fuzz_core.worker.nearby import ROUNDINGS, Elements, largest_whole, moderated, rounded, scaled_down, scales
 
 LARGEST_WHOLE = 2.0**31
 # Powers of ten from this exponent on do not fit into float32. Lengths of dimensions are no exponents.
@@ -21,6 +21,8 @@ LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 HUGE = DTYPES["float32"].largest ** 0.5
 # A difference of more roundings of the largest input comes from smaller elements, which the scaled call loses.
 ROUNDED = 100.0
+# A number has no digit if a few roundings of the input move it by more than this share of its size.
+NO_DIGIT = 0.5
 # The product of five numbers below this power of the least normal one may vanish.
 UNDERFLOW = 0.2
 
@@ -48,6 +50,29 @@ def rounds_beyond_integers(found: Difference) -> bool:
     return any(not high < LARGEST_WHOLE for _, high, *_ in scales(found.case)) and found.is_whole
 
 
+def has_no_digit(found: Difference) -> bool:
+    """Return whether rounding the input moves each number that only double precision has about as far as its size.
+
+    A matrix is singular to its own precision, if the inverse in double precision is a matter of rounding.
+    """
+    plain, precise = (found.adapter.comparer.arrays(each) for each in (found.reference, found.result))
+    near = [found.run(rounded(found.case, roundings), found.mode) for roundings in ROUNDINGS]
+    moved = [found.adapter.comparer.arrays(each[0]) for each in near if each]
+    return bool(moved) and all(
+        _has_no_digit(own, wide, [each[place] for each in moved if len(each) > place])
+        for place, (own, wide) in enumerate(zip(plain, precise, strict=False))
+        if own is not None and wide is not None and own.shape == wide.shape
+    )
+
+
+def _has_no_digit(plain: Elements, precise: Elements, near: list[Elements | None]) -> bool:
+    with np.errstate(all="ignore"):
+        alone = np.isfinite(precise) & ~np.isfinite(plain.astype(np.complex128))
+        apart = [np.abs(each - precise) for each in near if each is not None and each.shape == precise.shape]
+        far = np.max([np.nan_to_num(each, nan=inf) for each in apart], axis=0, initial=0.0)
+        return bool(np.all(~alone | (far > NO_DIGIT * np.abs(precise))))
+
+
 def squares_overflow(found: Difference) -> bool:
     """Return whether an infinite error may come from a square or a power of an element that overflows."""
     case = found.case
@@ -58,7 +83,7 @@ def squares_overflow(found: Difference) -> bool:
 def underflows(found: Difference) -> bool:
     """Return whether the modes agree on larger numbers: libraries do not promise how small numbers become."""
     small = any(0 < low < tiny**UNDERFLOW for low, _, tiny, _ in scales(found.case))
-    return small and found.agree(tempered(found.case)) is True
+    return small and found.agree(moderated(found.case)) is True
 
 
 def differs_by_scale(found: Difference) -> bool:

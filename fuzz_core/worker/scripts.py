@@ -58,7 +58,10 @@ def run_script(source: str, byte: int, traced: bool) -> dict[str, Any]:
 
 
 def _execute(source: str) -> NoReturn:
-    """Ends the process as Python ends a program. Exit handlers do not run: they belong to the parent process."""
+    """End the process as Python ends a program.
+
+    Exit handlers do not run: they belong to the parent process.
+    """
     main = sys.modules["__main__"] = ModuleType("__main__")
     main.__file__ = SCRIPT_NAME
     sys.argv = [SCRIPT_NAME]
@@ -83,7 +86,7 @@ def _execute(source: str) -> NoReturn:
 
 
 def _written(descriptor: int) -> str:
-    """Returns the begin and the end of a file, and closes it."""
+    """Return the begin and the end of a file, and close it."""
     size, half = os.fstat(descriptor).st_size, KEPT_BYTES // 2
     if size <= KEPT_BYTES:
         data = os.pread(descriptor, KEPT_BYTES, 0)

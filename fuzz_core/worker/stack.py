@@ -71,7 +71,7 @@ class SignalHandler:
         libgcc["_Unwind_Find_FDE"](ctypes.c_void_p(start + 1), (ctypes.c_void_p * 3)())
 
     def install(self) -> None:
-        """Handles the signals on a separate stack, since the stack of the thread may be exhausted.
+        """Handle the signals on a separate stack, since the stack of the thread may be exhausted.
 
         An imported module may handle the signals itself, so the handlers are set again after every import.
         """
@@ -88,23 +88,23 @@ class SignalHandler:
         builtins.__import__ = importing
 
     def handle(self) -> None:
-        """Sets the handler of the signals, in place of any earlier handler."""
+        """Set the handler of the signals, in place of any earlier handler."""
         action = struct.pack("@P128siP", _address(self.code), b"", _ON_SIGNAL_STACK | _WITH_INFO, 0)
         for number in FATAL:
             self.libc.sigaction(int(number), action, None)
 
     def addresses(self) -> list[int]:
-        """Returns the addresses that the handler found, innermost first, each moved back into its call."""
+        """Return the addresses that the handler found, innermost first, each moved back into its call."""
         found = [address for address in struct.unpack_from(f"<{DEPTH}Q", self.shared) if address][_OWN_FRAMES:]
         return [address - (place > 0) for place, address in enumerate(found)]
 
     def signal(self) -> int:
-        """Returns the number of the signal that the handler has taken; 0 if it has taken none."""
+        """Return the number of the signal that the handler has taken; 0 if it has taken none."""
         (number,) = struct.unpack_from("<i", self.shared, DEPTH * 8)
         return int(number)
 
     def fault(self) -> str:
-        """Returns the kind of the fault: NULL_PAGE, OVERFLOW or WILD; empty if the process died of another cause."""
+        """Return the kind of the fault: NULL_PAGE, OVERFLOW or WILD; empty if the process died of another cause."""
         number, code, address, stack = struct.unpack_from("<i4xi4xQQ", self.shared, DEPTH * 8)
         if number not in (signal.SIGSEGV, signal.SIGBUS) or code <= 0:
             return ""
@@ -117,7 +117,7 @@ class SignalHandler:
 
 
 def handler(shared: int, backtrace: int, stop: int) -> bytes:
-    """Returns the machine code of a signal handler, in multiples of 8 bytes.
+    """Return the machine code of a signal handler, in multiples of 8 bytes.
 
     The handler stores the words of the signal, calls `backtrace(shared, DEPTH)` and stops the process. No Python code
     may run in the handler, and no function of libc does this alone.
@@ -141,7 +141,7 @@ def handler(shared: int, backtrace: int, stop: int) -> bytes:
 
 
 def unwinding(start: int, size: int) -> bytes:
-    """Returns the handler's call frame information (DWARF's CIE and FDE): without it, the stack would end there."""
+    """Return the handler's call frame information (DWARF's CIE and FDE): without it, the stack would end there."""
     rules = b"\x01\0\x01\x78\x10\x0c\x07\x10\x90\x01"  # the frame is at rsp + 16, its return address 8 below
     return struct.pack("<II10s6xIIQQI", 20, 0, rules, 20, 28, start, size, 0)
 
@@ -164,7 +164,7 @@ class Mapping(NamedTuple):
 
 
 def mappings(text: str) -> list[Mapping]:
-    """Returns the files in a process's `/proc/PID/maps`."""
+    """Return the files in a process's `/proc/PID/maps`."""
     found = []
     for line in text.splitlines():
         fields = line.split(None, 5)
@@ -175,7 +175,11 @@ def mappings(text: str) -> list[Mapping]:
 
 
 class Module:
-    """The symbols of an ELF file. Raises OSError or ValueError for any other file."""
+    """The symbols of an ELF file.
+
+    Raises:
+        OSError, ValueError: any other file.
+    """
 
     def __init__(self, path: str) -> None:
         import numpy
@@ -198,7 +202,7 @@ class Module:
         return struct.unpack_from(form, self.data.data, offset)
 
     def function(self, offset: int) -> str:
-        """Returns the mangled name of the function that covers an offset in the file; empty if there is none."""
+        """Return the mangled name of the function that covers an offset in the file; empty if there is none."""
         address = next(
             (s[3] + offset - s[2] for s in self.segments if s[0] == 1 and s[2] <= offset < s[2] + s[5]), None
         )
@@ -228,7 +232,7 @@ def _module(path: str) -> Module | None:
 
 
 def frames(addresses: list[int], mapped: list[Mapping]) -> list[Frame] | None:
-    """Returns function and module of each address, up to MAX_TEXT; None if no thread has such a stack."""
+    """Return function and module of each address, up to MAX_TEXT; None if no thread has such a stack."""
     places = [next((m for m in mapped if m.start <= address < m.end), None) for address in addresses]
     roots = [m for m in places[-2:] if m is not None and Path(m.path).name.startswith(_ROOTS)]
     if len(addresses) < DEPTH - _OWN_FRAMES and not roots:
@@ -258,8 +262,11 @@ def _demangler() -> Any:
     return demangle
 
 
-def watched(script: str) -> list[Frame] | None:
-    """Returns the stack with which a script dies; None if unknown. The forked child returns too, with None."""
+def stack_of_death(script: str) -> list[Frame] | None:
+    """Return the stack with which a script dies; None if unknown.
+
+    The forked child returns too, with None.
+    """
     watch = SignalHandler()
     pid = os.fork()
     if pid == 0:
@@ -280,16 +287,16 @@ def watched(script: str) -> list[Frame] | None:
 
 
 def stack_of(watch: SignalHandler, pid: int) -> list[Frame] | None:
-    """Returns the frames of a process that the handler has stopped, and last the place of its fault, if known."""
+    """Return the frames of a process that the handler has stopped, and last the place of its fault, if known."""
     told = frames(watch.addresses(), mappings(Path(f"/proc/{pid}/maps").read_text()))
     fault = watch.fault()
     return [*told, (fault, "")] if told is not None and fault else told
 
 
 def is_supported() -> bool:
-    """Returns whether this system can follow a stack: the handler is machine code."""
+    """Return whether this system can follow a stack: the handler is machine code."""
     return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 if __name__ == "__main__":
-    print(json.dumps(watched(sys.argv[1]) if is_supported() else None))
+    print(json.dumps(stack_of_death(sys.argv[1]) if is_supported() else None))

@@ -44,6 +44,7 @@ from fuzz_core.worker import limits
 from fuzz_core.worker.confinement import NAMESPACE, VARIABLE
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import DISTURBED, OWN_FAULT, Journal
+from fuzz_core.worker.knowledge import RecordedCalls
 from fuzz_core.worker.limits import adopt, end_children, wait_for
 from fuzz_core.worker.loop import Channel, Worker, World
 from fuzz_core.worker.observers import GARBAGE, garbage, resident
@@ -51,6 +52,7 @@ from fuzz_core.worker.plan import Plan
 from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
 from fuzz_core.worker.programs_exception import PROGRAM
 from fuzz_core.worker.scripts import run_script
+from fuzz_core.worker.search import CallSearcher
 
 # The types in which elements of each kind are sent: exact for all numbers that programs compute with.
 TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
@@ -69,7 +71,7 @@ class DisturbedError(Exception):
 
 
 def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
-    """Executes a program and returns its `results`, arrays by the number of their node, or its exception."""
+    """Execute a program and return its `results`, arrays by the number of their node, or its exception."""
     programs.first = programs.first or resident()
     began = programs.clock()
     try:
@@ -81,7 +83,7 @@ def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _executed(source: str) -> dict[str, Any]:
-    """Executes a program in a function of its own, so that no object of the program is held once it has ended."""
+    """Execute a program in a function of its own, so that no object of the program is held once it has ended."""
     names: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(source, PROGRAM, "exec"), names)
@@ -89,13 +91,13 @@ def _executed(source: str) -> dict[str, Any]:
 
 
 def _told(value: Any) -> list[Any]:
-    """Returns dtype, shape and bytes; narrow floats of a library (bfloat16) are widened."""
+    """Return dtype, shape and bytes; narrow floats of a library (bfloat16) are widened."""
     kind = TOLD.get(value.dtype.kind) or TOLD["f"]
     return [kind, list(value.shape), base64.b85encode(value.astype(kind).tobytes()).decode("ascii")]
 
 
 def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
-    """Returns outcome and described result of a test case, in each requested mode, `repeats` times each.
+    """Return outcome and described result of a test case, in each requested mode, `repeats` times each.
 
     Every repetition has another seed and finds other garbage in memory. A result that depends on either is no function
     of the arguments.
@@ -113,7 +115,7 @@ def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def described(describer: Describer, result: Any) -> Value:
-    """Returns the description of a result, with OPAQUE for every part that has none."""
+    """Return the description of a result, with OPAQUE for every part that has none."""
     with suppress(Undescribable):
         return describer.describe(result)
     if isinstance(result, list | tuple):
@@ -124,10 +126,10 @@ def described(describer: Describer, result: Any) -> Value:
 
 
 def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
-    """Sends every api and the declared constraints of their arguments.
+    """Send every api and the declared constraints of their arguments.
 
-    If seeds are traced, sends the library's folders as well, and the programs of its databases, which take seconds to
-    import.
+    If seeds are traced, the library's folders and the programs of its databases are sent as well. The import of the
+    databases takes seconds.
     """
     for entry in world.listed:
         channel.send({"api": entry.api})
@@ -143,14 +145,14 @@ def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
 
 
 def seed(world: World, channel: Channel, job: dict[str, Any]) -> None:
-    """Runs one seed under the recorder."""
+    """Run one seed under the recorder."""
     if world.hooks is None:
         raise RuntimeError("this zygote was not started for tracing")
     run_seed(world.adapter, world.listed, world.hooks, job["seed"], channel.write)
 
 
 def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
-    """Executes leases until the controller closes the pipe."""
+    """Execute leases until the controller closes the pipe."""
     world.adapter.prepare()
     worker, programs = Worker(world, channel), Programs(world, channel)
     answers: dict[str, Answer] = {
@@ -159,22 +161,31 @@ def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
         "test": worker.replay,
     }
     try:
-        answer_leases(worker, programs, answers)
+        answer_leases(worker, programs, answers, CallSearcher(world, worker).search if world.knowledge else worker.work)
     except Exception as error:
         if worker.is_spoilt():
             raise DisturbedError("the library's global state had changed before") from error
         raise
 
 
-def answer_leases(worker: Worker, programs: Programs, answers: Mapping[str, Answer]) -> None:
-    """Executes leases until the controller closes the pipe; `answers` maps a key of the lease to its function."""
+def answer_leases(
+    worker: Worker, programs: Programs, answers: Mapping[str, Answer], work: Callable[[dict[str, Any]], None]
+) -> None:
+    """Execute leases until the controller closes the pipe.
+
+    Args:
+        worker: the worker of the process.
+        programs: executes leases of model programs.
+        answers: maps a key of a lease to its function.
+        work: executes a lease without such a key.
+    """
     channel = worker.channel
     for lease in channel.lines():
         asked = next((name for name in answers if name in lease), None)
         if "program" in lease:
             programs.answer(lease)
         elif asked is None:
-            worker.work(lease)
+            work(lease)
         else:
             worker.journal.begin(lease["lease"], 0)
             told = answers[asked](lease)
@@ -183,7 +194,7 @@ def answer_leases(worker: Worker, programs: Programs, answers: Mapping[str, Answ
 
 
 def script(world: World, channel: Channel, job: dict[str, Any]) -> None:
-    """Runs a bug's script as a program of its own, and sends how it ended."""
+    """Run a bug's script as a program of its own, and send how it ended."""
     channel.send({**run_script(job["script"], job["byte"], job["traced"]), "end": True})
 
 
@@ -196,9 +207,10 @@ JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
 
 
 def load_world(library: str, role: str, plan: str) -> World:
-    """Imports the library and does the work of a role.
+    """Import the library and do the work of a role.
 
-    The role `list` lists the apis, `trace` wraps them too, `fuzz` reads the plan, and `script` needs no more work.
+    The role `list` lists the apis, `trace` wraps them too, `fuzz` reads the plan, `search` lists the apis and reads
+    the plan, and `script` needs no more work.
     """
     adapter, dialect = adapter_of(library), dialect_of(library)
     adapter.load()
@@ -209,6 +221,10 @@ def load_world(library: str, role: str, plan: str) -> World:
         unit_pool()
         return World(adapter, dialect, [], None, Plan(Path(plan)))
     listed = adapter.listed()
+    if role == "search":
+        unit_pool()
+        read = Plan(Path(plan))
+        return World(adapter, dialect, listed, None, read, RecordedCalls(read, adapter, listed))
     if role != "trace":
         return World(adapter, dialect, listed, None, None)
     hooks = Hooks(adapter)
@@ -219,7 +235,7 @@ def load_world(library: str, role: str, plan: str) -> World:
 
 
 def serve(library: str, role: str, plan: str, descriptor: int) -> None:
-    """Loads the world, says `{"ready": …}`, and answers requests until the controller is gone."""
+    """Load the world, say `{"ready": …}`, and answers requests until the controller is gone."""
     control = socket.socket(fileno=descriptor)
     confinement = os.environ.pop(VARIABLE, "").split(",")
     protection = {
@@ -231,7 +247,7 @@ def serve(library: str, role: str, plan: str, descriptor: int) -> None:
     gc.collect()
     gc.freeze()
     limits.default_signals()
-    ready = {"ready": True, "pid": os.getpid(), **protection, "modes": world.adapter.modes()}
+    ready = {"ready": True, "pid": os.getpid(), **protection, "modes": world.adapter.device_modes()}
     control.send(json.dumps(ready).encode())
     forked: set[int] = set()
     while True:
@@ -255,7 +271,9 @@ def serve(library: str, role: str, plan: str, descriptor: int) -> None:
 
 
 def _reap(pid: int, seconds: float, forked: set[int]) -> int:
-    """Returns the wait status of a child, which is killed after the grace period. Its descendants end as well.
+    """Return the wait status of a child, which is killed after the grace period.
+
+    Its descendants end as well.
 
     A child of an earlier zygote counts as killed: the process that forked it is gone.
     """
@@ -270,7 +288,7 @@ def _reap(pid: int, seconds: float, forked: set[int]) -> int:
 
 
 def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """Runs a job and ends the process.
+    """Run a job and end the process.
 
     A job that raises ends with OWN_FAULT or DISTURBED, and its traceback ends the output file.
     """

@@ -22,7 +22,7 @@ listed = adapter.listed()
 print(json.dumps({
     "apis": [entry.api for entry in listed],
     "initialised": adapter.context._initialized,
-    "modes": adapter.modes(),
+    "modes": adapter.device_modes(),
     "unresolved": [e.api.name for e in listed if adapter.ref(Ref("name", e.api.name), "cpu") is not e.found],
 }))
 """
@@ -116,6 +116,9 @@ print(json.dumps({
     "wrong": wrong,
     "graph": graph(values["float32"]).numpy().decode(),
     "resource": refused(Undescribable, lambda: describer.describe(values["variable"].handle)),
+    "impossible size": refused(
+        Undescribable, lambda: describer.describe(tf.reshape(tf.zeros([0]), [2**56, 0, 2**10]))
+    ),
     "too many": refused(BuildError, lambda: adapter.build(Tensor("int8", (1 << 23,)), "cpu")),
     "complex32": refused(BuildError, lambda: adapter.build(Tensor("complex32", (1,)), "cpu")),
     "no name": refused(BuildError, lambda: adapter.ref(Ref("name", "tf.nn.no_such"), "cpu")),
@@ -291,6 +294,7 @@ class DescribeTensorFlowValues:
         [
             ("graph", "inside a graph"),
             ("resource", "tensor of resource"),
+            ("impossible size", "tensor whose values TensorFlow does not give"),
             ("too many", "more than"),
             ("complex32", "no dtype complex32"),
             ("no name", "tf.nn.no_such"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import guidance
 from bench.__main__ import MEASUREMENTS, main
 from bench.harness import sample
 from fuzz_core.campaign.session import Session
@@ -80,6 +81,20 @@ def test_figures_of_a_paper_stand_beside_the_published_ones(
     assert rows["mutants executed"]["--paper"] > 0 and rows["mutants executed"]["default"] > 0
     assert rows["apis with a call to mutate"]["--paper"] == rows["apis with a call to mutate"]["default"] > 0
     assert traced_session.store.runs() == []
+
+
+def test_a_guidance_has_the_medians_of_its_runs_and_the_bugs_of_all() -> None:
+    bugs = [("torch-1", "a"), ("torch-1", "b"), ("jittor-1", "a")]
+    trials = [guidance.GuidanceRun(30 + seed, seed, seed, 2.0, frozenset(bugs[:seed])) for seed in (1, 3, 2)]
+    row = guidance._row("dqn", trials)
+    assert (row["guidance"], row["bugs"], row["bugs of each seed"]) == ("dqn", 2, [1, 3, 2])
+    assert (row["bugs of all seeds"], row["graphs"], row["effective graphs"]) == (3, 32, 2)
+
+
+def test_a_run_of_a_guidance_that_fails_makes_the_report_unsound(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        main(["guidance", "--libraries", "torch==0.0.1", "--seconds", "5", "--seeds", "1", "--guidance", "random"])
+    assert "ended with 2" in capsys.readouterr().err
 
 
 def test_nothing_traced_is_the_users_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,4 +116,4 @@ def test_a_cancelled_night_leaves_what_it_has_found(project: ActProject) -> None
     results = json.loads((left / "results.json").read_text())
     assert results["stopped"] and results["figures"]["seeds"] > 0, run.log
     assert list(left.glob("state*"))
-    assert "The run was cancelled before its time" in run.log
+    assert "The run was cancelled early" in run.log

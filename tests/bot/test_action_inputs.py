@@ -89,8 +89,8 @@ class DescribeReadInputs:
             ("plan_only", "yes", "input plan-only: 'yes'", "true or false"),
             ("pull_request", "0", "input settings: pull-request: '0'", "greater than or equal to 1"),
             ("shard", "${{ matrix.shard }}", "input shard", "valid integer"),
-            ("shard", "1", "input shard: 1 is no shard of 1", "count from 0"),
-            ("state", "directory", "input state-path is empty", "say where it is"),
+            ("shard", "1", "input shard: 1 is not a shard of 1", "from 0 to 0"),
+            ("state", "directory", "input state-path is empty", "set state-path"),
         ],
     )  # fmt: skip
     def test_names_the_input_and_what_fits(self, name: str, value: object, problem: str, remedy: str) -> None:
@@ -101,7 +101,7 @@ class DescribeReadInputs:
         assert error.value.problem.isprintable()
 
     def test_wants_a_token_for_a_report_and_both_halves_of_an_app(self) -> None:
-        with pytest.raises(UserError, match="no token"):
+        with pytest.raises(UserError, match="needs a token"):
             read_inputs(variables(mode="report"))
         assert read_inputs(variables(mode="report", github_token="t")).mode == "report"
         with pytest.raises(UserError, match="app-private-key"):

@@ -11,16 +11,16 @@ import time
 from pathlib import Path
 
 import pytest
-from checking import ROOT, loaded
 from fakeindex import real_index
 from fakewheels import FakeWheel, write_wheel
 from runner import Runner
+from workflow_checks import ROOT, loaded
 
 pytestmark = pytest.mark.slow
 NOWHERE = "http://127.0.0.1:9/simple"
 
 
-class Place:
+class LockedIndex:
     """A lock of one package, and the index that holds the package."""
 
     def __init__(self, home: Path) -> None:
@@ -47,18 +47,18 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path) -> LockedIndex:
+    return LockedIndex(tmp_path)
 
 
-def test_a_second_job_asks_no_index(place: Place) -> None:
+def test_a_second_job_asks_no_index(place: LockedIndex) -> None:
     assert "No matching distribution" in place.install(NOWHERE)
     with real_index(place.home / "index") as index:
         assert place.install(index) == "ours"
     assert place.install(NOWHERE) == "ours"
 
 
-def test_whatever_was_put_among_the_downloads_is_not_installed(place: Place) -> None:
+def test_whatever_was_put_among_the_downloads_is_not_installed(place: LockedIndex) -> None:
     with real_index(place.home / "index") as index:
         assert place.install(index) == "ours"
         evil = write_wheel(place.home / "evil", FakeWheel("tiny", "1.0", "VALUE = 'theirs'"))

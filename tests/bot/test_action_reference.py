@@ -1,4 +1,4 @@
-"""docs/github-action.md and the README: they describe the inputs of Action and workflows as the model does."""
+"""docs/reference/github-action.md and the README describe the inputs of Action and workflows as the model does."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from checking import ROOT, actionlint_findings, loaded, schema_errors
 from expressions import condition
+from workflow_checks import ROOT, actionlint_findings, loaded, schema_errors
 
 from fuzz_core.cli.settings import Settings
 from nightfuzz.bot.action.inputs import ActionSettings, Inputs, read_inputs, written
@@ -21,7 +21,7 @@ HOSTED = {name: loaded(ROOT / "docs/examples/hosted" / file_name(name)) for name
 
 
 class DescribeTheReference:
-    TEXT = (ROOT / "docs/github-action.md").read_text()
+    TEXT = (ROOT / "docs/reference/github-action.md").read_text()
 
     @pytest.mark.parametrize("name", CALLED)
     def test_every_input_and_output_is_explained(self, name: str) -> None:
@@ -48,7 +48,7 @@ class DescribeTheReference:
         for name in set(ActionSettings.model_fields) - set(Settings.model_fields):
             field, row = ActionSettings.model_fields[name], rows[written(name)]
             assert row[3] == field.description
-            assert field.default is None or row[2] == f"`{field.default}`"
+            assert field.default is None or row[2] == f"`{str(field.default).lower()}`"
 
     def test_each_input_stands_once_under_how_often_it_is_needed_with_who_takes_it(self) -> None:
         text = self.TEXT.split("\n## Inputs\n")[1].split("\n## ")[0]
@@ -66,7 +66,13 @@ class DescribeTheReference:
         assert read_inputs({"INPUT_SETTINGS": text}).settings.shards == 4
 
     def test_the_merge_queue_starts_the_files_of_pull_requests(self, tmp_path: Path) -> None:
-        events = self.TEXT.split("## Merge queues")[1].split("```yaml\n")[1].split("```")[0]
+        events = (
+            (ROOT / "docs/how-to/github.md")
+            .read_text()
+            .split("## Merge queues")[1]
+            .split("```yaml\n")[1]
+            .split("```")[0]
+        )
         for folder, name in (("hosted/", "bump"), ("", "pull-request")):
             text = (ROOT / f"docs/examples/{folder}nightfuzz-{name}.yml").read_text()
             own = re.sub(r"^on:\n(?:  .*\n|\n)+", f"{events}\n", text, count=1, flags=re.MULTILINE)
@@ -105,7 +111,12 @@ def test_workflows_of_the_readme_are_short_and_true(tmp_path: Path, place: int, 
 def test_every_page_names_the_action_as_init_does() -> None:
     """The default of `nightfuzz init` is the only place in the code that names the repository."""
     owner, _at, reference = DEFAULT.partition("@")
-    pages = [ROOT / "README.md", ROOT / "SECURITY.md", *ROOT.glob("docs/*.md"), *ROOT.glob(".github/ISSUE_TEMPLATE/*")]
+    pages = [
+        ROOT / "README.md",
+        ROOT / "SECURITY.md",
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob(".github/ISSUE_TEMPLATE/*"),
+    ]
     for page in pages:
         assert set(re.findall(r"uses: ([\w-]+/[\w-]+)[/@]\S*nightfuzz", page.read_text())) <= {owner}
         assert set(re.findall(r"nightfuzz/nightfuzz(?:/\S+)?@([\w.]+)$", page.read_text(), re.MULTILINE)) <= {reference}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from runner import Run, Runner
+from runner import ActionRun, Runner
 
 import fuzz_core
 from nightfuzz.bot.action.inputs import Inputs
@@ -54,7 +54,7 @@ class Standing:
         self.command.chmod(self.command.stat().st_mode | stat.S_IXUSR)
         self.home = home / "home"
 
-    def run(self, inputs: Mapping[str, str], cancel: bool = False) -> Run:
+    def run(self, inputs: Mapping[str, str], cancel: bool = False) -> ActionRun:
         given = {**PYTHON, "install": {"command": str(self.command)}}
         return self.runner.run(ROOT, inputs, given, self.home / "hangs" if cancel else None)
 

@@ -18,7 +18,7 @@ from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import IGNORE
 
 
-class Place:
+class CommentedRepository:
     """A repository in which issue 1 belongs to a bug and issue 2 is an umbrella."""
 
     def __init__(self, repo: Repository) -> None:
@@ -48,12 +48,12 @@ class Place:
 
 
 @pytest.fixture
-def place(github_repo: Repository) -> Place:
-    return Place(github_repo)
+def place(github_repo: Repository) -> CommentedRepository:
+    return CommentedRepository(github_repo)
 
 
 @pytest.mark.parametrize("login", ["maintainer", "writer", "admin"])
-def test_a_fuzz_job_gets_what_people_with_write_access_ask_for(place: Place, login: str) -> None:
+def test_a_fuzz_job_gets_what_people_with_write_access_ask_for(place: CommentedRepository, login: str) -> None:
     token = {"admin": "test_token_admin"}.get(login, token_of(login))
     place.repo.send("POST", "/issues/1/comments", {"body": "/nightfuzz bisect\n/nightfuzz minimise"}, token)
     place.sweep()
@@ -65,7 +65,7 @@ def test_a_fuzz_job_gets_what_people_with_write_access_ask_for(place: Place, log
 
 
 @pytest.mark.parametrize("login", ["stranger", "reader", "triager"])
-def test_nobody_else_is_heard(place: Place, login: str) -> None:
+def test_nobody_else_is_heard(place: CommentedRepository, login: str) -> None:
     place.say(login, "/nightfuzz ignore\n/nightfuzz bisect")
     place.sweep()
     assert (place.filings.waiting, place.answer()) == ((), "")
@@ -73,7 +73,7 @@ def test_nobody_else_is_heard(place: Place, login: str) -> None:
     assert IGNORE not in {label["name"] for label in place.repo.get("/issues/1")["labels"]}
 
 
-def test_a_refusal_in_one_issue_stops_no_other(place: Place) -> None:
+def test_a_refusal_in_one_issue_stops_no_other(place: CommentedRepository) -> None:
     place.say("writer", "/nightfuzz bisect")
     place.say("writer", "/nightfuzz help", 2)
     with fault_proxy(place.repo.server.url, Plan(1, {})) as proxy:
@@ -91,7 +91,7 @@ def test_a_refusal_in_one_issue_stops_no_other(place: Place) -> None:
     assert place.answer(1) == "" and "`help`" in place.answer(2)
 
 
-def test_a_comment_is_handled_once(place: Place) -> None:
+def test_a_comment_is_handled_once(place: CommentedRepository) -> None:
     place.say("writer", "/nightfuzz ignore")
     place.sweep()
     assert IGNORE in {label["name"] for label in place.repo.get("/issues/1")["labels"]}
@@ -102,7 +102,7 @@ def test_a_comment_is_handled_once(place: Place) -> None:
     assert IGNORE not in {label["name"] for label in place.repo.get("/issues/1")["labels"]}
 
 
-def test_who_is_not_heard_hears_that_once(place: Place) -> None:
+def test_who_is_not_heard_hears_that_once(place: CommentedRepository) -> None:
     for _ in range(5):
         place.say("stranger", "/nightfuzz ignore")
     # The server has no reactions, so each attempt to add one is a problem.
@@ -110,20 +110,20 @@ def test_who_is_not_heard_hears_that_once(place: Place) -> None:
     assert len(place.filings.handled) == 5
 
 
-def test_the_bots_own_words_are_no_commands(place: Place) -> None:
+def test_the_bots_own_words_are_no_commands(place: CommentedRepository) -> None:
     place.repo.send("POST", "/issues/1/comments", {"body": "/nightfuzz bisect"}, place.repo.token)
     place.sweep()
     assert place.filings.requests == {}
 
 
-def test_issues_of_others_are_none_of_ours(place: Place) -> None:
+def test_issues_of_others_are_none_of_ours(place: CommentedRepository) -> None:
     place.repo.send("POST", "/issues", {"title": "x", "labels": ["nightfuzz"]}, token_of("maintainer"))
     place.say("writer", "/nightfuzz ignore", 3)
     place.sweep()
     assert place.filings.requests == {}
 
 
-def test_help_and_what_there_is_not(place: Place) -> None:
+def test_help_and_what_there_is_not(place: CommentedRepository) -> None:
     place.say("writer", "/nightfuzz dance `@everyone`")
     place.say("writer", "/nightfuzz bisect at once")
     place.sweep()
@@ -131,21 +131,21 @@ def test_help_and_what_there_is_not(place: Place) -> None:
     assert "bisect" in place.answer() and "@everyone" not in place.answer()
 
 
-def test_a_list_of_bugs_can_be_ignored_but_not_bisected(place: Place) -> None:
+def test_a_list_of_bugs_can_be_ignored_but_not_bisected(place: CommentedRepository) -> None:
     place.say("writer", "/nightfuzz bisect\n/nightfuzz upstream\n/nightfuzz ignore", 2)
     place.sweep()
     assert (place.filings.waiting, place.drafts) == ((), [])
-    assert "list of several" in place.answer(2)
+    assert "lists several bugs" in place.answer(2)
     assert IGNORE in {label["name"] for label in place.repo.get("/issues/2")["labels"]}
 
 
-def test_upstream_is_asked_and_its_refusal_told(place: Place) -> None:
+def test_upstream_is_asked_and_its_refusal_told(place: CommentedRepository) -> None:
     place.say("writer", "/nightfuzz upstream")
     place.sweep()
     assert place.drafts == [1] and "refused: upstream is off" in place.answer()
 
 
-def test_an_event_is_handled_without_a_sweep(place: Place) -> None:
+def test_an_event_is_handled_without_a_sweep(place: CommentedRepository) -> None:
     number = place.say("writer", "/nightfuzz retry")
     place.say("writer", "/nightfuzz bisect")
     handler = CommandHandler(place.hub, place.filings, place.upstream, place.time.now)
@@ -153,7 +153,7 @@ def test_an_event_is_handled_without_a_sweep(place: Place) -> None:
     assert [each.kind for each in handler.filings.waiting] == ["retry"]
 
 
-def test_the_answer_is_updated_in_place(place: Place) -> None:
+def test_the_answer_is_updated_in_place(place: CommentedRepository) -> None:
     place.say("writer", "/nightfuzz bisect")
     place.sweep()
     (request,) = place.filings.waiting

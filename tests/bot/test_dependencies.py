@@ -118,7 +118,7 @@ FILES = {
 }
 
 
-class Project:
+class GitHistory:
     """A git repository with a history of two commits."""
 
     def __init__(self, root: Path) -> None:
@@ -144,20 +144,20 @@ class Project:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+def project(tmp_path: Path) -> GitHistory:
+    return GitHistory(tmp_path)
 
 
 class DescribeBumped:
     @pytest.mark.parametrize("name", FILES)
-    def test_it_reads_every_kind_of_file(self, name: str, project: Project) -> None:
+    def test_it_reads_every_kind_of_file(self, name: str, project: GitHistory) -> None:
         old = project.commit({name: FILES[name].format("2.12.1"), "src/train.py": "x = 1"})
         new = project.commit({name: FILES[name].format("2.13.0"), "src/train.py": "x = 2"})
         found = find_bumps(project.root, old, new)
         assert found.bumps == (Bump("torch", "torch", "torch==2.12.1", "torch==2.13.0", name),)
         assert found.problems == ()
 
-    def test_it_reads_lock_files_of_pipenv_and_poetry(self, project: Project) -> None:
+    def test_it_reads_lock_files_of_pipenv_and_poetry(self, project: GitHistory) -> None:
         before = {"Pipfile.lock": pipfile_lock("2.12.1"), "poetry.lock": POETRY.format("2.20.0")}
         after = {"Pipfile.lock": pipfile_lock("2.13.0"), "poetry.lock": POETRY.format("2.21.0")}
         found = find_bumps(project.root, project.commit(dict(before)), project.commit(dict(after)))
@@ -167,12 +167,12 @@ class DescribeBumped:
         ]
 
     @pytest.mark.parametrize("mark", ["^", "~", ">=", "~="])
-    def test_it_takes_lower_bounds_where_nothing_says_more(self, mark: str, project: Project) -> None:
+    def test_it_takes_lower_bounds_where_nothing_says_more(self, mark: str, project: GitHistory) -> None:
         old = project.commit({"pyproject.toml": POETRY_PROJECT.format(f"{mark}2.12.0")})
         new = project.commit({"pyproject.toml": POETRY_PROJECT.format(f"{mark}2.13.0")})
         assert find_bumps(project.root, old, new).bumps[0][2:4] == ("torch==2.12.0", "torch==2.13.0")
 
-    def test_a_lock_file_says_more_than_a_requirement(self, project: Project) -> None:
+    def test_a_lock_file_says_more_than_a_requirement(self, project: GitHistory) -> None:
         both = "pyproject.toml", "uv.lock"
         old = project.commit({both[0]: PYPROJECT.format("2.12.0"), both[1]: UV.format("2.12.1")})
         new = project.commit({both[0]: PYPROJECT.format("2.13.0"), both[1]: UV.format("2.13.1")})
@@ -180,12 +180,12 @@ class DescribeBumped:
             Bump("torch", "torch", "torch==2.12.1", "torch==2.13.1", "uv.lock"),
         )
 
-    def test_it_tells_downgrades_and_local_versions(self, project: Project) -> None:
+    def test_it_tells_downgrades_and_local_versions(self, project: GitHistory) -> None:
         old = project.commit({"requirements.txt": "torch==2.13.0+cu130\n"})
         new = project.commit({"requirements.txt": "Torch == 2.12.1\n"})
         assert find_bumps(project.root, old, new).bumps[0][2:4] == ("torch==2.13.0+cu130", "torch==2.12.1")
 
-    def test_nothing_is_bumped_by_other_packages_other_files_new_or_removed_pins(self, project: Project) -> None:
+    def test_nothing_is_bumped_by_other_packages_other_files_new_or_removed_pins(self, project: GitHistory) -> None:
         old = project.commit(
             {"requirements.txt": "numpy==2.0\ntorch==2.13\n", "notes.txt": "torch==2.1", "uv.lock": UV.format("2.12.0")}
         )
@@ -199,7 +199,9 @@ class DescribeBumped:
         )
         assert find_bumps(project.root, old, new) == ((), ())
 
-    def test_libraries_from_outside_the_project_count(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_libraries_from_outside_the_project_count(
+        self, project: GitHistory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "common"))
         outside = {name for name, library in known_distributions().items() if library == "fakelib"}
         assert outside == {"fakelib"}
@@ -209,7 +211,7 @@ class DescribeBumped:
         assert find_bumps(project.root, old, new).bumps[0].library == "fakelib"
 
     @pytest.mark.parametrize("commit", ["nothing", "--output=x", "-h", "HEAD:requirements.txt", "a b", ""])
-    def test_it_says_which_commit_is_not_there(self, commit: str, project: Project) -> None:
+    def test_it_says_which_commit_is_not_there(self, commit: str, project: GitHistory) -> None:
         head = project.commit({"requirements.txt": "torch==1"})
         with pytest.raises(UserError, match="fetch-depth"):
             find_bumps(project.root, commit, head)
@@ -234,7 +236,7 @@ class DescribeHostileFiles:
             ("environment.yml", b"!!python/object/apply:os.system ['touch pwned']"),
         ],
     )
-    def test_they_are_a_line_each_and_hide_no_other(self, name: str, content: bytes, project: Project) -> None:
+    def test_they_are_a_line_each_and_hide_no_other(self, name: str, content: bytes, project: GitHistory) -> None:
         old = project.commit({"requirements.txt": "torch==2.12.0", name: "\n" if name != "Pipfile.lock" else "{}"})
         new = project.commit({"requirements.txt": "torch==2.13.0", name: content})
         found = find_bumps(project.root, old, new)
@@ -244,20 +246,20 @@ class DescribeHostileFiles:
         assert len(found.problems[0]) < 500
         assert not (project.root / "pwned").exists()
 
-    def test_strange_entries_are_passed_over(self, project: Project) -> None:
+    def test_strange_entries_are_passed_over(self, project: GitHistory) -> None:
         strange = "torch==$(touch pwned)\ntorch==2.*\ntorch @ git+https://x\n==\n\x00\ntorch==2.12.0 --hash=x\n" * 50
         old = project.commit({"requirements.txt": strange})
         new = project.commit({"requirements.txt": strange.replace("2.12.0", "2.13.0")})
         assert find_bumps(project.root, old, new).bumps[0].new == "torch==2.13.0"
 
-    def test_names_of_files_are_data(self, project: Project) -> None:
+    def test_names_of_files_are_data(self, project: GitHistory) -> None:
         names = ["-x/requirements.txt", "a b\n/requirements.txt", "ü/--upload-pack=requirements.txt", ":(top)/uv.lock"]
         old = project.commit({name: "torch==2.12.0" if "lock" not in name else UV.format("2.12.0") for name in names})
         new = project.commit({name: "torch==2.13.0" if "lock" not in name else UV.format("2.13.0") for name in names})
         assert find_bumps(project.root, old, new).bumps[0].file == ":(top)/uv.lock"
 
     @pytest.mark.slow
-    def test_very_many_files_end_somewhere(self, project: Project) -> None:
+    def test_very_many_files_end_somewhere(self, project: GitHistory) -> None:
         old = project.commit({f"r{number}/requirements.txt": "torch==2.12.0" for number in range(MOST_FILES + 7)})
         new = project.commit({f"r{number}/requirements.txt": "torch==2.13.0" for number in range(MOST_FILES + 7)})
         found = find_bumps(project.root, old, new)

@@ -105,7 +105,7 @@ def test_the_answer_of_github_being_away_for_long_is_an_error(
 ) -> None:
     hub = opened(proxy, github_repo, time, a_call=100.0)
     proxy.plan = faultproxy.Plan(1, {"5xx-before": 10_000}, density=1.0)
-    with pytest.raises(GaveUpError, match="what was written so far is kept"):
+    with pytest.raises(GaveUpError, match="all writes so far are kept"):
         hub.create_issue(BUG, "t", "b")
     assert sum(time.slept) <= 100
     proxy.plan = faultproxy.Plan(1, {})

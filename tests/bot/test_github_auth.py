@@ -216,8 +216,8 @@ def test_the_environment_has_the_token() -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        (None, "GITHUB_TOKEN is not set"), ("  ", "not set"), ("two words", "GITHUB_TOKEN is no token"),
-        ("tok\u00e9n", "GITHUB_TOKEN is no token"), ("a\nb", "GITHUB_TOKEN is no token"),
+        (None, "GITHUB_TOKEN is not set"), ("  ", "not set"), ("two words", "GITHUB_TOKEN is not a token"),
+        ("tok\u00e9n", "GITHUB_TOKEN is not a token"), ("a\nb", "GITHUB_TOKEN is not a token"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_the_environment_is_said(value: str | None, problem: str) -> None:
@@ -242,9 +242,9 @@ def test_where_the_api_is(environment: dict[str, str], option: str | None, addre
 @pytest.mark.parametrize(
     ("option", "problem"),
     [
-        ("api.github.com", "no web address"), ("ftp://x", "no web address"), ("https://", "no web address"),
-        ("https://x/?token=abc", "no web address"), ("https://me:pass@x", "a name or a password"),
-        ("http://ghe.example.com", "not encrypted"),
+        ("api.github.com", "not a web address"), ("ftp://x", "not a web address"), ("https://", "not a web address"),
+        ("https://x/?token=abc", "not a web address"), ("https://me:pass@x", "a user name or a password"),
+        ("http://ghe.example.com", "without encryption"),
     ],
 )  # fmt: skip
 def test_odd_addresses_are_refused(option: str, problem: str) -> None:
@@ -254,7 +254,7 @@ def test_odd_addresses_are_refused(option: str, problem: str) -> None:
 
 
 def test_no_token_is_sent_in_the_open() -> None:
-    with pytest.raises(UserError, match="not encrypted"):
+    with pytest.raises(UserError, match="without encryption"):
         Hub.open(TokenAuth(Secret("ghp_" + "x" * 36)), "a/b", "http://github.example.com/api/v3")
 
 

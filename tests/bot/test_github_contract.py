@@ -143,7 +143,7 @@ def test_a_workflows_token_asks_who_looks(github_repo: Repository, proxy: faultp
 def test_a_token_that_belongs_to_nobody_is_refused(github_repo: Repository, proxy: faultproxy.Proxy) -> None:
     denied = 403, {}, {"message": "Resource not accessible by integration"}
     proxy.instead = lambda verb, path: denied if path == "/user" else (200, {}, {"errors": [{"type": "FORBIDDEN"}]})
-    with pytest.raises(UserError, match="does not say to whom"):
+    with pytest.raises(UserError, match="does not say which user"):
         opened(proxy, github_repo)
 
 

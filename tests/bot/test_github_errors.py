@@ -38,18 +38,18 @@ def opened(proxy: faultproxy.Proxy, repo: Repository, time: FakeTime) -> Hub:
 @pytest.mark.parametrize(
     ("status", "headers", "message", "problem", "remedy"),
     [
-        (401, {}, "Bad credentials", "wrong, expired or revoked", "make a new one"),
+        (401, {}, "Bad credentials", "wrong, expired or revoked", "make a new token"),
         (403, {}, "Resource not accessible by integration",
          "it lacks `issues: write`", "with the line `issues: write`"),
         (403, {"X-Accepted-GitHub-Permissions": "pull_requests=write"}, "Resource not accessible by integration",
          "it lacks `pull-requests: write`", "with the line `pull-requests: write`"),
         (403, {"X-Accepted-GitHub-Permissions": "issues=write; pull_requests=write,contents=read"}, "no",
          "it lacks `issues: write` or `pull-requests: write, contents: read`", "permissions:"),
-        (403, {}, "Repository was archived so is read-only.", "is archived", "un-archive it"),
+        (403, {}, "Repository was archived so is read-only.", "is archived", "unarchive the repository"),
         (404, {}, "Not Found", "not found in", "check the name"),
         (410, {}, "Issues are disabled for this repo", "issues are disabled in", "Settings > General > Features"),
-        (410, {}, "This issue was deleted", "it was deleted", "enable issues"),
-        (422, {}, "Validation Failed", "does not take what was sent", "bug in nightfuzz"),
+        (410, {}, "This issue was deleted", "the issue was deleted", "enable issues"),
+        (422, {}, "Validation Failed", "refuses the content of the request", "bug of nightfuzz"),
         (307, {"Location": "/repositories/1"}, "Moved Permanently", "was moved or renamed", "new name"),
     ],
 )  # fmt: skip

@@ -239,7 +239,7 @@ def test_missing_repositories_name_the_permission(github_repo: Repository) -> No
 
 @pytest.mark.parametrize("name", ["torch", "a/b/c", "a/../b", "/a/b", "a b/c", "a/b?x=1"])
 def test_odd_names_of_repositories_are_refused(github_repo: Repository, name: str) -> None:
-    with pytest.raises(UserError, match="no repository"):
+    with pytest.raises(UserError, match="is not the name of a repository"):
         opened(github_repo._replace(name=name))
 
 

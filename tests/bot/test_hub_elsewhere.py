@@ -23,7 +23,7 @@ from nightfuzz.bot.upstream.advisory import report_privately
 REPORT = Marker("report", "0123456789abcdef" * 2)
 
 
-class Place:
+class TwoRepositories:
     """Our repository; a foreign one, in which the bot has no rights; and a proxy before the server."""
 
     def __init__(self, ours: Repository, proxy: faultproxy.Proxy, time: FakeTime) -> None:
@@ -57,13 +57,13 @@ class Place:
 
 
 @pytest.fixture
-def place(github_repo: Repository) -> Iterator[Place]:
+def place(github_repo: Repository) -> Iterator[TwoRepositories]:
     time = FakeTime()
     with faultproxy.fault_proxy(github_repo.server.url, faultproxy.Plan(1, {}), time.clock) as proxy:
-        yield Place(github_repo, proxy, time)
+        yield TwoRepositories(github_repo, proxy, time)
 
 
-def test_a_report_is_filed_once_and_found_again(place: Place) -> None:
+def test_a_report_is_filed_once_and_found_again(place: TwoRepositories) -> None:
     first = place.tracker.create_issue(REPORT, "a title", "a body")
     assert parsed(first.body) == REPORT
     assert place.tracker.create_issue(REPORT, "another", "b").number == first.number
@@ -71,21 +71,21 @@ def test_a_report_is_filed_once_and_found_again(place: Place) -> None:
     assert len(place.reports) == 1
 
 
-def test_a_strangers_marker_is_not_ours(place: Place) -> None:
+def test_a_strangers_marker_is_not_ours(place: TwoRepositories) -> None:
     place.theirs.send("POST", "/issues", {"title": "x", "body": REPORT.text}, token_of("stranger"))
     assert place.tracker.find_issue(REPORT.id) is None
     assert place.tracker.create_issue(REPORT, "ours", "b").number == 2
 
 
 @pytest.mark.parametrize("fault", faultproxy.ANY + faultproxy.WRITES)
-def test_the_one_request_that_files_fails(place: Place, fault: str) -> None:
+def test_the_one_request_that_files_fails(place: TwoRepositories, fault: str) -> None:
     place.on_filing(fault)
     assert place.tracker.create_issue(REPORT, "a title", "b").title == "a title"
     assert place.proxy.injected == {fault: 1}
     assert len(place.reports) == 1
 
 
-def test_many_faults_make_one_report(place: Place) -> None:
+def test_many_faults_make_one_report(place: TwoRepositories) -> None:
     faults = dict.fromkeys(set(faultproxy.ALL) - {"stale"}, 3)
     place.proxy.plan = faultproxy.Plan(7, faults, density=0.6)
     for _ in range(5):
@@ -96,14 +96,14 @@ def test_many_faults_make_one_report(place: Place) -> None:
     assert place.proxy.leaks(place.ours.token) == []
 
 
-def test_it_makes_nothing_there_but_the_report(place: Place) -> None:
+def test_it_makes_nothing_there_but_the_report(place: TwoRepositories) -> None:
     place.tracker.create_issue(REPORT, "a title", "b")
     place.tracker.search_issues('"a title"')
     writes = [seen for seen in place.proxy.seen if seen.verb != "GET" and f"/{place.theirs.name}/" in seen.url]
     assert [seen.verb for seen in writes] == ["POST"]
 
 
-def advisories(place: Place, enabled: Any, status: int = 201) -> None:
+def advisories(place: TwoRepositories, enabled: Any, status: int = 201) -> None:
     def instead(verb: str, path: str) -> tuple[int, dict[str, str], Any] | None:
         if path.endswith("/private-vulnerability-reporting"):
             return (200, {}, {"enabled": enabled}) if enabled is not None else (404, {}, {"message": "Not Found"})
@@ -114,33 +114,33 @@ def advisories(place: Place, enabled: Any, status: int = 201) -> None:
     place.proxy.instead = instead
 
 
-def sent(place: Place) -> list[faultproxy.Seen]:
+def sent(place: TwoRepositories) -> list[faultproxy.ProxiedRequest]:
     return [seen for seen in place.proxy.seen if "security-advisories" in seen.url]
 
 
-def test_a_private_report_goes_where_it_is_taken(place: Place) -> None:
+def test_a_private_report_goes_where_it_is_taken(place: TwoRepositories) -> None:
     advisories(place, True)
     assert report_privately(place.tracker, "a title", "a body") == "https://github.test/advisories/1"
     assert len(sent(place)) == 1 and place.reports == []
 
 
 @pytest.mark.parametrize("enabled", [False, None])
-def test_where_it_is_not_taken_nothing_is_sent(place: Place, enabled: bool | None) -> None:
+def test_where_it_is_not_taken_nothing_is_sent(place: TwoRepositories, enabled: bool | None) -> None:
     advisories(place, enabled)
     assert not place.tracker.takes_private_reports()
-    with pytest.raises(UserError, match="instructions"):
+    with pytest.raises(UserError, match="follow the steps"):
         report_privately(place.tracker, "a title", "a body")
     assert sent(place) == []
 
 
-def test_a_private_report_of_unknown_fate_is_not_sent_again(place: Place) -> None:
+def test_a_private_report_of_unknown_fate_is_not_sent_again(place: TwoRepositories) -> None:
     advisories(place, True, 502)
-    with pytest.raises(UserError, match="not known whether"):
+    with pytest.raises(UserError, match="may or may not have arrived"):
         report_privately(place.tracker, "a title", "a body")
     assert len(sent(place)) == 1
 
 
-def test_every_request_is_in_githubs_description(place: Place, github_openapi: Any) -> None:
+def test_every_request_is_in_githubs_description(place: TwoRepositories, github_openapi: Any) -> None:
     advisories(place, True)
     place.tracker.create_issue(REPORT, "a title", "b")
     place.tracker.search_issues('"a title"')

@@ -57,7 +57,7 @@ class DescribeInit:
     def test_it_asks_what_flags_have_not_said(self, project: Path) -> None:
         done = run(project, "--target", "torch==2.13.0", answers="nightly, bump\nself-hosted, gpu\n-\ntests\n")
         assert done.exit_code == 2
-        assert "bump needs tests" in done.output
+        assert "no test directory is named" in done.output
         done = run(project, "--target", "torch==2.13.0", answers="nightly, bump\nself-hosted, gpu\n\n")
         assert done.exit_code == 0, done.output
         assert written(project)["target"] == "torch==2.13.0"
@@ -67,7 +67,10 @@ class DescribeInit:
         done = run(project, "--yes", "--runs-on", "self-hosted", "--fork-environment", "forks")
         for told in ("contents", "issues", "security-events", "one issue for each cause", "no permission, no secret"):
             assert told in done.output
-        assert "labels self-hosted: https://github.com/nightfuzz/nightfuzz/blob/v1/docs/github-action.md" in done.output
+        assert (
+            "labels self-hosted: https://github.com/nightfuzz/nightfuzz/blob/v1/docs/reference/github-action.md"
+            in done.output
+        )
         assert "environment forks with required reviewers" in done.output
         assert "KEYFILE private.age" in done.output
 
@@ -85,14 +88,14 @@ class DescribeInit:
         file.write_text("mine")
         done = run(project, "--yes", "--workflow", "bump", "--workflow", "nightly")
         assert done.exit_code == 2
-        assert "nightfuzz.yml is there already" in done.output
+        assert "nightfuzz.yml exists already" in done.output
         assert file.read_text() == "mine"
         assert not (project / FOLDER / "nightfuzz-bump.yml").exists()
         assert run(project, "--yes", "--force").exit_code == 0
         assert file.read_text() != "mine"
 
     def test_it_writes_nowhere_else(self, project: Path, tmp_path: Path) -> None:
-        assert "in no git repository" in run(tmp_path, "--yes").output
+        assert "is not in a git repository" in run(tmp_path, "--yes").output
         outside = tmp_path / "outside"
         outside.mkdir()
         (project / ".github").symlink_to(outside)
@@ -154,7 +157,7 @@ class DescribePrivateKey:
         assert (first.made, second.made) == (True, False)
         assert first.public == second.public
         file.write_text("something else")
-        with pytest.raises(UserError, match="holds no key"):
+        with pytest.raises(UserError, match="contains no secret key"):
             key_pair(file)
         assert file.read_text() == "something else"
 
@@ -170,7 +173,7 @@ class DescribePrivateKey:
     def test_two_keys_are_one_too_many(self, project: Path, tmp_path: Path) -> None:
         public = str(pyrage.x25519.Identity.generate().to_public())
         flags = ["--private-key", "--private-recipient", public, "--key-file", str(tmp_path / "k")]
-        assert "use one of the two" in run(project, "--yes", *flags).output
+        assert "leave out one of the two" in run(project, "--yes", *flags).output
         assert not (tmp_path / "k").exists()
 
 
@@ -194,11 +197,11 @@ class DescribeLookAt:
 
     def test_of_a_library_without_nights_the_newest_release_is_fuzzed(self, tmp_path: Path) -> None:
         (tmp_path / "train.py").write_text("import jittor as jt\nfrom jittor_utils import lock\n")
-        assert (look_at(tmp_path).libraries, look_at(tmp_path).target) == (("jittor",), "jittor")
+        assert (look_at(tmp_path).libraries, look_at(tmp_path).newest_target) == (("jittor",), "jittor")
 
     def test_an_empty_project_has_neither(self, tmp_path: Path) -> None:
         assert look_at(tmp_path) == ((), ())
-        assert look_at(tmp_path).target is None
+        assert look_at(tmp_path).newest_target is None
 
     def test_links_and_strange_files_are_passed_over(self, tmp_path: Path) -> None:
         (tmp_path / "loop").symlink_to(tmp_path)

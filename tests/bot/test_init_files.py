@@ -11,11 +11,11 @@ from typing import Any
 
 import pyrage
 import pytest
-from checking import actionlint_findings, schema_errors, zizmor_findings
 from expressions import evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
+from workflow_checks import actionlint_findings, schema_errors, zizmor_findings
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.init.action import DEFAULT, WORKFLOWS, Action, action_of, pin_action
@@ -115,12 +115,12 @@ class DescribeChecked:
         [
             ({"workflows": ["nigthly"]}, "--workflow: 'nigthly'", "did you mean nightly?"),
             ({"target": "torch==2.13.0\nevil: true"}, "--target", "one line"),
-            ({"target": "${{ github.token }}"}, "--target", "no ${{ }} here"),
+            ({"target": "${{ github.token }}"}, "--target", "the value has ${{"),
             ({"target": ""}, "--target", "at least 1"),
             ({"target": "torhc"}, "'torhc' holds no library", "did you mean torch?"),
             ({"time": "9h"}, "--time: 9h is too long for ubuntu-latest", "--runs-on"),
-            ({"fork_environment": "a }}"}, "--fork-environment", "no ${{ }}"),
-            ({"fork_environment": "a${{ secrets.X }}"}, "--fork-environment", "no ${{ }}"),
+            ({"fork_environment": "a }}"}, "--fork-environment", "the value has ${{"),
+            ({"fork_environment": "a${{ secrets.X }}"}, "--fork-environment", "the value has ${{"),
             ({"tests": ["../x"]}, "--tests: '../x'", "inside the repository"),
             ({"tests": ["/x"]}, "--tests: '/x'", "inside the repository"),
             ({"tests": ["a,b"]}, "--tests: 'a,b'", "without commas"),
@@ -132,7 +132,7 @@ class DescribeChecked:
             ({"shards": 0}, "--shards", "greater than or equal to 1"),
             ({"upstream": "on"}, "--upstream: 'on'", "one of off, draft, approved"),
             ({"private_recipient": "AGE-SECRET-KEY-1"}, "--private-recipient", "public key of age"),
-            ({"workflows": ["bump"]}, "the workflow bump needs tests", "--tests"),
+            ({"workflows": ["bump"]}, "the workflow bump runs the calls of your tests", "--tests"),
         ],
     )
     def test_it_names_the_option_and_what_fits(self, given_: dict[str, Any], problem: str, remedy: str) -> None:

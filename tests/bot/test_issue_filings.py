@@ -13,9 +13,9 @@ from issueworld import ME, REPOSITORY, START, cluster, fingerprint
 from markdown_it import MarkdownIt
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.triage.known import BugSighting, Registry
+from fuzz_core.triage.known import Registry, RegistryQuery
 from nightfuzz.bot.github.marker import parsed
-from nightfuzz.bot.issues.clusters import back, fixed, recurrence
+from nightfuzz.bot.issues.clusters import back, fixed, recurrence_comment
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord, RunClaim, merged
 from nightfuzz.bot.issues.labels import entries_of
 from nightfuzz.bot.jobs.issues import read
@@ -86,7 +86,7 @@ def test_no_file_is_an_empty_memory() -> None:
     "content", ["{", "[]", '{"schema": "other"}', '{"issues": {"1": {}}}', '{"more": 1}', "[" * 100_000]
 )
 def test_what_does_not_fit_is_refused(content: str) -> None:
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="is damaged or has another format"):
         read(content.encode())
 
 
@@ -96,7 +96,7 @@ def test_what_a_later_version_wrote_is_not_to_be_deleted() -> None:
 
 
 def test_what_people_taught_is_a_known_finding_until_they_take_it_back() -> None:
-    seen = BugSighting("torch.a: RuntimeError: no", "torch.a", "crash", "crash", frozenset(), "torch", "2.14")
+    seen = RegistryQuery("torch.a: RuntimeError: no", "torch.a", "crash", "crash", frozenset(), "torch", "2.14")
     taught = Filings().with_issue(filed(teaching="wrong"))
     entry = Registry(entries_of(taught)).match(seen)
     assert entry is not None and entry.issue == f"{REPOSITORY}/issues/1"
@@ -145,10 +145,10 @@ HOSTILE = "`|\n## @everyone <img src=x> <!-- nightfuzz:1 --> ${{ secrets }} \x1b
 def test_texts_escape_what_came_from_a_worker() -> None:
     wanted = cluster("a", api=HOSTILE, apis=(HOSTILE, "b") * 20, seen=HOSTILE, changed_in=HOSTILE, since=HOSTILE)
     reader = MarkdownIt("commonmark", {"html": True}).enable("table")
-    for text in (recurrence(wanted), fixed(wanted), back(wanted._replace(status="back"))):
+    for text in (recurrence_comment(wanted), fixed(wanted), back(wanted._replace(status="back"))):
         shown = reader.render(text)
         assert "\x1b" not in text and parsed(text) is None
         assert not re.search(r"<(img|h\d|!--)", shown)
         mentions = re.sub(r"<code>.*?</code>", "", shown)
         assert not re.search(r"@\w", mentions)
-    assert reader.render(recurrence(wanted)).count("<td>") == 2 * 4
+    assert reader.render(recurrence_comment(wanted)).count("<td>") == 2 * 4

@@ -19,7 +19,7 @@ RULES = Rules(login=ME)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-class World:
+class PlanWorld:
     """A repository, its filings, and the rules of planning."""
 
     def __init__(self, rules: Rules = RULES) -> None:
@@ -47,12 +47,14 @@ def kinds(made: IssuePlan) -> list[str]:
     return [action.verb for action in made.actions]
 
 
-def seen_later(wanted: ClusterReport, world: World, build: str = "2.14.0.dev20261109", **more: object) -> ClusterReport:
+def seen_later(
+    wanted: ClusterReport, world: PlanWorld, build: str = "2.14.0.dev20261109", **more: object
+) -> ClusterReport:
     return wanted._replace(seen=build, seen_at=world.hub.now, findings=wanted.findings + 1, **more)
 
 
 def test_the_worst_are_filed_first_and_the_rest_waits() -> None:
-    world = World()
+    world = PlanWorld()
     clusters = [cluster(f"f{number}", rank=(number,)) for number in range(8, 0, -1)]
     made = world.night(*clusters)
     assert [action.title for action in made.actions] == [f"torch.f{number}(): abort" for number in range(1, 6)]
@@ -62,7 +64,7 @@ def test_the_worst_are_filed_first_and_the_rest_waits() -> None:
 
 
 def test_a_deleted_issue_counts_for_its_day_and_is_not_filed_again() -> None:
-    world = World(RULES._replace(daily=1))
+    world = PlanWorld(RULES._replace(daily=1))
     world.night(cluster("a"))
     world.hub.by_number.clear()
     made = world.night(cluster("a"), cluster("b"))
@@ -73,7 +75,7 @@ def test_a_deleted_issue_counts_for_its_day_and_is_not_filed_again() -> None:
 
 
 def test_a_moved_issue_is_left_alone_and_taken_up_when_it_returns() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     away = world.hub.by_number.pop(1)
     world.hub.moved = {1}
@@ -83,7 +85,7 @@ def test_a_moved_issue_is_left_alone_and_taken_up_when_it_returns() -> None:
 
 
 def test_a_later_build_updates_the_one_comment() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     for day in range(2, 5):
         world.later(DAY)
@@ -93,7 +95,7 @@ def test_a_later_build_updates_the_one_comment() -> None:
 
 
 def test_another_member_of_the_cluster_belongs_to_its_issue_from_then_on() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     world.night(cluster("b", "a", apis=("torch.a",)))
     assert kinds(world.night(cluster("b"))) == ["recur"]
@@ -101,24 +103,24 @@ def test_another_member_of_the_cluster_belongs_to_its_issue_from_then_on() -> No
 
 
 def test_private_known_and_batched_clusters_are_not_filed() -> None:
-    made = World().night(cluster("a", private=True), cluster("b", known=True), cluster("c", batched=True))
+    made = PlanWorld().night(cluster("a", private=True), cluster("b", known=True), cluster("c", batched=True))
     assert (made.actions, made.private, made.silent) == ((), 1, 1)
 
 
 def test_a_cause_that_is_private_on_one_build_is_private() -> None:
-    made = World().night(cluster("a"), cluster("a", "b", private=True), cluster("c", known=True), cluster("c"))
+    made = PlanWorld().night(cluster("a"), cluster("a", "b", private=True), cluster("c", known=True), cluster("c"))
     assert ([action.title for action in made.actions], made.private) == (["torch.c(): abort"], 1)
 
 
 def test_what_turns_out_private_is_not_spoken_of_any_more() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     assert world.night(seen_later(cluster("a"), world, private=True)).actions == ()
     assert world.night(cluster("a", status="fixed", changed_in="2.15", private=True)).actions == ()
 
 
 def test_fixed_closes_and_back_reopens_as_a_regression() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     world.later(DAY)
     fixed = cluster("a", status="fixed", changed_in="2.14.0.dev20261102")
@@ -134,7 +136,7 @@ def test_fixed_closes_and_back_reopens_as_a_regression() -> None:
 
 
 def test_who_reopens_a_fixed_issue_is_not_argued_with() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     fixed = cluster("a", status="fixed", changed_in="2.15")
     world.night(fixed)
@@ -144,7 +146,7 @@ def test_who_reopens_a_fixed_issue_is_not_argued_with() -> None:
 
 
 def test_what_a_person_closes_stays_closed_for_two_days_unless_a_newer_build_shows_it() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     world.later(HOUR)
     world.hub.close(1, "completed")
@@ -159,7 +161,7 @@ def test_what_a_person_closes_stays_closed_for_two_days_unless_a_newer_build_sho
 
 
 def test_teaching_is_learnt_and_unlearnt() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     world.hub.change(1, labels=(OURS, WRONG))
     made = world.night(seen_later(cluster("a"), world))
@@ -170,7 +172,7 @@ def test_teaching_is_learnt_and_unlearnt() -> None:
 
 
 def test_a_duplicate_closed_in_favour_of_another_of_ours_silences_nothing() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"), cluster("b"))
     world.hub.close(2, "duplicate")
     one = cluster("a", "b", seen="2.15", seen_at=START + HOUR)
@@ -180,7 +182,7 @@ def test_a_duplicate_closed_in_favour_of_another_of_ours_silences_nothing() -> N
 
 
 def test_one_cluster_on_two_issues_speaks_in_the_oldest_and_closes_both() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"), cluster("b"))
     both = cluster("a", "b", seen="2.15")
     assert [each.number for each in world.night(both).actions] == [1]
@@ -189,7 +191,7 @@ def test_one_cluster_on_two_issues_speaks_in_the_oldest_and_closes_both() -> Non
 
 
 def test_two_clusters_on_one_issue_are_fixed_together() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a", "b"))
     fixed = cluster("a", status="fixed", changed_in="2.16")
     assert [each.verb for each in world.night(fixed, cluster("b", seen="2.16")).actions] == ["recur"]
@@ -199,7 +201,7 @@ def test_two_clusters_on_one_issue_are_fixed_together() -> None:
 
 
 def test_a_regression_that_is_found_out_later_gets_its_label_once() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     assert [each.verb for each in world.night(cluster("a", regression=True)).actions] == ["relabel"]
     world.hub.change(1, labels=(OURS,))
@@ -207,7 +209,7 @@ def test_a_regression_that_is_found_out_later_gets_its_label_once() -> None:
 
 
 def test_an_edited_body_and_a_removed_label_do_not_lose_an_issue() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     world.hub.change(1, body="my own words", title="mine", labels=())
     assert kinds(world.night(seen_later(cluster("a"), world))) == ["recur"]
@@ -215,7 +217,7 @@ def test_an_edited_body_and_a_removed_label_do_not_lose_an_issue() -> None:
 
 
 def test_lost_filings_are_found_again_by_markers() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     world.filings = Filings()
     assert kinds(world.night(cluster("a"))) == ["recur"]
@@ -226,14 +228,14 @@ def test_lost_filings_are_found_again_by_markers() -> None:
 
 
 def test_a_marker_in_a_strangers_issue_is_nothing() -> None:
-    world = World()
+    world = PlanWorld()
     world.hub.add("x", marked("", Marker("bug", fingerprint("a"))), (OURS,), author="stranger")
     assert kinds(world.night(cluster("a"))) == ["create"]
     assert not world.hub.said.get(1)
 
 
 def test_records_of_another_repository_are_not_taken_for_ours() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"))
     world.hub = Memory(url="https://github.test/another/r")
     world.hub.add("somebody's", "text", (OURS,), author="stranger")
@@ -242,7 +244,7 @@ def test_records_of_another_repository_are_not_taken_for_ours() -> None:
 
 
 def test_what_another_run_is_about_to_file_is_left_to_it_for_an_hour() -> None:
-    world = World(RULES._replace(run="2"))
+    world = PlanWorld(RULES._replace(run="2"))
     world.filings = world.filings.with_claims([fingerprint("a")], "1", world.hub.now)
     assert world.night(cluster("a")).actions == ()
     world.later(HOUR)
@@ -251,7 +253,7 @@ def test_what_another_run_is_about_to_file_is_left_to_it_for_an_hour() -> None:
 
 
 def test_what_was_brought_up_to_date_longest_ago_comes_first() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"), cluster("b"))
     world.later(HOUR)
     world.night(seen_later(cluster("a"), world))
@@ -260,7 +262,7 @@ def test_what_was_brought_up_to_date_longest_ago_comes_first() -> None:
 
 
 def test_an_action_that_is_refused_stops_no_other_and_is_tried_again() -> None:
-    world = World()
+    world = PlanWorld()
     world.night(cluster("a"), cluster("b"))
     world.hub.refuses = {"comment #1"}
     both = [seen_later(cluster(name), world) for name in "ab"]
@@ -299,7 +301,7 @@ nights: st.SearchStrategy[list[Night]] = st.lists(
 )
 
 
-def do(world: World, number: int, deed: str) -> None:
+def do(world: PlanWorld, number: int, deed: str) -> None:
     view = world.hub.by_number.get(number)
     if view is None:
         return
@@ -320,7 +322,7 @@ def do(world: World, number: int, deed: str) -> None:
 @given(nights, st.integers(0, 3))
 def test_whatever_happens_no_night_does_too_much(nights: list[Night], daily: int) -> None:
     """`World.night` checks that each plan is empty once it is done."""
-    world = World(RULES._replace(daily=daily))
+    world = PlanWorld(RULES._replace(daily=daily))
     strange = world.hub.add("a stranger's", marked("", Marker("bug", fingerprint("a"))), author="stranger")
     for wanted, hours, people, forgets in nights:
         world.later(timedelta(hours=hours))

@@ -126,5 +126,5 @@ def test_faults_and_a_second_runner_leave_one_issue_for_each_bug(github_repo: Re
     assert len(issues) == len(bugs) and {issue["state"] for issue in issues} == {"closed"}
     for issue in issues:
         said = [comment["body"] for comment in github_repo.all(f"/issues/{issue['number']}/comments")]
-        assert len(said) == len(set(said)) and sum("Fixed with" in text for text in said) == 1
+        assert len(said) == len(set(said)) and sum("Fixed in" in text for text in said) == 1
     assert all(filed.closed_for == "2.15" for filed in filings.issues.values())

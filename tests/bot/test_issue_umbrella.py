@@ -17,7 +17,7 @@ from nightfuzz.bot.issues.writer import carry_out, load_issues
 from nightfuzz.reports.text import BODY
 
 
-class World:
+class UmbrellaWorld:
     def __init__(self) -> None:
         self.hub, self.filings = Memory(), Filings()
 
@@ -33,7 +33,7 @@ class World:
 
 
 def test_one_issue_for_each_library_lists_all() -> None:
-    world = World()
+    world = UmbrellaWorld()
     other = umbrella("y")._replace(library="jittor")
     world.night(umbrella("a", "b"), other)
     assert [issue.labels for issue in world.hub.issues()] == [(OURS, UMBRELLA)] * 2
@@ -42,7 +42,7 @@ def test_one_issue_for_each_library_lists_all() -> None:
 
 
 def test_boxes_that_people_check_and_text_that_they_write_stay() -> None:
-    world = World()
+    world = UmbrellaWorld()
     world.night(umbrella("a", "b"))
     edited = world.body().replace("- [ ] `torch.a`", "- [x] `torch.a`").replace(FOOT, "\r\nSeen by me.\r\n")
     world.hub.change(1, body=edited)
@@ -54,7 +54,7 @@ def test_boxes_that_people_check_and_text_that_they_write_stay() -> None:
 
 
 def test_what_people_delete_or_rename_is_not_put_back() -> None:
-    world = World()
+    world = UmbrellaWorld()
     world.night(umbrella("a", "b"))
     world.hub.change(1, body=chosen(world.body(), [fingerprint("b")]), title="mine")
     world.night(umbrella("a", "b", "c"))
@@ -63,16 +63,16 @@ def test_what_people_delete_or_rename_is_not_put_back() -> None:
 
 
 def test_without_its_anchor_a_body_is_left_alone() -> None:
-    world = World()
+    world = UmbrellaWorld()
     world.night(umbrella("a"))
     world.hub.change(1, body="my own list")
     made = world.night(umbrella("a", "b"))
     assert (made.actions, world.body()) == ((), "my own list")
-    assert made.notes == ("1 bugs that do not go alone have no room in #1",)
+    assert made.notes == ("the umbrella issue #1 has no room for 1 bug",)
 
 
 def test_a_closed_umbrella_is_followed_by_one_for_what_is_new() -> None:
-    world = World()
+    world = UmbrellaWorld()
     world.night(umbrella("a"))
     world.hub.close(1, "completed")
     assert world.night(umbrella("a", "b")).actions == ()
@@ -82,7 +82,7 @@ def test_a_closed_umbrella_is_followed_by_one_for_what_is_new() -> None:
 
 
 def test_an_umbrella_that_people_want_to_hear_no_more_of_teaches_each_of_its_items() -> None:
-    world = World()
+    world = UmbrellaWorld()
     world.night(umbrella("a", "b"))
     world.hub.change(1, labels=(OURS, IGNORE))
     assert world.night(umbrella("a", "b", "c")).actions == ()
@@ -90,7 +90,7 @@ def test_an_umbrella_that_people_want_to_hear_no_more_of_teaches_each_of_its_ite
 
 
 def test_lost_filings_are_found_again_in_the_body() -> None:
-    world = World()
+    world = UmbrellaWorld()
     world.night(umbrella("a"))
     world.filings = Filings()
     world.night(umbrella("a", "b"))
@@ -99,7 +99,7 @@ def test_lost_filings_are_found_again_in_the_body() -> None:
 
 
 def test_what_has_an_issue_of_its_own_is_no_item() -> None:
-    world = World()
+    world = UmbrellaWorld()
     made = plan([cluster("a")], [], Filings(), Rules(), world.hub.now)
     world.filings = carry_out(world.hub, made, Filings(), lambda: world.hub.now).filings
     assert world.night(umbrella("a")).actions == ()
@@ -113,7 +113,7 @@ def test_a_full_issue_takes_what_fits() -> None:
 
 
 def test_the_day_has_no_room_for_an_umbrella() -> None:
-    world = World()
+    world = UmbrellaWorld()
     assert world.night(umbrella("a"), daily=0).actions == ()
 
 

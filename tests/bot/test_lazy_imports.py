@@ -11,7 +11,7 @@ import pytest
 from fuzz_core.store.statefile import open_store
 
 # Packages that take long to load, grouped by the commands that may load them.
-WORKING = {"libcst", "docker", "github", "requests", "jinja2", "bs4", "tokenizers", "safetensors", "bson", "pyrage"}
+WORKING = {"docker", "github", "requests", "jinja2", "bs4", "openai", "bson", "pyrage"}
 READING = {"numpy", "sqlite_utils", "ruamel", "rapidfuzz", "fuzz_core.store", "fuzz_core.campaign", "fuzz_core.triage"}
 SETTINGS = {"pydantic", "fuzz_core.cli.settings", "fuzz_core.targets"}
 PROGRAM = """

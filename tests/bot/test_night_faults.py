@@ -54,7 +54,7 @@ API = [
     NightFault("422 to each new issue", answers(422, "Validation Failed", "POST", "/issues"), says="left for the next"),
     NightFault("401: the token has expired", answers(401, "Bad credentials"), says="expired"),
     NightFault("403: no permission", answers(403, "Resource not accessible", "POST"), says="issues: write"),
-    NightFault("no token", unset("INPUT_GITHUB_TOKEN"), says="has no token"),
+    NightFault("no token", unset("INPUT_GITHUB_TOKEN"), says="needs a token"),
     NightFault("no event file", unset("GITHUB_EVENT_PATH"), is_red=False),
 ]
 # Faults of the state's repository.
@@ -67,7 +67,9 @@ STATES = [
     NightFault("two reports at once", second, is_red=False),
     NightFault("the ref is somebody else's", foreign, says="has not written it", mend=deleted),
     NightFault("kept state damaged", damages(STATE, b"rubbish"), says="kept as refs/nightfuzz/broken"),
-    NightFault("filings.json damaged", damages(FILINGS, b"{"), says="cannot be read", mend=without(FILINGS)),
+    NightFault(
+        "filings.json damaged", damages(FILINGS, b"{"), says="is damaged or has another format", mend=without(FILINGS)
+    ),
     NightFault(
         "filings.json is newer", damages(FILINGS, LATER_VERSION), says="a later nightfuzz", mend=without(FILINGS)
     ),

@@ -124,9 +124,9 @@ class DescribeWhatOnlyARunnerKnows:
     @pytest.mark.parametrize(
         ("spec", "given", "why"),
         [
-            ("python:/x/bin/python", {}, "an interpreter of the runner"),
+            ("python:/x/bin/python", {}, "the interpreter is on the runner"),
             ("/builds/torch-2.13.0-cp312-cp312-linux_x86_64.whl", {}, "the file is on the runner"),
-            ("index:http://127.0.0.1:9/simple#torch", {}, "can't be reached"),
+            ("index:http://127.0.0.1:9/simple#torch", {}, "cannot be reached"),
             ("index:http://127.0.0.1:9/simple#x", {"library": "mylib"}, "the package that knows mylib"),
         ],
     )

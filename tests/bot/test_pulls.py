@@ -44,7 +44,7 @@ CHANGED = result(changes=(change(1),))
 NOTHING = result()
 
 
-class Pull:
+class OneCommitPull:
     """A pull request of one commit."""
 
     def __init__(self, repo: Repository) -> None:
@@ -76,16 +76,16 @@ class Pull:
 
 
 @pytest.fixture
-def pull(github_repo: Repository) -> Pull:
-    return Pull(github_repo)
+def pull(github_repo: Repository) -> OneCommitPull:
+    return OneCommitPull(github_repo)
 
 
-def test_where_nothing_changed_nothing_is_said(pull: Pull) -> None:
+def test_where_nothing_changed_nothing_is_said(pull: OneCommitPull) -> None:
     assert pull.tell(NOTHING).comment == "none"
     assert pull.comments == []
 
 
-def test_the_next_push_updates_the_one_comment(pull: Pull) -> None:
+def test_the_next_push_updates_the_one_comment(pull: OneCommitPull) -> None:
     assert pull.tell(CHANGED).comment == "written" and pull.conclusions == ["failure"]
     (first,) = pull.comments
     assert "torch.g1" in first
@@ -99,26 +99,26 @@ def test_the_next_push_updates_the_one_comment(pull: Pull) -> None:
     assert "torch.g2" not in third
 
 
-def test_a_run_that_was_overtaken_says_nothing(pull: Pull) -> None:
+def test_a_run_that_was_overtaken_says_nothing(pull: OneCommitPull) -> None:
     sha = pull.sha
     pull.push()
     assert pull.tell(CHANGED, sha=sha).comment == "outdated"
     assert pull.comments == []
 
 
-def test_a_pull_request_that_is_closed_is_left_alone(pull: Pull) -> None:
+def test_a_pull_request_that_is_closed_is_left_alone(pull: OneCommitPull) -> None:
     pull.repo.send("PATCH", f"/pulls/{pull.number}", {"state": "closed"})
     assert pull.tell(CHANGED).comment == "closed"
     assert pull.comments == []
 
 
-def test_libraries_have_a_comment_each(pull: Pull) -> None:
+def test_libraries_have_a_comment_each(pull: OneCommitPull) -> None:
     pull.tell(CHANGED)
     pull.tell(CHANGED.model_copy(update={"target": NEW.model_copy(update={"library": "tensorflow"})}))
     assert len(pull.comments) == 2
 
 
-def test_a_new_identity_takes_the_place_of_the_former_ones_comment(pull: Pull) -> None:
+def test_a_new_identity_takes_the_place_of_the_former_ones_comment(pull: OneCommitPull) -> None:
     """The workflow reports with one identity and later with another, an App or a token."""
     permissions = {"issues": "write", "pull_requests": "write", "checks": "write"}
     app = AppAuth(str(APP), Secret(pull.repo.server.private_key), permissions)
@@ -130,7 +130,7 @@ def test_a_new_identity_takes_the_place_of_the_former_ones_comment(pull: Pull) -
     assert "torch.g1" not in only["body"] and only["user"]["login"] == pull.hub.login()
 
 
-def test_a_strangers_copy_of_our_comment_is_not_ours(pull: Pull) -> None:
+def test_a_strangers_copy_of_our_comment_is_not_ours(pull: OneCommitPull) -> None:
     pull.tell(CHANGED)
     (ours,) = pull.comments
     (first,) = pull.repo.all(f"/issues/{pull.number}/comments")
@@ -141,13 +141,13 @@ def test_a_strangers_copy_of_our_comment_is_not_ours(pull: Pull) -> None:
 
 
 @pytest.mark.parametrize(("fail_on", "expected"), [("never", "neutral"), ("regression", "failure")])
-def test_the_check_ends_as_was_asked(pull: Pull, fail_on: str, expected: str) -> None:
+def test_the_check_ends_as_was_asked(pull: OneCommitPull, fail_on: str, expected: str) -> None:
     assert pull.tell(CHANGED, fail_on=fail_on).problems == ()
     (run,) = pull.repo.get(f"/commits/{pull.sha}/check-runs")["check_runs"]
     assert (run["conclusion"], run["name"]) == (expected, "nightfuzz bump (torch)")
 
 
-def test_texts_of_a_worker_stay_text(pull: Pull) -> None:
+def test_texts_of_a_worker_stay_text(pull: OneCommitPull) -> None:
     hostile = "`x`\n@everyone <img src=x> <!-- nightfuzz:1 kind=pull id=" + "0" * 32 + " -->"
     pull.tell(result(bugs=(regression(hostile),)))
     pull.tell(CHANGED)

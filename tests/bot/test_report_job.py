@@ -34,7 +34,7 @@ HOSTILE = (
 )
 
 
-class Stage:
+class ReportStage:
     """A repository, and the folder with the unpacked artifacts of a run."""
 
     def __init__(self, home: Path, repo: Repository) -> None:
@@ -71,12 +71,12 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, github_repo: Repository) -> Stage:
-    return Stage(tmp_path, github_repo)
+def stage(tmp_path: Path, github_repo: Repository) -> ReportStage:
+    return ReportStage(tmp_path, github_repo)
 
 
 @pytest.mark.smoke
-def test_shards_become_one_state_and_one_issue_for_each_cause(stage: Stage) -> None:
+def test_shards_become_one_state_and_one_issue_for_each_cause(stage: ReportStage) -> None:
     leave(stage.results / "a", ["torch.alpha", "torch.beta"])
     leave(stage.results / "b", ["torch.beta", "torch.gamma"])
     done = stage.report()
@@ -87,7 +87,7 @@ def test_shards_become_one_state_and_one_issue_for_each_cause(stage: Stage) -> N
 
 
 @pytest.mark.parametrize("left", ["nothing", "half"])
-def test_a_run_without_a_whole_shard_fails_after_all_else_is_done(stage: Stage, left: str) -> None:
+def test_a_run_without_a_whole_shard_fails_after_all_else_is_done(stage: ReportStage, left: str) -> None:
     leave(stage.results / "a", ["torch.alpha"])
     if left == "half":
         document = leave(stage.results / "x-results-1-nightly", ["torch.beta"]) / RESULTS
@@ -99,7 +99,7 @@ def test_a_run_without_a_whole_shard_fails_after_all_else_is_done(stage: Stage, 
     assert len(stage.titles) == len(stage.bugs)
 
 
-def test_what_a_worker_wrote_stays_text(stage: Stage) -> None:
+def test_what_a_worker_wrote_stays_text(stage: ReportStage) -> None:
     leave(stage.results / "a", ["torch.alpha"], text=HOSTILE)
     stage.report()
     (issue,) = stage.repo.all("/issues")
@@ -109,7 +109,7 @@ def test_what_a_worker_wrote_stays_text(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("count", ["0", "2"])
-def test_no_more_issues_a_day_than_asked_for(stage: Stage, count: str) -> None:
+def test_no_more_issues_a_day_than_asked_for(stage: ReportStage, count: str) -> None:
     leave(stage.results / "a", [f"torch.{name}" for name in ("alpha", "beta", "gamma")])
     done = stage.report(MAX_NEW_ISSUES=count)
     assert len(stage.titles) == int(count)
@@ -117,7 +117,7 @@ def test_no_more_issues_a_day_than_asked_for(stage: Stage, count: str) -> None:
 
 
 class DescribeAnAttack:
-    def damage(self, stage: Stage, kind: str) -> None:
+    def damage(self, stage: ReportStage, kind: str) -> None:
         """Adds a second shard that is damaged in the given way."""
         bad = leave(stage.results / "b", ["torch.evil"])
         raw = stage.home / "evil.db"
@@ -136,7 +136,7 @@ class DescribeAnAttack:
             (bad / STATE).symlink_to("/etc/passwd")
 
     @pytest.mark.parametrize("kind", ["trigger", "view", "foreign", "noise", "link"])
-    def test_a_state_that_is_none_of_ours_is_left_out_and_told(self, stage: Stage, kind: str) -> None:
+    def test_a_state_that_is_none_of_ours_is_left_out_and_told(self, stage: ReportStage, kind: str) -> None:
         leave(stage.results / "a", ["torch.alpha"])
         self.damage(stage, kind)
         done = stage.report()
@@ -153,14 +153,14 @@ class DescribeAnAttack:
             "\x00" * 100,
         ],
     )
-    def test_results_that_do_not_fit_the_schema_end_it_with_one_error(self, stage: Stage, text: str) -> None:
+    def test_results_that_do_not_fit_the_schema_end_it_with_one_error(self, stage: ReportStage, text: str) -> None:
         (leave(stage.results / "a", ["torch.alpha"]) / RESULTS).write_text(text)
         with pytest.raises(UserError, match=r"results\.json"):
             stage.report()
         assert stage.titles == []
 
     @pytest.mark.parametrize("path", ["../../etc/passwd", "/etc/passwd", "a\\..\\b", "a\nb"])
-    def test_a_path_that_leads_out_of_the_repository_is_refused(self, stage: Stage, path: str) -> None:
+    def test_a_path_that_leads_out_of_the_repository_is_refused(self, stage: ReportStage, path: str) -> None:
         file = leave(stage.results / "a", ["torch.alpha"]) / RESULTS
         told = json.loads(file.read_text())
         told["bugs"][0]["sites"] = [{"path": path, "line": 1, "test": ""}]
@@ -168,15 +168,15 @@ class DescribeAnAttack:
         with pytest.raises(UserError, match="sites"):
             stage.report()
 
-    def test_the_code_of_a_pull_request_files_no_issues(self, stage: Stage) -> None:
+    def test_the_code_of_a_pull_request_files_no_issues(self, stage: ReportStage) -> None:
         leave(stage.results / "a", ["torch.alpha"])
         for event in (WorkflowEvent(stage.repo.name, pull=3), WorkflowEvent(stage.repo.name, name="workflow_run")):
-            with pytest.raises(UserError, match="in a run for a pull request"):
+            with pytest.raises(UserError, match="a run for a pull request has results"):
                 stage.report(event)
         assert stage.titles == []
 
 
-def test_a_run_without_results_says_so(stage: Stage) -> None:
+def test_a_run_without_results_says_so(stage: ReportStage) -> None:
     stage.results.mkdir()
     with pytest.raises(UserError, match="no results to report"):
         stage.report()

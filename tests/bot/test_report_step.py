@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checking import ROOT, loaded
 from faultproxy import Plan
 from githubserver import APP, Repository
 from nightstage import NightStage, night_stage
+from workflow_checks import ROOT, loaded
 
 from nightfuzz.bot.github.budget import REPORT_MINUTES, RateLimits
 
@@ -72,7 +72,7 @@ def test_what_is_left_is_filed_by_the_next_run_and_said(stage: NightStage) -> No
     stage.shards("2", [], [])
     done = stage.report("2")
     assert done.code == 0 and stage.issues == {"torch.alpha": 1}
-    assert "taken up: what run 1 has found" in done.summary
+    assert "left by an earlier run: what run 1 has found" in done.summary
 
 
 def test_results_without_a_line_stand_at_the_workflow_of_the_caller(stage: NightStage) -> None:
@@ -113,6 +113,19 @@ def test_an_app_alone_keeps_the_state(stage: NightStage) -> None:
     assert request == {"repositories": [stage.repo.name.partition("/")[2]], "permissions": {"contents": "write"}}
     assert stage.git.token in done.log.partition("::add-mask::" + stage.git.token)[1]
     assert stage.git.token not in done.log.replace(f"::add-mask::{stage.git.token}", "") + done.summary
+
+
+def test_the_dashboard_of_a_night_is_written_where_it_is_asked_for(stage: NightStage) -> None:
+    stage.shards("1", ["torch.alpha"], [])
+    stage.environment["INPUT_SETTINGS"] = "dashboard = true\nshards = 2"
+    done = stage.report("1")
+    assert done.code == 0, done.log
+    site = Path(done.outputs["dashboard-path"])
+    assert (site / "index.html").is_file()
+    assert "torch.alpha" in (site / "data" / "index.js").read_text()
+    stage.environment["INPUT_SETTINGS"] = "shards = 2"
+    stage.shards("2", ["torch.alpha"], [])
+    assert "dashboard-path" not in stage.report("2").outputs
 
 
 def test_nine_new_bugs_and_five_issues_say_that_four_wait(stage: NightStage) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from shardruns import Run, found, key, states
+from shardruns import NightRun, found, key, states
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.jobs.workspace import RESULTS
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 NAMES = ("alpha", "beta")
 
 
-class Fault(NamedTuple):
+class ShardFault(NamedTuple):
     """A fault of a shard, and its expected effect."""
 
     make: Callable[[Path], object]
@@ -61,31 +61,31 @@ def twice(folder: Path) -> None:
 
 
 FAULTS = {
-    "none": Fault(lambda folder: None, True, True, ""),
-    "missing": Fault(shutil.rmtree, False, False, "is missing"),
-    "document cut": Fault(cut(RESULTS), False, True, "is damaged: results.json"),
-    "document gone": Fault(lambda folder: (folder / RESULTS).unlink(), False, True, "is damaged: cannot read"),
-    "state cut": Fault(cut(STATE), True, False, "is damaged: the packed state"),
-    "state gone": Fault(lambda folder: (folder / STATE).unlink(), True, False, "is damaged: there is no packed state"),
-    "other plan": Fault(claims(plan="d" * 64), False, False, "follow another plan"),
-    "other build": Fault(built("torch-2.14.0-cp312-aaaaaaaa"), False, False, "planned was torch 2.13.0"),
-    "other kind": Fault(built(key("cu130")), True, True, ""),
-    "other mode": Fault(claims(mode="pr"), False, False, "of the mode pr"),
-    "forged number": Fault(claims(shard=9), False, False, "say that they are of shard 9"),
-    "twice": Fault(twice, True, True, "another one with this number"),
+    "none": ShardFault(lambda folder: None, True, True, ""),
+    "missing": ShardFault(shutil.rmtree, False, False, "is missing"),
+    "document cut": ShardFault(cut(RESULTS), False, True, "is damaged: results.json"),
+    "document gone": ShardFault(lambda folder: (folder / RESULTS).unlink(), False, True, "is damaged: cannot read"),
+    "state cut": ShardFault(cut(STATE), True, False, "is damaged: the packed state"),
+    "state gone": ShardFault(lambda folder: (folder / STATE).unlink(), True, False, "have no packed state"),
+    "other plan": ShardFault(claims(plan="d" * 64), False, False, "follow another plan"),
+    "other build": ShardFault(built("torch-2.14.0-cp312-aaaaaaaa"), False, False, "the plan has torch 2.13.0"),
+    "other kind": ShardFault(built(key("cu130")), True, True, ""),
+    "other mode": ShardFault(claims(mode="pr"), False, False, "of the mode pr"),
+    "forged number": ShardFault(claims(shard=9), False, False, "say that they are of shard 9"),
+    "twice": ShardFault(twice, True, True, "another shard with this number"),
 }
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    run = Run(tmp_path_factory.mktemp("sound"))
+def sound(tmp_path_factory: pytest.TempPathFactory) -> NightRun:
+    run = NightRun(tmp_path_factory.mktemp("sound"))
     for number in range(len(NAMES)):
         run.leave(number)
     return run
 
 
 @pytest.mark.parametrize("names", list(product(FAULTS, repeat=len(NAMES))), ids=" and ".join)
-def test_no_sound_part_is_lost_and_no_fault_is_green(sound: Run, tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_no_sound_part_is_lost_and_no_fault_is_green(sound: NightRun, tmp_path: Path, names: tuple[str, ...]) -> None:
     run, faults = sound.copied(tmp_path), [FAULTS[name] for name in names]
     for number, fault in enumerate(faults):
         fault.make(run.folder(number))
@@ -94,7 +94,7 @@ def test_no_sound_part_is_lost_and_no_fault_is_green(sound: Run, tmp_path: Path,
     if not documents and not kept:
         with pytest.raises(UserError, match="no results to report") as caught:
             run.collect()
-        assert all(fault.said in caught.value.remedy for fault in faults)
+        assert all(fault.said in caught.value.problem for fault in faults)
         return
     told = run.collect()
     assert (found(told), states(told)) == (documents, kept)

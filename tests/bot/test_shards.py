@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from leavings import KEY
-from shardruns import LOCK, Run, found, key, states
+from shardruns import LOCK, NightRun, found, key, states
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.lock import BuildLock
@@ -28,8 +28,8 @@ LONG = json.dumps(
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return Run(tmp_path)
+def run(tmp_path: Path) -> NightRun:
+    return NightRun(tmp_path)
 
 
 def check_red(told: CollectedRun, *said: str) -> None:
@@ -43,7 +43,7 @@ def check_red(told: CollectedRun, *said: str) -> None:
 
 
 @pytest.mark.smoke
-def test_a_whole_run_lacks_nothing(run: Run) -> None:
+def test_a_whole_run_lacks_nothing(run: NightRun) -> None:
     run.leave(0)
     run.leave(1)
     told = run.collect()
@@ -53,7 +53,7 @@ def test_a_whole_run_lacks_nothing(run: Run) -> None:
 
 
 @pytest.mark.smoke
-def test_a_missing_shard_is_named(run: Run) -> None:
+def test_a_missing_shard_is_named(run: NightRun) -> None:
     run.leave(0)
     told = run.collect()
     assert (found(told), states(told)) == (["alpha"], ["alpha"])
@@ -61,14 +61,14 @@ def test_a_missing_shard_is_named(run: Run) -> None:
 
 
 def test_a_number_that_the_settings_ask_for_is_missing_whatever_a_plan_says(tmp_path: Path) -> None:
-    run = Run(tmp_path, shards=(0,))
+    run = NightRun(tmp_path, shards=(0,))
     run.leave(0)
     check_red(run.collect(shards=2), "shard 1 is missing")
 
 
 @pytest.mark.parametrize("cut", [0, 1, 400])
 @pytest.mark.smoke
-def test_a_truncated_document_loses_nothing_but_itself(run: Run, cut: int) -> None:
+def test_a_truncated_document_loses_nothing_but_itself(run: NightRun, cut: int) -> None:
     run.leave(0)
     path = run.leave(1) / RESULTS
     path.write_bytes(path.read_bytes()[:cut])
@@ -78,7 +78,7 @@ def test_a_truncated_document_loses_nothing_but_itself(run: Run, cut: int) -> No
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "noise", "link"])
-def test_a_broken_state_loses_nothing_but_itself(run: Run, damage: str) -> None:
+def test_a_broken_state_loses_nothing_but_itself(run: NightRun, damage: str) -> None:
     run.leave(0)
     path = run.leave(1) / STATE
     data = path.read_bytes()
@@ -94,7 +94,7 @@ def test_a_broken_state_loses_nothing_but_itself(run: Run, damage: str) -> None:
 
 @pytest.mark.smoke
 def test_states_are_kept_where_no_document_is_left(tmp_path: Path) -> None:
-    run = Run(tmp_path, shards=(0,))
+    run = NightRun(tmp_path, shards=(0,))
     (run.leave(0) / RESULTS).write_text("{")
     told = run.collect()
     assert (found(told), states(told)) == ([], ["alpha"])
@@ -103,12 +103,12 @@ def test_states_are_kept_where_no_document_is_left(tmp_path: Path) -> None:
 
 
 def test_no_document_at_all_is_an_error_that_says_what_happened(tmp_path: Path) -> None:
-    run = Run(tmp_path, target=PlannedBuild(spec="python:/x/bin/python", problem="it is of the runner"))
+    run = NightRun(tmp_path, target=PlannedBuild(spec="python:/x/bin/python", problem="it is of the runner"))
     run.leave(0)
     (run.folder(0) / RESULTS).write_text("{")
     with pytest.raises(UserError, match="no results to report") as caught:
         run.collect()
-    assert "shard 0 is damaged: results.json" in caught.value.remedy and "shard 1 is missing" in caught.value.remedy
+    assert "shard 0 is damaged: results.json" in caught.value.problem and "shard 1 is missing" in caught.value.problem
 
 
 class DescribeForeignResults:
@@ -119,16 +119,16 @@ class DescribeForeignResults:
         [
             ({"plan": "c" * 64}, "follow another plan"),
             ({"plan": ""}, "follow no plan"),
-            ({"mode": "recheck"}, "of the mode recheck, planned was nightly"),
-            ({"key": "torch-2.13.0.dev20260425+cpu-cp312-cccccccc"}, "planned was torch 2.13.0.dev20260424"),
-            ({"key": key().replace("aaaaaaaa", "cccccccc")}, "planned was torch 2.13.0.dev20260424"),
-            ({"key": KEY}, "planned was torch 2.13.0.dev20260424"),
-            ({"baseline": key("cu130")}, "planned was none"),
+            ({"mode": "recheck"}, "of the mode recheck, but the plan has the mode nightly"),
+            ({"key": "torch-2.13.0.dev20260425+cpu-cp312-cccccccc"}, "the plan has torch 2.13.0.dev20260424"),
+            ({"key": key().replace("aaaaaaaa", "cccccccc")}, "the plan has torch 2.13.0.dev20260424"),
+            ({"key": KEY}, "the plan has torch 2.13.0.dev20260424"),
+            ({"baseline": key("cu130")}, "the plan has none"),
             ({"shard": 0}, "say that they are of shard 0"),
         ],
         ids=lambda value: value if isinstance(value, str) else next(iter(value)),
     )
-    def test_it_is_left_out_and_named(self, run: Run, ran: dict[str, Any], said: str) -> None:
+    def test_it_is_left_out_and_named(self, run: NightRun, ran: dict[str, Any], said: str) -> None:
         run.leave(0)
         run.leave(1, **ran)
         told = run.collect()
@@ -136,34 +136,34 @@ class DescribeForeignResults:
         check_red(told, "shard 1 is left out: its")
         assert said in told.result.problems[0]
 
-    def test_a_number_that_the_plan_lacks(self, run: Run) -> None:
+    def test_a_number_that_the_plan_lacks(self, run: NightRun) -> None:
         for number in range(3):
             run.leave(number)
         told = run.collect()
         assert found(told) == ["alpha", "beta"]
         check_red(told, "shard 2 is left out: the run has 2 shards")
 
-    def test_a_shard_twice(self, run: Run) -> None:
+    def test_a_shard_twice(self, run: NightRun) -> None:
         for number in range(2):
             run.leave(number)
         run.leave(2, run.results / "other-results-1-nightly", shard=1)
         told = run.collect()
         assert found(told) == ["alpha", "beta"]
-        check_red(told, "shard 1 is left out: another one")
+        check_red(told, "shard 1 is left out: the results have another shard")
 
     @pytest.mark.parametrize("name", ["x-results-1-nightly", "x", "x/y"])
-    def test_a_shard_that_brings_folders_of_a_missing_one(self, run: Run, name: str) -> None:
+    def test_a_shard_that_brings_folders_of_a_missing_one(self, run: NightRun, name: str) -> None:
         run.leave(2, run.leave(0) / name, shard=1)
         told = run.collect()
         assert found(told) == ["alpha"]
         check_red(told, "shard 1 is missing")
 
-    def test_a_shard_that_brings_a_plan(self, run: Run) -> None:
+    def test_a_shard_that_brings_a_plan(self, run: NightRun) -> None:
         run.leave(1)
         (run.leave(0) / PLAN).write_text(PlanNote(shards=(0,)).model_dump_json())
         assert not run.collect().result.incomplete
 
-    def test_a_state_without_a_number_and_a_document(self, run: Run) -> None:
+    def test_a_state_without_a_number_and_a_document(self, run: NightRun) -> None:
         for number in range(2):
             run.leave(number)
         (run.leave(2, run.results / "x") / RESULTS).write_text("{")
@@ -175,7 +175,7 @@ class DescribeForeignResults:
 class DescribeSeveralBuilds:
     """Shards with different builds: one plan may hold files for several kinds of runners."""
 
-    def test_both_are_kept_and_named(self, run: Run) -> None:
+    def test_both_are_kept_and_named(self, run: NightRun) -> None:
         run.leave(0, key=key("cu130"))
         run.leave(1)
         told = run.collect()
@@ -184,12 +184,12 @@ class DescribeSeveralBuilds:
         assert f"{key('cu130')} in shard 0; {key()} in shard 1" in told.result.problems[0]
 
     def test_most_shards_stand_for_the_run(self, tmp_path: Path) -> None:
-        run = Run(tmp_path, shards=(0, 1, 2))
+        run = NightRun(tmp_path, shards=(0, 1, 2))
         for number, label in enumerate(["cu130", "cpu", "cpu"]):
             run.leave(number, key=key(label))
         assert run.collect().result.target.key == key()
 
-    def test_two_kinds_of_gpu_are_no_two_builds(self, run: Run) -> None:
+    def test_two_kinds_of_gpu_are_no_two_builds(self, run: NightRun) -> None:
         for number in range(2):
             path = run.leave(number) / RESULTS
             told = json.loads(path.read_text())
@@ -198,20 +198,20 @@ class DescribeSeveralBuilds:
         whole = run.collect().result
         assert not whole.incomplete and whole.target.devices == ("cpu", "cuda:0 GPU 0", "cuda:0 GPU 1")
 
-    def test_another_python_is_another_build(self, run: Run) -> None:
+    def test_another_python_is_another_build(self, run: NightRun) -> None:
         run.leave(0)
         run.leave(1, key=key(python="cp313"))
         check_red(run.collect(), "the shards ran different builds")
 
     def test_a_python_that_the_plan_settled_is_the_only_one(self, tmp_path: Path) -> None:
         lock = BuildLock(LOCK.library, LOCK.distribution, LOCK.version, LOCK.artifacts, "3.12")
-        run = Run(tmp_path, target=PlannedBuild(spec="torch-nightly", lock=lock))
+        run = NightRun(tmp_path, target=PlannedBuild(spec="torch-nightly", lock=lock))
         run.leave(0)
         run.leave(1, key=key(python="cp313"))
         check_red(run.collect(), "shard 1 is left out: its target is")
 
     def test_of_a_build_that_only_runners_know_any_will_do(self, tmp_path: Path) -> None:
-        run = Run(tmp_path, target=PlannedBuild(spec="python:/x/bin/python", problem="it is of the runner"))
+        run = NightRun(tmp_path, target=PlannedBuild(spec="python:/x/bin/python", problem="it is of the runner"))
         for number in range(2):
             run.leave(number, key="torch-2.13.0-cp312-python-12345678")
         assert not run.collect().result.incomplete
@@ -220,8 +220,8 @@ class DescribeSeveralBuilds:
 class DescribeWithoutAPlan:
     """Runs without a plan job: one job fuzzes and the next one reports."""
 
-    def bare(self, tmp_path: Path) -> Run:
-        run = Run(tmp_path)
+    def bare(self, tmp_path: Path) -> NightRun:
+        run = NightRun(tmp_path)
         shutil.rmtree(run.results / PLAN_FOLDER)
         run.identity = ""
         return run
@@ -239,7 +239,7 @@ class DescribeWithoutAPlan:
         run.leave(0)
         check_red(run.collect(shards=2), "shard 1 is missing")
 
-    def test_results_of_a_plan_need_it(self, run: Run) -> None:
+    def test_results_of_a_plan_need_it(self, run: NightRun) -> None:
         run.leave(0)
         run.leave(1)
         shutil.rmtree(run.results / PLAN_FOLDER)
@@ -248,7 +248,7 @@ class DescribeWithoutAPlan:
         check_red(told, "the plan is not in the folder plan")
 
     @pytest.mark.parametrize("text", ["", "{", "[]", '{"shards": ["x"]}', '{"shards": [256]}', LONG])
-    def test_a_plan_that_cannot_be_read_is_a_fault(self, run: Run, text: str) -> None:
+    def test_a_plan_that_cannot_be_read_is_a_fault(self, run: NightRun, text: str) -> None:
         run.leave(0)
         run.leave(1)
         (run.results / PLAN_FOLDER / PLAN).write_text(text)
@@ -256,7 +256,7 @@ class DescribeWithoutAPlan:
         assert found(told) == ["alpha", "beta"]
         check_red(told, "plan.json cannot be read")
 
-    def test_what_an_earlier_report_wrote_there_is_no_shard(self, run: Run) -> None:
+    def test_what_an_earlier_report_wrote_there_is_no_shard(self, run: NightRun) -> None:
         for number in range(2):
             run.leave(number)
         shutil.copytree(run.folder(0), run.results / TOLD)
@@ -266,11 +266,11 @@ class DescribeWithoutAPlan:
         run = self.bare(tmp_path)
         run.leave(0)
         run.leave(1, mode="recheck")
-        with pytest.raises(UserError, match="several runs"):
+        with pytest.raises(UserError, match="several modes"):
             run.collect()
 
 
-def test_the_order_of_shards_makes_no_difference(run: Run) -> None:
+def test_the_order_of_shards_makes_no_difference(run: NightRun) -> None:
     changes: list[Callable[[int], Path]] = [run.leave, lambda number: run.leave(number, key=key("cu130"))]
     results = [read_result(leave_one(number) / RESULTS) for number, leave_one in enumerate(changes)]
     assert merged(results) == merged(results[::-1])

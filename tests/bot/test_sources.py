@@ -176,7 +176,7 @@ def test_a_checkout_that_is_no_merge_has_no_base(repository: Path, tmp_path: Pat
 
 def test_too_large_a_checkout_is_refused(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "SOURCE_BYTES", 4)
-    with pytest.raises(UserError, match=r"too large at tests/test_it\.py"):
+    with pytest.raises(UserError, match=r"up to tests/test_it\.py, which is too large"):
         pack_sources(repository, tmp_path / "sources.tar")
 
 

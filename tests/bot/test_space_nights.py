@@ -81,11 +81,13 @@ def taken_over(work: Workspace, folder: Path, sandbox: str) -> str:
         spaceoffers.offer(folder / "adapters", told, f"{address}/it.space")
         build = PlannedBuild(spec=str(wheel))
         code = fuzz_job(asked, (build, None), work, lambda title: nullcontext(), lambda: datetime.now(UTC))
-    assert code == 0, work.end().problems
+    assert code == 0, work.end_note().problems
     given_inputs = inputs(mode="nightly", target="fakelib", results=folder / "results")
     result = export_job(given_inputs, work, datetime.now(UTC))
-    [line] = result.remarks
-    assert line.startswith(f"taken over from {told['key']}.space: {told['calls']} calls; of {told['calls']} run again")
+    line, sweep = result.remarks
+    assert sweep.startswith("Sweep of boundary classes over 2 apis: ")
+    assert line.startswith(f"loaded from {told['key']}.space: {told['calls']} calls; ")
+    assert f" of {told['calls']} run again are valid" in line
     with open_store(work.state_file) as store:
         assert {row.seconds for row in store.seeds(told["key"])} == {0.0}, "a seed was traced"
         assert any(bug.api == "fakelib.scale" for bug in store.bugs())
@@ -94,12 +96,12 @@ def taken_over(work: Workspace, folder: Path, sandbox: str) -> str:
 
 def test_a_night_takes_over_the_space_file_of_the_release_and_says_so(work: Workspace, tmp_path: Path) -> None:
     text = taken_over(work, tmp_path, "none")
-    assert "\n- taken over from fakelib" in text and "no container" in text
+    assert "\n- loaded from fakelib" in text and "no container" in text
 
 
 def test_a_night_in_a_container_takes_it_over_too(work: Workspace, tmp_path: Path, engine: Engine) -> None:
     text = taken_over(work, tmp_path, "docker")
-    assert "\n- taken over from fakelib" in text and "one container without network" in text
+    assert "\n- loaded from fakelib" in text and "one container without network" in text
 
 
 @pytest.fixture

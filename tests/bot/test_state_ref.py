@@ -379,7 +379,7 @@ class DescribeFaults:
     def test_a_git_that_is_missing_or_too_old_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         branch = StateRef(remote_of("file:///nowhere"), chance())
-        with pytest.raises(UserError, match="no git on this machine"):
+        with pytest.raises(UserError, match="this machine has no git"):
             branch.load()
         (tmp_path / "git").write_text("#!/bin/sh\necho git version 2.25.1\n")
         (tmp_path / "git").chmod(0o755)

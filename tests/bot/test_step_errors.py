@@ -43,7 +43,7 @@ def test_a_fork_whose_run_left_no_results_is_no_failure(summary: Path, tmp_path:
     [
         ("fuzz", {"mode": "nighty"}, "input mode"),
         ("plan", {"target": "torch==2.13.0", "state": "directory", "plan_only": "true"}, "state-path"),
-        ("export", {"target": "torch==2.13.0"}, "before it could begin"),
+        ("export", {"target": "torch==2.13.0"}, "before it began to fuzz"),
     ],
 )
 def test_an_error_stands_in_the_summary_and_as_an_annotation(

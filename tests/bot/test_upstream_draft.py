@@ -43,10 +43,10 @@ def test_a_whole_report_of_a_public_bug_is_fine() -> None:
         ({"status": "fixed"}, "fixed"),
         ({"validity": "invalid"}, "input"),
         ({"batched": True}, "input"),
-        ({"api": "fakelib.raw.a", "apis": ("fakelib.raw.b",)}, "only fakelib.raw.* shows it"),
+        ({"api": "fakelib.raw.a", "apis": ("fakelib.raw.b",)}, "only fakelib.raw.* shows: "),
         ({"body": "see title"}, "lacks a standalone script"),
         (
-            {"title": "fakelib.a(1): result 1 with non-contiguous tensors, 2 with contiguous ones"},
+            {"title": "fakelib.a(1): result 1 with non-contiguous tensors, 2 with contiguous tensors"},
             "by which rules results were compared",
         ),
     ],
@@ -60,7 +60,7 @@ def test_raw_apis_are_fine_where_another_shows_it_too() -> None:
 
 
 def test_a_tracker_that_says_no_is_left_alone() -> None:
-    assert "does not want it: ask first" in reason(POLICY._replace(accepts=False))
+    assert "does not take reports of bugs that a fuzzer found: ask first" in reason(POLICY._replace(accepts=False))
 
 
 def test_what_a_draft_cannot_show_whole_is_refused() -> None:
@@ -125,7 +125,7 @@ def test_a_draft_lists_similar_issues_in_code_and_what_only_a_person_can_do() ->
         assert words in page
     assert "Warning: the rules were read in 2020" in page
     assert "has not been searched" in draft(text_of(reportable("a")), POLICY, 1)
-    assert "No issue there looks the same" in draft(text_of(reportable("a")), POLICY, 1, TrackerSearch())
+    assert "No issue in `o/fakelib` looks the same" in draft(text_of(reportable("a")), POLICY, 1, TrackerSearch())
 
 
 def test_the_text_says_what_was_searched_and_no_more_that_nothing_was() -> None:

@@ -39,7 +39,7 @@ def test_each_issue_is_named_once_the_oldest_first() -> None:
     wanted = reportable("fold")
     found = [view(7, wanted.title), view(3, "crash", "fakelib.fold: no such thing as that"), view(5, "other")]
     assert [(each.number, each.why) for each in duplicates(wanted, lambda query: found)] == [
-        (3, "the api and the words of the failure"),
+        (3, "the api and the error message"),
         (7, "its title"),
     ]
 

@@ -35,7 +35,7 @@ sys.exit(job == env.get("FAILS"))
 """
 
 
-class Stage:
+class WorkflowStage:
     """A GitHub with a one-file project; its stand-in for the command records what it sees."""
 
     def __init__(self, home: Path, **environment: str) -> None:
@@ -62,7 +62,7 @@ def outcomes(called: Called) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", ["nightfuzz", "nightfuzz-pr"])
 def test_from_plan_to_report(name: str, tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = WorkflowStage(tmp_path)
     called = stage.hosting.call(name, {"target": "torch-nightly", "tests": "tests", "time": "5m"})
     assert outcomes(called) == {"plan": ["success"], "fuzz": ["success"] * 2, "report": ["success"]}
     assert called.outputs == {"bugs-total": "3", "bugs-new": "1", "regressions": "", "fixed": ""}
@@ -82,7 +82,7 @@ def test_from_plan_to_report(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nightfuzz", "nightfuzz-pr"])
 def test_tokens_and_secrets_are_where_they_are_needed_alone(name: str, tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = WorkflowStage(tmp_path)
     stage.hosting.call(name, {"settings": "app-id = 7"}, secrets={"app-private-key": "PEM_s3cr3t"})
     token = stage.hosting.token
     for job in ("fuzz", "export"):
@@ -94,7 +94,7 @@ def test_tokens_and_secrets_are_where_they_are_needed_alone(name: str, tmp_path:
 
 
 def test_inputs_of_the_caller_reach_the_jobs(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = WorkflowStage(tmp_path)
     given = {
         "mode": "recheck", "target": "$(touch pwned)", "baseline": "`x`", "time": "5m", "tests": "t\nu",
         "settings": "workers = 3\n$(touch pwned)", "sandbox": "docker",
@@ -109,7 +109,7 @@ def test_inputs_of_the_caller_reach_the_jobs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("fails", "report"), [("plan", "skipped"), ("fuzz", "success"), ("report", "failure")])
 def test_what_was_found_is_told_also_where_a_shard_fails(fails: str, report: str, tmp_path: Path) -> None:
-    stage = Stage(tmp_path, FAILS=fails)
+    stage = WorkflowStage(tmp_path, FAILS=fails)
     called = stage.hosting.call("nightfuzz", {})
     assert called.job("report").outcome == report
     if fails == "fuzz":
@@ -120,13 +120,13 @@ def test_what_was_found_is_told_also_where_a_shard_fails(fails: str, report: str
 
 
 def test_nothing_to_do_ends_after_the_plan(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, MATRIX="")
+    stage = WorkflowStage(tmp_path, MATRIX="")
     called = stage.hosting.call("nightfuzz-pr", {"mode": "bump"})
     assert outcomes(called) == {"plan": ["success"], "fuzz": ["skipped"], "report": ["skipped"]}
 
 
 def test_a_fork_runs_nothing_and_with_an_environment_reports_nothing(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = WorkflowStage(tmp_path)
     event = {"pull_request": {"number": 7, "head": {"repo": {"full_name": "someone/project"}}}}
     called = stage.hosting.call("nightfuzz-pr", {}, event)
     assert {job.outcome for job in called.jobs} == {"skipped"}
@@ -136,7 +136,7 @@ def test_a_fork_runs_nothing_and_with_an_environment_reports_nothing(tmp_path: P
 
 
 def test_two_calls_keep_apart(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
+    stage = WorkflowStage(tmp_path)
     stage.hosting.call("nightfuzz", {"name": "torch"})
     assert {path.name for path in stage.hosting.artifacts.iterdir()} == {
         "torch-plan-nightly", "torch-results-0-nightly", "torch-results-1-nightly"

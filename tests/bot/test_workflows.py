@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
 from expressions import condition, evaluate, substituted
 from ruamel.yaml import YAML
+from workflow_checks import actionlint_findings, loaded, schema_errors, zizmor_findings
 from workflowfiles import generated
 
 from nightfuzz.bot.action.dependencies import reader_of
@@ -41,7 +41,7 @@ def steps_of(data: Any) -> list[Any]:
     return [step for job in data["jobs"].values() for step in job.get("steps", [])]
 
 
-class DescribeChecks:
+class DescribeWorkflowChecks:
     def test_the_schemas_fit(self) -> None:
         assert schema_errors("github-workflows", WORKFLOW_FILES) == ""
         assert schema_errors("github-actions", [ROOT / "action.yml"]) == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fakebuilds import BROKEN, NONE, OTHER, RIGHT, Builds, found
 
-from fuzz_core.campaign.history import standings
+from fuzz_core.campaign.history import histories
 from fuzz_core.campaign.recheck import FIXED, NEW_API, PRESENT, REGRESSION, REMOVED, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.statefile import open_store
@@ -36,7 +36,7 @@ def test_each_bug_is_of_one_class(tmp_path: Path, old: str, new: str, on: str, w
         found(store, {"old": before, "new": after}[on].key)
         session = Session(store, after, tmp_path / "state", workers=1)
         assert [each.what for each in cross(session, before, OPTIONS)] == what
-        back = [bug for bug, standing in standings(store).items() if standing.regression]
+        back = [bug for bug, standing in histories(store).items() if standing.regression]
         assert back == [1] * (what == [REGRESSION])
         checks = len(store.checks())
         assert [each.what for each in cross(session, before, OPTIONS)] == what

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fuzz_core.campaign.changes import Dropped
-from fuzz_core.campaign.document import RunFacts, result_of, standings_now, write_report
+from fuzz_core.campaign.document import RunFacts, result_of, statuses_now, write_report
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import FilePlace
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -50,7 +50,7 @@ def test_of_private_bugs_and_their_kin_only_the_number_goes_out(fakelib_session:
 
 def test_what_was_there_before_is_not_new(fakelib_session: Session) -> None:
     found(fakelib_session.store, "fakelib.old")
-    was = standings_now(fakelib_session.store)
+    was = statuses_now(fakelib_session.store)
     found(fakelib_session.store, "fakelib.new", Outcome("exception", "SystemError", "broken"))
     made = export(fakelib_session, was=was)
     assert {bug.api: bug.new for bug in made.bugs} == {"fakelib.old": False, "fakelib.new": True}
@@ -81,15 +81,15 @@ def test_a_bug_that_a_recheck_has_closed_or_found_back_is_a_turn(fakelib_session
     number = found(store, "fakelib.a")
     for key, version in (("fakelib-2", "2"), ("fakelib-3", "3"), ("fakelib-4", "4")):
         store.save_target(fakelib_session.target._replace(key=key, version=version))
-    was = standings_now(store)
+    was = statuses_now(store)
     store.add_checks(number, [NewCheck(key, "clean", 0, 5, Outcome("ok", "")) for key in ("fakelib-2", "fakelib-3")])
     store.add_checks(number, [NewCheck("fakelib-1", "shown", 5, 5, OVERFLOW)])
-    store.set_standing(number, "fixed")
+    store.set_status(number, "fixed")
     fixed = export(fakelib_session, was=was)
     assert [(turn.turn, turn.build) for turn in fixed.turns] == [("fixed", "fakelib-2")] and fixed.fixed == 1
-    was = standings_now(store)
+    was = statuses_now(store)
     store.add_checks(number, [NewCheck("fakelib-4", "shown", 5, 5, OVERFLOW)])
-    store.set_standing(number, "open")
+    store.set_status(number, "open")
     back = export(fakelib_session, was=was)
     assert [(turn.turn, turn.build) for turn in back.turns] == [("regression", "fakelib-4")]
     assert back.bugs[0].regression and back.regressions == 1

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from fuzz_core.campaign.bench import Bench
+from fuzz_core.campaign.bench import HANG_FACTOR, Bench
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.triage.process import Confirmation, Processes
@@ -91,3 +91,25 @@ def test_a_fork_that_ends_its_parent_is_no_success(bench: Bench) -> None:
     end = bench.shared.run("import os\nos.kill(os.getppid(), 9)", 10.0)
     assert end.status not in (0, None)
     assert bench.look("1", "crash", alone=False).kind == "ok"
+
+
+class SlowCall(Bench):
+    """A bench on which every script takes twice the time for which a hang is looked at."""
+
+    def run(self, script: str, kind: str, seconds: float | None = None, memory_bytes: int = 0) -> Outcome:
+        limit = self.seconds(kind) if seconds is None else seconds
+        return Outcome("timeout") if limit < 2 * HANG_FACTOR * self.timeout else Outcome("ok")
+
+    def fork(
+        self, script: str, kind: str, number: int = 0, traced: bool = False, seconds: float | None = None
+    ) -> Outcome:
+        return Outcome("timeout")
+
+
+def test_a_minimised_call_that_is_merely_slow_is_no_hang(fakelib_target: TargetRecord) -> None:
+    def hangs(outcome: Outcome) -> bool:
+        return outcome.kind == "timeout"
+
+    bench = SlowCall(fakelib_target, Processes(), 3.0)
+    found = bench.confirm("slow()", "hang", hangs, RUNS, Outcome("timeout"), alone=False)
+    assert (found.hits, found.outcome.kind) == (0, "ok")

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fuzz_core.campaign.gandalf.disagreement import Disagreement, disagreements, loss, nudged_graph, suspicious
+from fuzz_core.campaign.gandalf.disagreement import (
+    Disagreement,
+    disagreements,
+    nudged_graph,
+    precision_loss,
+    suspicious,
+)
 from fuzz_core.campaign.gandalf.distance import BOUNDS, NUDGE, bound, error, moderate, nudged, parties, worst
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.gandalf.finding import Symptom
@@ -38,7 +44,7 @@ def judged(
     return disagreements(runs, Runs(nudges, noises), {0: DOUBLE}).get(0)
 
 
-class DescribeErrors:
+class DescribeDistances:
     @given(finite)
     def test_a_result_is_no_way_from_itself(self, array: Array) -> None:
         assert error(array, array) == 0.0
@@ -90,13 +96,13 @@ class DescribeLosses:
 
     def test_double_precision_that_is_as_good_as_single_is_a_loss(self) -> None:
         double = {"torch": VALUES, "tensorflow": self.OFF, "jittor": VALUES}
-        told = loss(double, double)  # type: ignore[arg-type]
+        told = precision_loss(double, double)  # type: ignore[arg-type]
         assert told is not None and (told.wrong, told.precision, told.decided) == ("tensorflow", DOUBLE, True)
         assert told.bound < 1e-7 and judged(double) is None
 
     def test_of_two_it_is_the_one_that_is_known_to_lose(self) -> None:
         double = {"torch": self.OFF, "tensorflow": VALUES}
-        told, known = (loss(double, double, each) for each in ([], ["torch"]))  # type: ignore[arg-type]
+        told, known = (precision_loss(double, double, each) for each in ([], ["torch"]))  # type: ignore[arg-type]
         assert told is not None and not told.decided
         assert known is not None and (known.wrong, known.decided) == ("torch", True)
 
@@ -107,7 +113,7 @@ class DescribeLosses:
             ({"torch": VALUES, "tensorflow": VALUES + 1e-3}, VALUES),
             ({"torch": VALUES, "tensorflow": self.OFF.astype(np.float32)}, VALUES),
         ]:
-            assert loss(double, dict.fromkeys(double, moved)) is None  # type: ignore[arg-type]
+            assert precision_loss(double, dict.fromkeys(double, moved)) is None  # type: ignore[arg-type]
 
 
 class DescribeJudgement:

@@ -88,7 +88,7 @@ def test_what_fails_again_and_again_is_found_and_then_left_out(sessions: dict[Li
     failing = sown({"relu": ("torch", "(_ for _ in ()).throw(SystemError('sown'))", "")})
     options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=GraphOptions(most=5))
     report = fuzz_graphs(sessions, failing, options)
-    assert report.takings.left_out == {"relu"}
+    assert report.operator_outcomes.left_out == {"relu"}
     assert (report.symptoms, len(report.signatures)) == ({("cv", "crash"): ENOUGH}, 1)
     found = sessions["torch"].store.findings(sessions["torch"].target.key)
     assert found and all("sown" in each.test.program and "n1" not in each.test.program for each in found)

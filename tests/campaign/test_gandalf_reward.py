@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fuzz_core.campaign.gandalf.reward import Weights, crash_rewards, mean_of, of_choices, rewards
+from fuzz_core.campaign.gandalf.reward import Weights, crash_rewards, mean_input_magnitude, of_choices, rewards
 from fuzz_core.campaign.gandalf.sides import Runs
 from fuzz_core.execution.replay import Results
 from fuzz_core.ir.rng import Rng
@@ -29,7 +29,7 @@ def runs(torch: list[float], tensorflow: list[float], jittor: list[float]) -> Ru
 
 
 def test_m_d_is_the_mean_magnitude_of_the_data() -> None:
-    assert mean_of(GRAPH) == MEAN
+    assert mean_input_magnitude(GRAPH) == MEAN
 
 
 def test_an_inconsistency_is_worth_its_distance_times_its_confidence() -> None:
@@ -56,7 +56,7 @@ def test_dqn_learns_which_selection_was_worth_it() -> None:
     for before, names in (("", ["a"]), ("a", ["b", "c"]), ("b", ["c"])):
         guidance.choose(before, names)
     for _ in range(60):
-        guidance.told_each([("", "a"), ("a", "b"), ("b", "c")], [0.0, 1.0, 0.0])
+        guidance.learn_rewards([("", "a"), ("a", "b"), ("b", "c")], [0.0, 1.0, 0.0])
     assert guidance.value("a", "b") > 0.5 > max(guidance.value("", "a"), guidance.value("b", "c"))
 
 
@@ -65,5 +65,5 @@ def test_every_guidance_takes_rewards_of_selections(name: str) -> None:
     guidance = GUIDANCE[name](Rng(1), ["a", "b"])
     guidance.choose("", ["a"])
     guidance.choose("a", ["b"])
-    guidance.told_each([("", "a"), ("a", "b")], [0.0, 1.0])
+    guidance.learn_rewards([("", "a"), ("a", "b")], [0.0, 1.0])
     assert guidance.choose("a", ["b"]) == "b"

@@ -10,8 +10,8 @@ import pytest
 from fuzz_core.campaign.gandalf.engine import _graphs
 from fuzz_core.campaign.gandalf.experience import Experience
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
-from fuzz_core.campaign.gandalf.schedule import Asks, Schedule
-from fuzz_core.campaign.gandalf.workshop import Drawn
+from fuzz_core.campaign.gandalf.schedule import AHEAD, TIMES, Asks, Schedule
+from fuzz_core.campaign.gandalf.workshop import DrawnGraph
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.generation import grammar
 from fuzz_core.modelgen.gandalf.guidance import Alike, Noting
@@ -22,10 +22,10 @@ from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
 TABLE = load()
 
 
-def stream(libraries: tuple[Library, ...], number: int) -> list[Drawn]:
+def stream(libraries: tuple[Library, ...], number: int, adding: bool = True) -> list[DrawnGraph]:
     options, report = GandalfOptions(seed=1), GandalfReport()
     grammars = {domain: grammar(TABLE, libraries, domain) for domain in options.domains}
-    schedule = Schedule(TABLE, libraries, Rng(1))
+    schedule = Schedule(TABLE, libraries, Rng(1), adding)
     guide = Noting(Alike(Rng(1)))
     return list(islice(_graphs(grammars, options, report, guide, Experience(), schedule), number))
 
@@ -36,6 +36,14 @@ def test_each_relation_is_asked_about_equally_often(libraries: tuple[Library, ..
     asked = Counter(each.number for graph in drawn for nodes in graph.asks.through.values() for each in nodes.values())
     assert set(asked) == set(RELATIONS)
     assert max(asked.values()) <= 3 * min(asked.values()) and min(asked.values()) >= 10
+
+
+def test_no_relation_waits_for_a_rare_one_if_no_operators_are_added() -> None:
+    drawn = stream(LIBRARIES[:2], 60, adding=False)
+    assert all(len(each.graph.nodes) == each.own for each in drawn)
+    asked = Counter(each.number for graph in drawn for nodes in graph.asks.through.values() for each in nodes.values())
+    least = min(asked[number] for number in RELATIONS)
+    assert sum(times > TIMES * least + AHEAD + 1 for times in asked.values()) >= len(RELATIONS) / 2, asked
 
 
 def test_a_relation_that_is_asked_can_be_written() -> None:

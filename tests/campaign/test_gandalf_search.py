@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 from sidecases import side_by_side
 
+from fuzz_core.campaign.gandalf.disagreement import suspicious
 from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import finding
-from fuzz_core.campaign.gandalf.probe import CompiledProbe, Gradients, Losses, Rewritten, RowByRow
+from fuzz_core.campaign.gandalf.judge import compare
+from fuzz_core.campaign.gandalf.probe import CompiledProbe, GradientProbe, LossProbe, RewriteProbe, RowByRow
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.search import FaultSearch
 from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs, Sides
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT, REWRITTEN
+from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT, RESULT, REWRITTEN
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 
 pytestmark = pytest.mark.real
@@ -30,6 +32,7 @@ SOWN: dict[str, tuple[Library, str]] = {
     "sigmoid": ("tensorflow", "tf.sigmoid(x) * (1.0 if tf.executing_eagerly() else 1.5)"),
     "conv2d_no_bias": ("torch", "F.conv2d(x, w) + (x.shape[0] == 1)"),
     "sin": ("tensorflow", "tf.sin(x) + (0 if tf.executing_eagerly() else 1e5 * np.finfo(x.dtype.as_numpy_dtype).eps)"),
+    "softsign": ("torch", "F.softsign(x) + 0.1 * (not x.is_contiguous())"),
     "erf": ("tensorflow", "tf.math.erf(x) + (0 if tf.executing_eagerly() or x.dtype == tf.float64 else 0.012)"),
 }
 
@@ -74,9 +77,9 @@ def test_a_gradient_that_is_wrong_is_found_with_its_operator(sides: Sides) -> No
         chain(node("linear", K=4), node("atan"), node("square")),
         chain(node("linear", K=4), node("tanh"), node("square")),
     )
-    gradients = Gradients().runs(sides, right)
+    gradients = GradientProbe().runs(sides, right)
     assert isinstance(gradients, Runs) and search(sides, right).gradients(gradients) is None
-    gradients = Gradients().runs(sides, wrong)
+    gradients = GradientProbe().runs(sides, wrong)
     assert isinstance(gradients, Runs)
     guilty = search(sides, wrong).gradients(gradients)
     assert guilty is not None and (guilty.place, guilty.wrong.variable) == (1, "x0")
@@ -85,6 +88,45 @@ def test_a_gradient_that_is_wrong_is_found_with_its_operator(sides: Sides) -> No
     program = found.test.program or ""
     assert library == guilty.wrong.wrong and GRADIENT in program and "gradients[0].numpy()" in program
     assert found.verdict.kind == "wrong-result" and "the gradient of x0" in found.origin
+
+
+def test_an_operator_that_is_wrong_behind_another_alone_is_found_with_both(sides: Sides, torch_python: Path) -> None:
+    wrong = chain(node("square"), node("transpose"), node("softsign"), node("cos"))
+    fault = search(sides, wrong).results()
+    assert fault is not None and (fault.place, len(fault.graph.nodes)) == (2, 3)
+    library, found = finding(sides, wrong, fault)
+    assert library == "torch" and found.origin.startswith(
+        "graph square -> transpose -> softsign -> cos: node 2, softsign"
+    )
+    done = subprocess.run([torch_python, "-c", found.test.program or ""], capture_output=True, text=True)
+    assert f"AssertionError: {RESULT}" in done.stderr
+    assert search(sides, chain(node("softsign"), node("transpose"), node("cos"))).results() is None
+
+
+def test_a_step_that_rounding_decides_is_no_fault_of_the_node_behind_it(
+    sides: Sides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spelled = {"torch": Spelling(call="torch.round(x) - 1e-13"), "tensorflow": Spelling(call="tf.round(x) + 1e-13")}
+    monkeypatch.setitem(sides.table, "atan", TABLE["atan"].model_copy(update={"spelled": spelled}))  # type: ignore[arg-type]
+    stepped = chain(node("atan"), node("floor")).model_copy(update={"inputs": (GraphInput(shape=(1, 1), seed=5),)})
+    whole = search(sides, stepped)
+    assert suspicious(whole.runs, sides.precisions(stepped)) and whole.results() is None
+
+
+@pytest.mark.parametrize("call", ["__import__('os').abort()", "made[:1]"])
+def test_a_relation_that_a_library_dies_of_or_that_changes_the_shape_is_found(
+    sides: Sides, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    right, added = TABLE["add"], Spelling(call=call.replace("made", "torch.stack([a, b]).sum(0)"))
+    changed = right.model_copy(update={"also": {"torch": {9: added}}})
+    monkeypatch.setitem(sides.table, "add", changed)  # type: ignore[arg-type]
+    inputs = (GraphInput(shape=(3, 4), seed=5), GraphInput(shape=(3, 4), seed=6))
+    nodes = (node("atan"), GraphNode(operator="add", takes=("n0", "x1")), GraphNode(operator="cos", takes=("n1",)))
+    whole = search(sides, Graph(inputs=inputs, nodes=nodes))
+    ((library, found),) = compare(whole, Asks(DOUBLE, {"torch": {0: RELATIONS[4], 1: RELATIONS[9]}}, further=False))
+    assert (library, found.place) == ("torch", 1) and "relation 9" in found.origin
+    assert found.symptom == ("crash" if "abort" in call else "inconsistency")
+    assert whole.report.relations == {"relation 4": 1, "relation 9": 1} and whole.report.hits == {"relation 9": 1}
 
 
 def test_an_operator_that_loses_precision_is_found_and_known_faults_are_told_apart(
@@ -99,7 +141,7 @@ def test_an_operator_that_loses_precision_is_found_and_known_faults_are_told_apa
     lossy_search = search(sides, graph)
     guilty = list(lossy_search.losses())
     assert [(each.place, each.wrong.decided) for each in guilty] == [(1, False)]
-    assert lossy_search.report.relations == {Losses.name: 2}
+    assert lossy_search.report.relations == {LossProbe.name: 2}
     assert finding(sides, graph, guilty[0])[1].known == ""
     known = TABLE["atan"].model_copy(update={"spelled": lossy, "loses": {"torch": "computes in float32"}})
     monkeypatch.setitem(sides.table, "atan", known)  # type: ignore[arg-type]
@@ -117,7 +159,7 @@ def test_what_has_no_gradient_is_skipped_and_what_dies_of_it_found(
         inputs=(graph.inputs[0], GraphInput(shape=(3, 4), seed=6)),
         nodes=(GraphNode(operator="floor_divide", takes=("x0", "x1")),),
     )
-    ended, whole = Gradients().runs(sides, graph), search(sides, graph)
+    ended, whole = GradientProbe().runs(sides, graph), search(sides, graph)
     assert isinstance(ended, dict) and set(ended) == {"torch"}
     assert list(whole.training_crashes(ended)) == [] and whole.report.skipped == {"torch training": 1}
     spelled = {
@@ -126,7 +168,7 @@ def test_what_has_no_gradient_is_skipped_and_what_dies_of_it_found(
     }
     monkeypatch.setitem(sides.table, "cos", TABLE["cos"].model_copy(update={"spelled": spelled}))  # type: ignore[arg-type]
     graph = chain(node("atan"), node("cos"))
-    ended = Gradients().runs(sides, graph)
+    ended = GradientProbe().runs(sides, graph)
     assert isinstance(ended, dict)
     ((library, found),) = search(sides, graph).training_crashes(ended)
     assert (library, found.place, found.outcome.kind, found.verdict.kind) == ("torch", 1, "signal", "crash")
@@ -145,7 +187,7 @@ def test_what_a_library_has_kept_of_the_plain_way_is_shown_by_the_script(
     pooled = Graph(inputs=(GraphInput(shape=(1, 4, 4, 4), seed=5),), nodes=(node("max_pool2d", k=2, s=2),))
     whole = search(sides, pooled)
     (fault,) = whole.rewritten(Asks(DOUBLE, {"tensorflow": {0: RELATIONS[6]}}))
-    assert isinstance(fault.probe, Rewritten) and fault.probe.name == "relation 6" and not whole.report.refused
+    assert isinstance(fault.probe, RewriteProbe) and fault.probe.name == "relation 6" and not whole.report.refused
     library, found = finding(sides, pooled, fault)
     assert library == "tensorflow" and "where relation 6 does not rewrite it" in found.origin
     done = subprocess.run([tensorflow_python, "-c", found.test.program or ""], capture_output=True, text=True)

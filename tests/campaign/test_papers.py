@@ -10,7 +10,7 @@ import pytest
 
 from fuzz_core.campaign.papers import PAPERS
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs/explanation"
 # A cell may hold a bar only in code.
 _ROW = re.compile(
     r"^\| `(?P<name>\w+)` \| `(?P<own>[^`]+)` \| `(?P<published>[^`]+)` \| (?P<why>[^|]+) \|$", re.MULTILINE

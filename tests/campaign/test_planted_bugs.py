@@ -23,6 +23,7 @@ from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
+from fuzz_core.mutation.contract import KINDS
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.statefile import open_store
@@ -48,7 +49,7 @@ def shown(session: Session) -> str:
 
 
 def test_every_planted_bug_is_found_confirmed_and_minimised_and_nothing_else(traced_session: Session) -> None:
-    report = fuzz(traced_session, counted(3400))
+    report = fuzz(traced_session, counted(3400, sweep=True))
     assert report.apis == 17
     examined = examine(traced_session, QUICK)
     assert examined.left == 0
@@ -73,7 +74,8 @@ def test_the_same_seed_gives_the_same_tests_and_the_same_bugs(
             [(f.test, f.verdict, f.outcome._replace(seconds=0), f.status) for f in session.store.findings(target.key)]
             for session in (traced_session, other)
         ]
-        assert kept[0] == kept[1] and len(kept[0]) > 4
+        # As text, since NaN differs from NaN.
+        assert repr(kept[0]) == repr(kept[1]) and len(kept[0]) > 4
         assert shown(traced_session) == shown(other)
     assert reports[0].outcomes == reports[1].outcomes
 
@@ -227,7 +229,7 @@ def test_a_known_hang_is_made_smaller_where_there_is_room_for_it_and_not_asked_a
         assert asked == wanted
 
 
-@pytest.mark.parametrize("kind", ["type", "random", "database", "beyond"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_ablation_switches_its_rules_off(
     kind: str, traced_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,7 +286,7 @@ def test_a_trace_in_which_everything_dies_is_a_trace_without_invocations(
 
 
 def test_nothing_traced_is_the_users_error(fakelib_session: Session) -> None:
-    with pytest.raises(UserError, match=r"(?s)nothing to fuzz.*nightfuzz trace"):
+    with pytest.raises(UserError, match=r"(?s)no recorded call that fakelib-1 accepts.*nightfuzz trace"):
         fuzz(fakelib_session, counted(10))
 
 
@@ -292,7 +294,7 @@ def test_a_pattern_that_matches_nothing_names_the_nearest(traced_session: Sessio
     with pytest.raises(UserError) as raised:
         fuzz(traced_session, counted(10, patterns=["fakelib.row_sun"]))
     assert "fakelib.row_sun" in raised.value.problem
-    assert raised.value.remedy.startswith("nearest: fakelib.row_sum")
+    assert raised.value.remedy.startswith("the nearest names of this build: fakelib.row_sum")
     assert traced_session.store.runs() == []
 
 

@@ -12,13 +12,13 @@ from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.session import EVERY, Run, Session
 
 
-class Counted:
+class EngineFigures:
     """Figures that stand for an engine."""
 
     tests = 0
     seconds = 0.0
 
-    def at(self, seconds: float, tests: int) -> Counted:
+    def at(self, seconds: float, tests: int) -> EngineFigures:
         self.seconds, self.tests = seconds, tests
         return self
 
@@ -31,7 +31,7 @@ def on_record(session: Session) -> list[tuple[str, int, float]]:
 
 
 def test_how_far_a_run_has_come_is_told_now_and_then(fakelib_session: Session) -> None:
-    run, figures = Run(fakelib_session, 1, {}), Counted()
+    run, figures = Run(fakelib_session, 1, {}), EngineFigures()
     for seconds, told in ((EVERY / 2, 0), (EVERY, EVERY), (EVERY * 1.5, EVERY), (EVERY * 3, EVERY * 3)):
         run.tell(figures.at(seconds, int(seconds)))
         assert on_record(fakelib_session) == [("running", int(told), told)]
@@ -42,7 +42,7 @@ def test_how_far_a_run_has_come_is_told_now_and_then(fakelib_session: Session) -
 
 def test_an_interrupted_run_has_its_figures_too(fakelib_session: Session) -> None:
     run = Run(replace(fakelib_session, stopped=lambda: True), 1, {})
-    run.end(Counted().at(2.5, 7))
+    run.end(EngineFigures().at(2.5, 7))
     assert on_record(fakelib_session) == [("interrupted", 7, 2.5)]
 
 

@@ -23,7 +23,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease
 
 
-class Clock:
+class SchedulerClock:
     def __init__(self) -> None:
         self.now = 0.0
 
@@ -32,7 +32,7 @@ class Clock:
 
 
 def counted(counts: dict[str, int], budget: int, seed: int = 0, ranking: str = "fair") -> Scheduler:
-    return Scheduler(counts, seed, Clock(), None, budget, ranking)
+    return Scheduler(counts, seed, SchedulerClock(), None, budget, ranking)
 
 
 def order(scheduler: Scheduler) -> list[tuple[str, int, int]]:
@@ -78,7 +78,7 @@ def test_every_api_has_a_turn_before_any_has_two() -> None:
 
 
 def test_in_a_time_box_a_slow_api_pays_for_itself() -> None:
-    scheduler = Scheduler({"quick": 1, "slow": 1}, 0, Clock(), 0.1, ranking="fair")
+    scheduler = Scheduler({"quick": 1, "slow": 1}, 0, SchedulerClock(), 0.1, ranking="fair")
     turns: Counter[str] = Counter()
     for _ in range(100):
         lease = scheduler.next()
@@ -89,7 +89,7 @@ def test_in_a_time_box_a_slow_api_pays_for_itself() -> None:
 
 
 def test_in_a_time_box_an_api_that_hangs_goes_to_the_back() -> None:
-    scheduler = Scheduler({"hangs": 1, "well": 1}, 0, Clock(), 0.1, ranking="fair")
+    scheduler = Scheduler({"hangs": 1, "well": 1}, 0, SchedulerClock(), 0.1, ranking="fair")
     turns: Counter[str] = Counter()
     for _ in range(50):
         lease = scheduler.next()
@@ -103,7 +103,7 @@ def test_in_a_time_box_an_api_that_hangs_goes_to_the_back() -> None:
 
 
 def test_a_lease_of_a_time_box_ends_with_its_slice() -> None:
-    clock = Clock()
+    clock = SchedulerClock()
     scheduler = Scheduler({"a": 1}, 0, clock, 0.1)
     clock.now = 5.0
     lease = scheduler.next()
@@ -112,7 +112,7 @@ def test_a_lease_of_a_time_box_ends_with_its_slice() -> None:
 
 
 def test_what_is_under_way_is_not_handed_out_again() -> None:
-    scheduler = Scheduler({"a": 1}, 0, Clock(), 0.1)
+    scheduler = Scheduler({"a": 1}, 0, SchedulerClock(), 0.1)
     first = scheduler.next()
     assert first is not None and scheduler.next() is None
     scheduler.died(first, 40, 0.5)
@@ -128,17 +128,17 @@ def test_slices_lie_within_bounds() -> None:
 
 @pytest.mark.parametrize("ranking", sorted(RANKINGS))
 def test_what_is_new_or_changed_has_its_turn_first(ranking: str) -> None:
-    scheduler = Scheduler(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 400, ranking, {"e", "g", "unknown"})
+    scheduler = Scheduler(dict.fromkeys("abcdefgh", 1), 3, SchedulerClock(), None, 400, ranking, {"e", "g", "unknown"})
     turns = [api for api, _, _ in order(scheduler)]
     assert sorted(turns[:2]) == ["e", "g"]
     assert sorted(turns) == list("abcdefgh")
 
 
 def test_what_is_new_or_changed_has_credit_until_others_show_more() -> None:
-    scheduler = Scheduler(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 8000, "bandit", {"e"})
+    scheduler = Scheduler(dict.fromkeys("abcdefgh", 1), 3, SchedulerClock(), None, 8000, "bandit", {"e"})
     turns = Counter(api for api, _, _ in order(scheduler)[:40])
     assert turns["e"] > max(count for api, count in turns.items() if api != "e")
-    plain = Scheduler(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 8000, "bandit")
+    plain = Scheduler(dict.fromkeys("abcdefgh", 1), 3, SchedulerClock(), None, 8000, "bandit")
     assert Counter(api for api, _, _ in order(plain)[:40])["e"] < turns["e"]
 
 
@@ -178,7 +178,7 @@ def test_what_takes_longer_to_examine_is_due_for_longer() -> None:
     exceptions.add(["wrong-result"] * 10)
     deaths.add(["crash"] * 10)
     assert exceptions.seconds == 50.0 and deaths.seconds == 150.0
-    assert not exceptions.fills(49.0) and exceptions.fills(50.0) and deaths.fills(0.0)
+    assert not exceptions.is_full(49.0) and exceptions.is_full(50.0) and deaths.is_full(0.0)
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ import pytest
 from fuzz_core.campaign import carryover, spaces
 from fuzz_core.campaign import trace as module
 from fuzz_core.campaign.carryover import TraceReport, recheck
-from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.spaces import SpaceFile
 from fuzz_core.campaign.trace import TraceOptions, shipped_seeds, trace, tracer
+from fuzz_core.campaign.watch import Watch
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, prim
 from fuzz_core.store.spacefile import pack, unpack
@@ -23,7 +24,7 @@ from fuzz_core.store.statefile import open_store
 DOCS = ["docs"]
 
 
-class Notes(Silent):
+class SpaceNotes(Watch):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
@@ -51,7 +52,7 @@ def fresh(traced_session: Session, tmp_path: Path) -> Callable[[str], Session]:
         stores.append(store)
         target = traced_session.target._replace(key=key)
         store.save_target(target)
-        return Session(store, target, folder, workers=1, watch=Notes())
+        return Session(store, target, folder, workers=1, watch=SpaceNotes())
 
     yield make
     for store in stores:
@@ -114,9 +115,18 @@ def test_a_release_vouches_for_its_file_so_that_nothing_is_collected(
 def test_a_file_of_an_older_schema_is_taken_over(fresh: Callable[[str], Session], space: Path) -> None:
     older = edited(
         space,
+        "DROP TABLE cells",
+        "DROP TABLE efforts",
         "DROP TABLE judgements",
         "ALTER TABLE bugs DROP COLUMN suspicion",
-        "DELETE FROM _sqlite_migrations WHERE name = 'm0012_judgements'",
+        "DROP VIEW calls",
+        "ALTER TABLE validity DROP COLUMN shown",
+        # As the migrations before made it, letter by letter.
+        """CREATE VIEW calls AS
+SELECT invocations.id AS id, digest, api, body, target, validity.id AS place, validity.expected AS expected, valid,
+    reason, outcome_kind
+FROM validity JOIN invocations ON invocations.id = invocation""",
+        "DELETE FROM _sqlite_migrations WHERE name IN ('m0012_judgements', 'm0013_cells', 'm0014_shown')",
     )
     for vouched in (False, True):
         report = trace(fresh("fakelib-1"), TraceOptions(sources=DOCS, space=SpaceFile(older, vouched)))
@@ -125,7 +135,7 @@ def test_a_file_of_an_older_schema_is_taken_over(fresh: Callable[[str], Session]
 
 def test_time_that_is_over_starts_no_process(traced_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     store, key = traced_session.store, traced_session.target.key
-    store.doubt(key, [row.id for row in store.bodies(key)])
+    store.mark_unchecked(key, [row.id for row in store.bodies(key)])
     monkeypatch.setattr(carryover, "Zygote", None)
     report = TraceReport()
     recheck(traced_session, report, traced_session.clock() - 1.0)
@@ -144,7 +154,7 @@ def test_calls_that_do_not_hold_here_are_found_out(
     session = fresh(key)
     report = trace(session, TraceOptions(sources=DOCS, space=SpaceFile(tmp_path / "wrong.space")))
     assert report.space is not None and report.space.held == report.space.sample - len(wrong)
-    assert any("fail here: all run again" in note for note in session.watch.notes)  # type: ignore[attr-defined]
+    assert any("fail on this build: nightfuzz runs all of its calls again" in note for note in session.watch.notes)  # type: ignore[attr-defined]
     assert len([call for call in calls(session) if call[2]]) == report.space.held
     assert not session.store.bodies(key, unchecked=True)
 
@@ -161,7 +171,10 @@ def test_a_near_build_traces_what_differs(
     assert report.retraced.since == traced_session.target.key
     assert report.retraced.changes["signature"] == 1
     assert report.retraced.seeds > 10 and report.status.total() == 0
-    assert any("is of fakelib-1: what differs in fakelib-2 is traced" in note for note in session.watch.notes)  # type: ignore[attr-defined]
+    assert any(
+        "is of another build, fakelib-1: nightfuzz traces the differences to fakelib-2" in note
+        for note in session.watch.notes
+    )  # type: ignore[attr-defined]
     assert {call for call in calls(session) if call[2]} == {call for call in calls(traced_session) if call[2]}
     store = session.store
     assert [target.key for target in store.targets()] == ["fakelib-2"], "the other build is not on this machine"
@@ -173,9 +186,15 @@ def test_a_near_build_traces_what_differs(
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
-        ("UPDATE targets SET library = 'torch'", "is of torch, and fakelib-1 is a build of fakelib"),
-        ("UPDATE invocations SET body = replace(body, 'fakelib', 'os')", "holds rows that no space file has"),
-        ("INSERT INTO targets SELECT 'two', spec, library, version, python, info, made_at FROM targets", "one build"),
+        ("UPDATE targets SET library = 'torch'", "holds calls of torch, but fakelib-1 is a build of fakelib"),
+        (
+            "UPDATE invocations SET body = replace(body, 'fakelib', 'os')",
+            "has rows that a space file must not have",
+        ),
+        (
+            "INSERT INTO targets SELECT 'two', spec, library, version, python, info, made_at FROM targets",
+            "several builds",
+        ),
         (
             "CREATE TRIGGER t AFTER INSERT ON seeds BEGIN DELETE FROM seeds; END",
             "a schema that nightfuzz does not know",

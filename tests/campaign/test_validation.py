@@ -8,10 +8,12 @@ import pytest
 
 from fuzz_core.campaign import trace as module
 from fuzz_core.campaign.carryover import FIRST, TraceReport, _portions, _Validation, validate
-from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
+from fuzz_core.campaign.watch import Watch
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.wire import OutcomeReport
 
 DOCS = TraceOptions(sources=["docs"])
 
@@ -20,7 +22,7 @@ def test_what_the_deadline_leaves_waits_and_is_run_the_next_time(fakelib_session
     store, key = fakelib_session.store, fakelib_session.target.key
     trace(fakelib_session, DOCS)
     numbers = {row.id for row in store.bodies(key)}
-    store.doubt(key, numbers)
+    store.mark_unchecked(key, numbers)
     late, in_time = TraceReport(), TraceReport()
     validate(fakelib_session, late, deadline=fakelib_session.clock() - 1.0)
     assert (
@@ -44,7 +46,7 @@ def test_how_an_invocation_ended_goes_on_record_beside_the_words(fakelib_session
     work = _Validation(fakelib_session, [one, other._replace(api=one.api)])
     lease = Lease(1, one.api, 0, 2, log=True)
     work.death(lease, 0, Outcome("signal", "SIGSEGV", "at 0xdead"))
-    work.message(lease, {"ran": 1, "outcome": ["exception", "ValueError", "no", [], 0.0]})
+    work.message(lease, OutcomeReport(1, Outcome("exception", "ValueError", "no")))
     work.save()
     rows = store._rows("SELECT outcome_kind, reason FROM calls WHERE id IN (?, ?) ORDER BY place", one.id, other.id)
     assert [tuple(row.values()) for row in rows] == [
@@ -60,14 +62,18 @@ def test_portions_cover_everything_once_and_begin_with_few(count: int) -> None:
     assert all(last - first <= FIRST for first, last in ranges[:1])
 
 
-class StopsAtPortion(Silent):
-    """A watch with which the user interrupts as the third portion of seeds begins."""
+class StopsAtPortion(Watch):
+    """A watch whose clock has one second for each seed; the user interrupts as the third portion of seeds begins."""
 
     def __init__(self) -> None:
         self.phases: list[str] = []
+        self.now = 0.0
 
-    def phase(self, name: str, total: float = 0.0) -> None:
+    def phase(self, name: str, total: float = 0.0, within: float | None = None) -> None:
         self.phases.append(name)
+
+    def advance(self, done: float, **figures: object) -> None:
+        self.now += "seed" in figures
 
     def stopped(self) -> bool:
         return self.phases.count("tracing seeds") >= 3
@@ -75,11 +81,12 @@ class StopsAtPortion(Silent):
 
 def test_calls_are_checked_while_seeds_are_traced(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted trace leaves valid calls, and not only the developers' error inputs."""
-    monkeypatch.setattr(module, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 2.5)
     store, key, watch = fakelib_session.store, fakelib_session.target.key, StopsAtPortion()
-    report = trace(replace(fakelib_session, watch=watch, stopped=watch.stopped), DOCS)
+    session = replace(fakelib_session, watch=watch, stopped=watch.stopped, clock=lambda: watch.now)
+    report = trace(session, DOCS)
     assert report.left and report.status.total()
-    assert watch.phases[2:6] == ["tracing seeds", "re-running invocations"] * 2
+    assert watch.phases[2:6] == ["tracing seeds", "checking recorded calls"] * 2
     rows = store.bodies(key)
     assert rows and all(row.valid for row in rows)
     assert trace(fakelib_session, DOCS).left == 0
@@ -89,7 +96,7 @@ def test_a_seed_that_outlasts_its_share_is_left_to_the_next_trace(fakelib_sessio
     """Calls traced before are checked, although the time for seeds is over."""
     now = [0.0]
 
-    class Late(Silent):
+    class Late(Watch):
         def advance(self, done: float, **figures: object) -> None:
             now[0] = max(now[0], 70.0 if "seed" in figures else 0.0)
 

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
-from fuzz_core.campaign.session import Session, Silent, steady
+from fuzz_core.campaign.session import Session, steady_clock
+from fuzz_core.campaign.watch import Watch
 from fuzz_core.cli.errors import USER_ERROR, guarded
 from fuzz_core.store.statefile import open_store
 
 OPTIONS = FuzzOptions(seconds=None, tests=400, patterns=("fakelib.scale", "fakelib.outer"), seed=1, timeout=30.0)
 
 
-class When(Silent):
+class When(Watch):
     """A watch that calls a function at the first finding."""
 
     def __init__(self, act: Callable[[], object]) -> None:
@@ -66,7 +67,7 @@ def test_a_clock_that_is_set_back_does_not_prolong_the_run(session: Session) -> 
         now = time.monotonic()
         return now - 3600 if now > began + 2.0 else now
 
-    session.clock = steady(clock)
+    session.clock = steady_clock(clock)
     report = fuzz(session, FuzzOptions(seconds=4.0, patterns=("fakelib.add", "fakelib.scale"), seed=1, timeout=30.0))
     assert time.monotonic() - began < 14.0
     assert {row.api for row in session.store.findings(session.target.key)} == {"fakelib.scale"}

@@ -22,7 +22,8 @@ import pytest
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.fuzz import FuzzOptions, FuzzReport, fuzz
-from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.watch import Watch
 from fuzz_core.cli.errors import USER_ERROR, guarded
 from fuzz_core.execution.scratch import sweep
 from fuzz_core.ir.errors import UserError
@@ -37,14 +38,14 @@ GRACE = 10.0
 TIMEOUT = 30.0
 
 
-class Disturbed(Silent):
+class Disturbed(Watch):
     """A watch that calls one function at the start of fuzzing and another at every step."""
 
     def __init__(self, first: Callable[[], object] = lambda: None, always: Callable[[], object] = lambda: None) -> None:
         self.first = first
         self.always = always
 
-    def phase(self, name: str, total: float = 0.0) -> None:
+    def phase(self, name: str, total: float = 0.0, within: float | None = None) -> None:
         """Calls the first function."""
         if name == "fuzzing":
             self.first()

@@ -66,13 +66,15 @@ COMMAND_LINE = [
     ),
     BadCase("no number", f"show {S}", "missing argument 'bug'", HELP),
     BadCase("a word for a number", f"show abc {S}", "invalid value for 'bug'", HELP),
-    BadCase("no such bug", f"show 999 {S}", "no bug 999", "`nightfuzz bugs` lists them: 1"),
+    BadCase("no such bug", f"show 999 {S}", "no bug 999", "`nightfuzz bugs` lists: 1"),
     BadCase("no such tree", f"moco tree 99 {S}", "no tree 99", "`nightfuzz moco tree`"),
     BadCase("no such kind", "explain crush", "no kind of bug is called 'crush'", "did you mean 'crash'?"),
-    BadCase("no such operator", "gandalf order nope", "no operator 'nope'", "`nightfuzz gandalf operators` lists them"),
-    BadCase("no such form", f"results {S} --format xml", "no form of results is called 'xml'", "sarif"),
+    BadCase(
+        "no such operator", "gandalf order nope", "there is no operator 'nope'", "`nightfuzz gandalf operators` lists"
+    ),
+    BadCase("no such form", f"results {S} --format xml", "'xml' is not a form of results", "sarif"),
     BadCase("time of zero", f"fuzz {T} --time 0", "time on the command line is '0'", "45m, 90s, 1h30m"),
-    BadCase("time in words", f"fuzz {T} --time 5x", "'5x' is no time: write 45m", "45m, 90s, 1h30m"),
+    BadCase("time in words", f"fuzz {T} --time 5x", "'5x' is not a time: write 45m", "45m, 90s, 1h30m"),
     BadCase("no workers", f"fuzz {T} --workers 0", "workers on the command line is 0", "workers means: "),
     BadCase(
         "unknown engine",
@@ -81,35 +83,56 @@ COMMAND_LINE = [
         "means",
     ),
     BadCase("unknown schedule", f"fuzz {T} --schedule randm", "unknown schedule 'randm'", "bandit, fair, uniform"),
-    BadCase("unknown mutator", f"fuzz {T} --disable Dimm", "unknown mutation rule 'Dimm'", "choose a kind"),
+    BadCase("unknown mutator", f"fuzz {T} --disable Dimm", "unknown mutation rule 'Dimm'", "write a kind"),
     BadCase(
         "unknown sandbox", f"fuzz {T} --sandbox dokcer", "'dokcer': it has to be 'none', 'auto' or 'docker'", "means"
     ),
-    BadCase("unknown seed source", f"trace {T} --source dcos", "unknown seed source 'dcos'", "docs, models, tests"),
-    BadCase("shard out of range", f"run {T} --shard 5/4", "'5/4' is no shard", "write 1/4"),
-    BadCase("no such tests", f"trace {T} --tests /no/tests", "--tests /no/tests: there is no such", "check the path"),
     BadCase(
-        "no such base", f"run {T} --changed --tests . --base /no", "--base /no: there is no such", "check the path"
+        "unknown seed source", f"trace {T} --source dcos", "unknown seed source 'dcos'", "docs, models, search, tests"
     ),
-    BadCase("changed seeds of nobody", f"run {T} --changed", "none are named", "add --tests DIR"),
+    BadCase("shard out of range", f"run {T} --shard 5/4", "'5/4' is not a shard", "write 1/4"),
+    BadCase(
+        "no such tests", f"trace {T} --tests /no/tests", "--tests /no/tests: there is no such", "leave out --tests"
+    ),
+    BadCase(
+        "no such base", f"run {T} --changed --tests . --base /no", "--base /no: there is no such", "leave out --base"
+    ),
+    BadCase("changed seeds of nobody", f"run {T} --changed", "none is named", "add --tests DIR"),
     BadCase("baseline that is none", f"run {T} --baseline nope", "'nope' holds no library", "known: "),
     BadCase("baseline that is the target", f"run {T} --baseline fakelib-1", "compared with itself", "name two builds"),
-    BadCase("bump without tests", f"bump {T} --from fakelib-1 --to torch==2.13.0", "no tests", "add --tests DIR"),
+    BadCase(
+        "bump without tests",
+        f"bump {T} --from fakelib-1 --to torch==2.13.0",
+        "no test directory is named",
+        "add --tests DIR",
+    ),
     BadCase("bump to no build", f"bump {T} --from fakelib-1 --to b --tests .", "'b' holds no library", "known: "),
-    BadCase("no such api", f"fuzz {T} --api fakelib.scal", "no api of this build matches", "nearest: fakelib.scale"),
+    BadCase(
+        "no such api",
+        f"fuzz {T} --api fakelib.scal",
+        "no api of this build matches",
+        "names of this build: fakelib.scale",
+    ),
     BadCase("two bugs in one report", f"report 1 2 {S}", "a report is about one bug", "--umbrella"),
-    BadCase("a day that is none", f"known add 1 {S} --reason x --expires soon", "'soon' is no day", "2027-03-31"),
-    BadCase("a moment that is none", f"results {S} --since soon", "'soon' is no day", "2026-11-25"),
+    BadCase("a day that is none", f"known add 1 {S} --reason x --expires soon", "'soon' is not a date", "2027-03-31"),
+    BadCase("a moment that is none", f"results {S} --since soon", "'soon' is neither a date", "2026-11-25"),
     BadCase("a version range", "pull torch>=2", "names no single version", "torch==VERSION"),
     BadCase("a misspelt library", "pull torhc==2.13.0", "holds no library", "did you mean torch?"),
-    BadCase("no such wheel", "pull ./torch-2.13.0-cp311-cp311-linux_x86_64.whl", "no wheel file at", "check the path"),
-    BadCase("a program that is no Python", "pull python:/bin/ls", "is no Python interpreter", "name a Python"),
+    BadCase(
+        "no such wheel",
+        "pull ./torch-2.13.0-cp311-cp311-linux_x86_64.whl",
+        "there is no wheel file",
+        "correct the path",
+    ),
+    BadCase("a program that is no Python", "pull python:/bin/ls", "is not a Python interpreter", "name a Python"),
     BadCase("no such lock", "pull torch==2.13.0 --lock none.json", "cannot read none.json", "--lock"),
-    BadCase("an index that is none", "pull torch==2.13.0 --index ftp://x", "'ftp://x' is no address", "https://HOST"),
+    BadCase(
+        "an index that is none", "pull torch==2.13.0 --index ftp://x", "'ftp://x' is not the address", "https://HOST"
+    ),
     BadCase(
         "an index that is down",
         "pull torch==2.13.0",
-        "http://127.0.0.1:9/simple can't be reached: Connection refused",
+        "http://127.0.0.1:9/simple cannot be reached: Connection refused",
         "check the network and the address of the index",
         env={"PIP_NO_INDEX": "", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"},
     ),
@@ -120,18 +143,20 @@ FILES = [
     ),
     BadCase("a key like no other", f"bugs {S}", "line 1: unknown key 'private'", HELP, make=config("private = true")),
     BadCase("a table", f"bugs {S}", "line 1: [fuzz] is a table", "top of the file", make=config("[fuzz]\ntime = '1m'")),
-    BadCase("broken TOML", f"bugs {S}", "is not valid TOML", "docs/configuration.md", make=config("a = = 1")),
+    BadCase("broken TOML", f"bugs {S}", "is not valid TOML", "docs/reference/configuration.md", make=config("a = = 1")),
     BadCase(
         "a wrong type", f"bugs {S}", "workers in nightfuzz.toml, line 1 is 'x'", "means", make=config("workers='x'")
     ),
-    BadCase("not UTF-8", f"bugs {S}", "nightfuzz.toml, line 2: it is not UTF-8", "save", make=config(b"#\n\xff = 2")),
+    BadCase(
+        "not UTF-8", f"bugs {S}", "nightfuzz.toml, line 2: a byte is not UTF-8", "save", make=config(b"#\n\xff = 2")
+    ),
     BadCase("no such settings", f"bugs {S} --config no.toml", "cannot read no.toml", "--config"),
     BadCase("unknown oracle", f"fuzz {T}", "unknown oracle 'crush'", "crash", make=config("oracles = ['crush']")),
     BadCase(
         "broken known findings",
         f"known list {S}",
         "nightfuzz-known.toml is not valid TOML",
-        "docs/known-findings.md",
+        "docs/how-to/known-findings.md",
         make=file("nightfuzz-known.toml", "nope [["),
     ),
     BadCase("no state", "bugs --state nowhere", "there is no state file", "nightfuzz trace"),
@@ -154,12 +179,16 @@ FILES = [
     ),
     BadCase("half a state", f"bugs {S}", "is damaged", "corrupt-1", make=_cut),
     BadCase(
-        "another program's state", f"fuzz {S}", "a database of another program", "this one is untouched", make=_foreign
+        "another program's state",
+        f"fuzz {S}",
+        "a database of another program",
+        "the file was not changed",
+        make=_foreign,
     ),
     BadCase(
         "a state that lacks a table",
         f"bugs {S}",
-        "is not whole (no such table: bugs)",
+        "lacks a part (no such table: bugs)",
         "older copy",
         make=_without_table,
     ),
@@ -209,7 +238,7 @@ ENVIRONMENTS = [
     BadCase(
         "a cache that is a file",
         "pull python:$PYTHON --library fakelib",
-        "targets can't be kept under",
+        "targets cannot be kept in",
         "NIGHTFUZZ_CACHE",
         env={"NIGHTFUZZ_CACHE": "/etc/passwd"},
     ),

@@ -102,7 +102,7 @@ def test_a_file_that_the_disk_does_not_take_whole_leaves_the_old_one(tmp_path: P
         (OSError(errno.EROFS, "", "state/protection.txt"), "the file system is read-only: state/protection.txt"),
         (OSError(errno.ENOSPC, "", "report.md"), "no space is left on the disk: report.md"),
         (OSError(errno.EDQUOT, "", "report.md"), "the disk quota is used up: report.md"),
-        (PermissionError(errno.EACCES, "", "state"), "this user may not do that: state"),
+        (PermissionError(errno.EACCES, "", "state"), "this user has no permission: state"),
         (MemoryError(), "no memory is left"),
         (BlockingIOError(errno.EAGAIN, ""), "no further process can be started"),
     ],

@@ -52,4 +52,4 @@ def test_bugs_and_test_cases_are_set_against_the_baseline(cli: Cli, state: Path)
 def test_without_a_comparison_there_is_nothing_to_list(cli: Cli, state: Path) -> None:
     done = cli("changes", "--state", state)
     assert done.code == 2
-    assert "no comparison is on record" in done.err
+    assert "has no comparison" in done.err

@@ -49,7 +49,7 @@ def test_the_answer_names_the_two_builds_and_how_sure_it_is(cli: Cli, indexed: P
     for part in ("bug 1: internal-error in fakelib.scale", "#fakelib==1.1, shown in", "#fakelib==1.0, shown in 0 of"):
         assert part in done.out
     assert "first bad: index:" in done.out and "last good: index:" in done.out and "% sure: " in done.out
-    assert "3 of 4 builds tried, 3 environments made this time" in done.out
+    assert "3 of 4 builds tried, 3 of them installed now" in done.out
     again = cli("bisect", 1, "--state", indexed, "--json")
     assert (again.code, again.json["installs"], again.json["tried"]) == (0, 0, 3)
     assert [again.json[end]["info"]["version"] for end in ("bad", "good")] == ["1.1", "1.0"]
@@ -60,9 +60,9 @@ def test_the_answer_names_the_two_builds_and_how_sure_it_is(cli: Cli, indexed: P
     ("arguments", "parts"),
     [
         ((9,), ("no bug 9",)),
-        ((1, "--good", "1.9"), ("the index has no 1.9", "1.3")),
-        ((1, "--bad", "python:/bin/python"), ("no build of an index",)),
-        ((1, "--index", "ftp://x/simple"), ("no address of a package index",)),
+        ((1, "--good", "1.9"), ("the index has no build 1.9", "1.3")),
+        ((1, "--bad", "python:/bin/python"), ("not a build of a package index",)),
+        ((1, "--index", "ftp://x/simple"), ("not the address of a package index",)),
         ((1, "--bad", "1.0"), ("bug 1 does not show itself on", "--bad")),
     ],
 )
@@ -90,19 +90,21 @@ def test_a_range_says_that_it_is_one_and_why() -> None:
     between = (probe("1.1", "broken", "failed to import fakelib\nlong story"), probe("1.2", "broken", "gone"))
     lines = describe(answer(between=between))
     assert lines[0] == "first bad: fakelib==1.3 (2026-02-03, commit 0123abc), shown in 3 of 4 runs"
-    assert "cannot tell: fakelib==1.1: failed to import fakelib" in lines
-    assert "so it came with one of 3 builds: the 2 between them cannot tell" in lines
+    assert "no answer from fakelib==1.1: failed to import fakelib" in lines
+    assert "the bug came with one of 3 builds: the 2 between them gave no answer" in lines
     assert "what changed: https://x/y" in lines
-    assert any(line.startswith("99.1% sure: where the bug is, 7 of 10 runs show it; a build") for line in lines)
+    assert any(
+        line.startswith("99.1% sure: 7 of 10 runs show the bug on a build that has it; such a build") for line in lines
+    )
 
 
 def test_what_went_is_told_as_such() -> None:
     lines = describe(answer(fixed=True, between=(probe("1.1", "broken"),)))
     assert [line.partition(":")[0] for line in lines[:2]] == ["last bad", "first fixed"]
-    assert "so it went with one of 2 builds: the 1 between them cannot tell" in lines
+    assert "the bug went with one of 2 builds: the 1 between them gave no answer" in lines
 
 
 def test_without_a_good_build_it_says_how_far_back_it_looked() -> None:
-    assert "no older build is without it" in describe(answer(good=None, sure=None))
-    assert any("the 3 beyond it could not tell" in line for line in describe(answer(good=None, sure=None, beyond=3)))
-    assert "no newer build is without it" in describe(answer(good=None, sure=None, fixed=True))
+    assert "no older build without the bug was found" in describe(answer(good=None, sure=None))
+    assert any("the 3 older builds" in line for line in describe(answer(good=None, sure=None, beyond=3)))
+    assert "no newer build without the bug was found" in describe(answer(good=None, sure=None, fixed=True))

@@ -11,7 +11,7 @@ import pytest
 from commands import Cli, Done
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.commands.fuzz import check_tests
+from fuzz_core.cli.commands.fuzz import require_tests
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
@@ -56,7 +56,7 @@ def test_without_a_call_the_check_fails_with_one_error(pull: Run) -> None:
 
 def test_without_a_directory_of_seeds_it_says_so(cli: Cli, tmp_path: Path) -> None:
     told = cli("run", "--changed", "--state", tmp_path / "state")
-    assert told.code == 2 and "none are named" in told.err
+    assert told.code == 2 and "none is named" in told.err
 
 
 def test_a_fresh_repository_with_torch(cli: Cli, tmp_path: Path, torch_python: Path) -> None:
@@ -96,7 +96,7 @@ def test_tests_of_every_engine_count(tmp_path: Path, data: dict[str, Any], fails
     with open_store(tmp_path / "state.db") as store:
         session = Session(store, target, tmp_path)
         with pytest.raises(UserError, match="no test ran on key") if fails else nullcontext():
-            check_tests(session, Settings(), data)
+            require_tests(session, Settings(), data)
 
 
 def test_listings_know_aliases_and_refuse_what_is_no_api(cli: Cli, tmp_path: Path) -> None:

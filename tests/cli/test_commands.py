@@ -23,12 +23,13 @@ from fuzz_core.cli.settings import Settings, load
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.store.cells import CellRow, Effort
 from fuzz_core.store.findings import OperatorRow
 from fuzz_core.store.records import NewBug
 from fuzz_core.store.statefile import open_store
 
 Cli = Callable[..., Any]
-PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/configuration.md"
 FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", "*.add")
 MAIN = "from fuzz_core.cli.app import main; main()"
 
@@ -68,7 +69,7 @@ def test_what_returns_keeps_its_code(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_the_first_signal_asks_and_the_second_interrupts() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with errors.stopping() as stopped:
+    with errors.stop_requests() as stopped:
         assert not stopped()
         signal.raise_signal(signal.SIGTERM)
         assert stopped()
@@ -137,10 +138,30 @@ def test_coverage_lists_operators_with_their_dtypes(cli: Cli, traced: Path) -> N
     with open_store(traced / "state.db") as store:
         store.save_news("fakelib-1", [], [*reached, OperatorRow("mul", "-", "fakelib.scale")])
     listing = cli("apis", "--coverage", "--state", traced).out
-    assert "2 operators, 3 with their dtypes" in listing
+    assert "2 operators reached, 3 pairs of operator and dtype" in listing
     assert "float32 int8" in listing
     rows = cli("apis", "--coverage", "--state", traced, "--api", "*.add", "--json").json
-    assert rows == [operator._asdict() for operator in reached]
+    assert rows["operators"] == [operator._asdict() for operator in reached]
+
+
+def test_coverage_counts_the_cells_of_the_sweep_by_api_or_by_argument(cli: Cli, traced: Path) -> None:
+    late = "1 cells of fakelib.scale took 1.00 s on average"
+    cells = [
+        CellRow("fakelib.scale", "factor", "Boundary Float nan", "valid"),
+        CellRow("fakelib.scale", "factor", "Boundary Float inf", "postponed", late),
+        CellRow("fakelib.scale", "", "Drop Argument", "refused"),
+        CellRow("fakelib.add", "x", "Scalar Tensor", "crashed"),
+    ]
+    with open_store(traced / "state.db") as store:
+        store.save_cells("fakelib-1", cells, [Effort("fakelib.scale", 3, 10), Effort("fakelib.add", 1, 1)])
+    listing = cli("apis", "--coverage", "--state", traced).out
+    assert "3 of 11 cells tried (1 valid, 1 refused, 1 crashed, 1 postponed, 7 untried)" in listing
+    assert late in listing and "factor" not in listing
+    narrow = cli("apis", "--coverage", "--state", traced, "--api", "*.scale")
+    assert "factor" in narrow.out and "(whole call)" in narrow.out and "fakelib.add" not in narrow.out
+    data = cli("apis", "--coverage", "--state", traced, "--api", "*.scale", "--json").json
+    assert data["cells"] == {"total": 10, "tried": 2, "valid": 1, "refused": 1, "postponed": 1}
+    assert sorted(map(tuple, map(dict.values, data["results"]))) == sorted(map(tuple, cells[:3]))
 
 
 @pytest.mark.smoke

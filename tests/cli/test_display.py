@@ -11,17 +11,9 @@ from threading import Event
 import pytest
 from rich.console import Console
 
-from fuzz_core.cli.output import (
-    LOGS,
-    PLAIN_SECONDS,
-    BarProgress,
-    CommandOutput,
-    LineProgress,
-    Report,
-    TextTable,
-    Verbatim,
-    draw,
-)
+from fuzz_core.cli.lines import PLAIN_SECONDS, LineProgress
+from fuzz_core.cli.output import LOGS, CommandOutput, Report, TextTable, Verbatim, draw
+from fuzz_core.cli.screen import Screen
 
 
 class Clock:
@@ -118,42 +110,18 @@ def test_the_log_of_a_job_gets_lines_even_from_what_looks_like_a_terminal(
     assert "fuzzing" in file.getvalue() and "\x1b[2K" not in file.getvalue() and "\r" not in file.getvalue()
 
 
-def test_a_terminal_gets_a_bar_and_a_file_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_a_screen_and_a_file_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in LOGS:
         monkeypatch.delenv(name, raising=False)
     output, file = CommandOutput(), StringIO()
     output.console = Console(file=StringIO(), force_terminal=True)
-    assert isinstance(output.watch(), BarProgress)
+    assert isinstance(output.watch().display, Screen)
     output.console = Console(file=file, force_terminal=False)
-    with output.watch() as display:
-        display.phase("tracing [red]", 3)
-        display.note("[bold]as it is")
-    assert isinstance(display, LineProgress)
+    with output.watch() as watch:
+        watch.phase("tracing [red]", 3)
+        watch.note("[bold]as it is")
+    assert isinstance(watch.display, LineProgress)
     assert [line[9:] for line in file.getvalue().splitlines()] == ["tracing [red] …", "[bold]as it is"]
-
-
-def test_a_live_bar_shows_phase_and_figures_and_keeps_notes() -> None:
-    file = StringIO()
-    with BarProgress(Console(file=file, force_terminal=True, width=160)) as display:
-        display.advance(1, tests=1)
-        display.phase("fuzzing", 60)
-        display.advance(30, tests=1234)
-        display.progress.refresh()
-        display.note("bug 1: [not markup]")
-        display.phase("confirming")
-        display.progress.refresh()
-    text = file.getvalue()
-    for part in ("fuzzing", "tests 1234", "bug 1: [not markup]", "confirming"):
-        assert part in text
-
-
-def test_a_live_bar_on_a_narrow_terminal_shows_phase_progress_and_bugs_whole() -> None:
-    file = StringIO()
-    with BarProgress(Console(file=file, force_terminal=True, width=40)) as display:
-        display.phase("fuzzing", 60)
-        display.advance(30, tests=1048, rate="442/s", inside="8%", apis="1/17", bugs=3)
-        display.progress.refresh()
-    assert "fuzzing" in file.getvalue() and "tests 1048  bugs 3" in file.getvalue() and "…" not in file.getvalue()
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -167,18 +135,6 @@ def test_a_table_is_as_narrow_as_the_terminal_and_as_wide_as_it_needs_in_a_log(
         TextTable(["bug", "api", "what happened"], [[1, api, "RuntimeError: something that takes some words"]])
     )
     assert (api in capsys.readouterr().out) != terminal
-
-
-@pytest.mark.parametrize("hostile", ["[/]", "[/red]", "[link=x]", "\x1b[2J"])
-def test_hostile_text_breaks_no_display(hostile: str) -> None:
-    file = StringIO()
-    with BarProgress(Console(file=file, force_terminal=True, width=160)) as display:
-        display.phase("tracing", 2)
-        display.advance(1, seed=hostile)
-        display.progress.refresh()
-        display.note(hostile)
-    assert "tracing" in file.getvalue()
-    assert "\x1b[2J" not in file.getvalue()
 
 
 @pytest.mark.parametrize("as_json", [True, False])
@@ -232,7 +188,7 @@ def test_a_column_without_a_cell_is_left_out() -> None:
 
 
 def test_a_test_that_is_cut_keeps_its_own_name() -> None:
-    [line] = drawn(30, ["kind", "reached from"], ["new", "tests/test_pipeline.py::TestRows::test_each_part"])[1:]
+    [line] = drawn(30, ["kind", "called by"], ["new", "tests/test_pipeline.py::TestRows::test_each_part"])[1:]
     assert line.strip() == "…TestRows::test_each_part"
 
 

@@ -12,7 +12,7 @@ def test_operators_are_listed_with_what_libraries_do_of_them(cli: Cli) -> None:
     every = {each["name"]: each for each in cli("gandalf", "operators", "--json").json}
     assert len(every) > 400 and every["relu"]["spelled"]["torch"]["call"] == "F.relu(x)"
     told = cli("gandalf", "operators").out
-    assert "wrong: " in told and "not there: " in told
+    assert "wrong: " in told and "missing: " in told
 
 
 def test_pairs_are_listed_with_their_programs(cli: Cli, tmp_path: Path) -> None:

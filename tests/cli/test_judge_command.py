@@ -56,10 +56,10 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     [
         (("x", "n", "", "a rounding"), "not-real", "judged: 1 not-real; 0 clusters wait"),
         (("w", "too rare"), "wont-fix", "judged: 1 wont-fix; 0 clusters wait"),
-        (("s",), None, "judged: nothing; 1 clusters wait"),
-        (("q",), None, "judged: nothing; 1 clusters wait"),
-        ((), None, "judged: nothing; 1 clusters wait"),
-        (("r",), None, "judged: nothing; 1 clusters wait"),
+        (("s",), None, "judged: none; 1 clusters wait"),
+        (("q",), None, "judged: none; 1 clusters wait"),
+        ((), None, "judged: none; 1 clusters wait"),
+        (("r",), None, "judged: none; 1 clusters wait"),
     ],
 )
 def test_the_walk_asks_for_each_cluster_until_the_answers_end(
@@ -77,7 +77,7 @@ def test_the_walk_leaves_out_what_is_judged(cli: Cli, state: Path, answer: Calla
     cli("judge", 1, *REAL, "--state", state)
     answer("n", "no")
     report = judge(Settings(state=state), CommandOutput(), None, None, None, None)
-    assert "nothing; 0 clusters wait" in str(report.text[0])
+    assert "none; 0 clusters wait" in str(report.text[0])
 
 
 def test_a_cluster_that_is_judged_otherwise_than_real_is_not_filed(cli: Cli, state: Path) -> None:
@@ -110,11 +110,11 @@ def test_a_false_bug_becomes_a_benign_case(cli: Cli, state: Path, tmp_path: Path
     ("arguments", "said"),
     [
         ((9,), "no bug 9"),
-        ((1, "--as", "maybe", "--reason", "x"), "no verdict 'maybe'"),
-        ((1, "--as", "real"), "a judgement needs its reason"),
-        ((1, "--as", "real", "--reason", "  "), "a judgement needs its reason"),
-        (("--as", "real"), "a judgement is about one bug"),
-        ((1, "--benign", "x.py"), "is not judged false"),
+        ((1, "--as", "maybe", "--reason", "x"), "'maybe' is not a value of --as"),
+        ((1, "--as", "real"), "the judgement real needs a reason"),
+        ((1, "--as", "real", "--reason", "  "), "the judgement real needs a reason"),
+        (("--as", "real"), "--as, --reason and --benign need the number of one bug"),
+        ((1, "--benign", "x.py"), "has no verdict not-real"),
     ],
 )
 def test_bad_input(cli: Cli, state: Path, arguments: tuple[object, ...], said: str) -> None:

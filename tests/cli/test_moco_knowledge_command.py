@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +40,7 @@ Constrains:
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "TRIES", 1)
+    monkeypatch.setattr(llm, "RETRIES", 0)
     monkeypatch.setattr(llm, "TIMEOUT_S", 5.0)
 
 
@@ -50,7 +51,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def learnt(cli: Cli, state: Path, *more: object) -> Done:
-    """Learns with time for the first experiment alone."""
+    """Learn with time for the first experiment alone."""
     return cli("moco", "knowledge", "--state", state, "--time", "5s", *more)
 
 
@@ -59,7 +60,7 @@ def window(state: Path) -> Facts:
 
 
 def everything(done: Done, state: Path) -> str:
-    """Returns all printed text and all files of the state."""
+    """Return all printed text and all files of the state."""
     kept = [path.read_bytes() for path in state.rglob("*") if path.is_file()]
     return done.out + done.err + b"".join(kept).decode("utf-8", "replace")
 
@@ -73,7 +74,7 @@ def test_what_a_model_of_language_says_is_known_and_its_key_is_nowhere(
         Path("nightfuzz.toml").write_text(f'llm_endpoint = "{where}/"\nllm_key_variable = "MY_KEY"\n')
         done = learnt(cli, traced, "--llm-model", "small", "--json")
     assert done.code == 0, done
-    assert done.json["apis that the model of language was asked about"] >= 1
+    assert done.json["apis that the language model was asked about"] >= 1
     assert "stride <= width + 8" in [each.expression for each in window(traced).relations]
     assert {each.origin.source for each in window(traced).relations if "8" in each.expression} == {"llm"}
     assert KEY not in everything(done, traced) and KEY not in json.dumps(chat.asked)
@@ -92,18 +93,42 @@ def test_nothing_but_names_and_documentation_leaves_the_machine(cli: Cli, traced
 
 
 def described(state: Path) -> str:
-    """Returns the definition of fakelib's class, and its documentation."""
+    """Return the definition of fakelib's class, and its documentation."""
     with open_store(state / "state.db", read_only=True) as store:
         definition = next(each.definition for each in store.apis("fakelib-1") if each.name == WINDOW)
     return f"{definition}\n\n{Window.__doc__}"
+
+
+def test_definitions_are_compared_by_embeddings_of_a_server(cli: Cli, traced: Path) -> None:
+    chat = Chat()
+    with serving(chat) as where:
+        done = learnt(cli, traced, "--llm-endpoint", where, "--llm-embedding-model", "small", "--json")
+    assert done.code == 0, done
+    assert done.json["definitions compared by"] == "small" and len(chat.embedded) == 2 and not chat.asked
+
+
+@pytest.mark.parametrize("address", [Chat(last=1)], indirect=True)
+def test_definitions_are_compared_by_words_after_a_server_has_failed(cli: Cli, traced: Path, address: str) -> None:
+    done = learnt(cli, traced, "--llm-endpoint", address, "--llm-embedding-model", "small")
+    assert done.code == 0 and "definitions compared by: their words" in done.out, done
+    assert " failed: HTTP 402; definitions are compared by their words" in done.out
+
+
+def test_an_error_names_the_extra_that_is_not_installed(
+    cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, llm.__name__)
+    monkeypatch.setitem(sys.modules, "openai", None)
+    done = learnt(cli, traced, "--llm-endpoint", "https://host/v1", "--llm-model", "m")
+    assert done.code == 2 and "needs the package openai" in done.err and "nightfuzz[knowledge]" in done.err
 
 
 @pytest.mark.parametrize("address", [Chat(four("I don't know.", "{}", "null"))], indirect=True)
 def test_answers_that_are_no_json_bring_nothing_and_are_counted(cli: Cli, traced: Path, address: str) -> None:
     done = learnt(cli, traced, "--llm-endpoint", address, "--llm-model", "small", "--json")
     assert done.code == 0, done
-    asked = done.json["apis that the model of language was asked about"]
-    assert done.json["answers of its that were not in the form asked for"] == 3 * asked > 0
+    asked = done.json["apis that the language model was asked about"]
+    assert done.json["answers of the language model in a wrong form"] == 3 * asked > 0
     assert window(traced).example
 
 
@@ -113,7 +138,7 @@ def test_answers_that_are_no_json_bring_nothing_and_are_counted(cli: Cli, traced
 def test_one_that_stops_answering_is_noted_and_the_rest_is_kept(cli: Cli, traced: Path, address: str) -> None:
     done = learnt(cli, traced, "--llm-endpoint", address, "--llm-model", "small")
     assert done.code == 0, done
-    assert "can't be asked: HTTP 402; what is known without it is kept" in done.out
+    assert " failed: HTTP 402; the facts from other sources are kept" in done.out
     assert window(traced).example and not any("8" in each.expression for each in window(traced).relations)
 
 
@@ -122,7 +147,7 @@ def test_one_that_stops_answering_is_noted_and_the_rest_is_kept(cli: Cli, traced
     [
         (Chat(key="another"), "HTTP 401"),
         (Chat(statuses=[500]), "HTTP 500"),
-        (Chat(body=b"<html>"), "does not speak the chat protocol"),
+        (Chat(body=b"<html>"), "does not speak OpenAI's protocol"),
     ],
     indirect=["address"],
 )
@@ -142,14 +167,14 @@ def test_one_that_is_too_slow_is_an_error(
 ) -> None:
     monkeypatch.setattr(llm, "TIMEOUT_S", 0.2)
     done = learnt(cli, traced, "--llm-endpoint", address, "--llm-model", "m")
-    assert done.code == 2 and "can't be asked" in done.err
+    assert done.code == 2 and " failed: " in done.err
 
 
 def test_an_address_where_nobody_is(cli: Cli, traced: Path) -> None:
     with serving(Chat()) as where:
         pass
     done = learnt(cli, traced, "--llm-endpoint", where, "--llm-model", "m")
-    assert done.code == 2 and f"{where}/chat/completions can't be asked: ConnectionError" in done.err
+    assert done.code == 2 and f"{where} failed: APIConnectionError" in done.err
 
 
 @pytest.mark.parametrize(
@@ -175,12 +200,16 @@ def test_a_bad_flag_is_named_and_what_may_be_a_key_is_not_repeated(cli: Cli, fla
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (("--llm-model", "m"), "give both"),
-        (("--llm-endpoint", "https://host/v1"), "give both"),
-        (("--llm-key-variable", "SOME_KEY"), "give both"),
+        (("--llm-embedding-model", "m"), "llm_endpoint is not set"),
+        (("--llm-model", "m"), "llm_endpoint is not set"),
+        (("--llm-endpoint", "https://host/v1"), "llm_embedding_model is not set"),
+        (("--llm-key-variable", "SOME_KEY"), "llm_endpoint is not set"),
         (("--llm-endpoint", "https://h/v1", "--llm-model", "m", "--llm-key-variable", "NO_SUCH"), "is not set"),
-        (("--llm-endpoint", "http://h/v1", "--llm-model", "m", "--llm-key-variable", "MY_KEY"), "in the clear"),
-        (("--llm-endpoint", "https://h/v1", "--llm-model", "m", "--llm-key-variable", "BAD_KEY"), "the key"),
+        (("--llm-endpoint", "http://h/v1", "--llm-model", "m", "--llm-key-variable", "MY_KEY"), "without encryption"),
+        (
+            ("--llm-endpoint", "https://h/v1", "--llm-model", "m", "--llm-key-variable", "BAD_KEY"),
+            "has blanks or characters",
+        ),
         (("--import", "missing"), "there is no folder missing"),
     ],
 )
@@ -200,7 +229,7 @@ def test_the_authors_files_are_imported(cli: Cli, traced: Path) -> None:
     (Path("theirs") / "tf.keras.layers.LSTM.yaml").write_text(FILE)
     done = learnt(cli, traced, "--import", "theirs", "--json")
     assert done.code == 0, done
-    assert (done.json["files imported"], done.json["files of no api that is known here"]) == (1, 1)
+    assert (done.json["files imported"], done.json["files of unknown apis"]) == (1, 1)
     assert [each.origin.source for each in window(traced).relations if "8" in each.expression] == ["import"]
 
 
@@ -208,7 +237,7 @@ def test_a_file_that_is_none_of_theirs_is_named_at_once(cli: Cli, traced: Path) 
     Path("theirs").mkdir()
     (Path("theirs") / f"{WINDOW}.yaml").write_text("Parameters: [1]")
     done = learnt(cli, traced, "--import", "theirs")
-    assert done.code == 2 and f"theirs/{WINDOW}.yaml: Parameters is no mapping" in done.err
+    assert done.code == 2 and f"theirs/{WINDOW}.yaml: Parameters is not a mapping" in done.err
     assert not (traced / "knowledge").exists()
 
 
@@ -216,4 +245,4 @@ def test_nothing_is_known_of_a_build_that_nobody_has_traced(cli: Cli, tmp_path: 
     with open_store(tmp_path / "untraced" / "state.db") as store:
         store.save_target(TargetRecord("fakelib-1", "fakelib==1", "fakelib", "1", fakelib_python, {}))
     done = learnt(cli, tmp_path / "untraced")
-    assert done.code == 2 and "no apis of fakelib-1 are on record" in done.err and "nightfuzz trace" in done.err
+    assert done.code == 2 and "no call of fakelib-1 for an api" in done.err and "nightfuzz trace" in done.err

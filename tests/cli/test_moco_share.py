@@ -14,7 +14,8 @@ from commands import Cli
 from windows import PROGRAM, WINDOW
 
 from fuzz_core.campaign.moco import share
-from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.watch import Watch
 from fuzz_core.cli.commands.run import models_share
 from fuzz_core.cli.settings import Settings
 from fuzz_core.modelgen.moco.facts import Knowledge
@@ -63,7 +64,7 @@ def test_apis_and_model_programs_have_their_time_and_one_report(
 def test_a_share_that_learns_first_is_left_out_where_the_time_is_short(cli: Cli, traced_with_programs: Path) -> None:
     done = cli(*RUN, "--state", traced_with_programs, "--time", "12s")
     assert done.code == 0, done
-    assert "no model programs are grown: they would have " in done.out and "are to be learnt first" in done.out
+    assert "no model programs are fuzzed: they would have " in done.out and "are to be learnt first" in done.out
     assert "model programs: " not in done.out and engines(traced_with_programs) == ["api"]
 
 
@@ -76,8 +77,11 @@ def test_what_goes_wrong_with_programs_takes_nothing_from_apis(
     (Path("mine") / "windows.py").write_text("print('no model')\n")
     done = cli(*RUN, "--state", state, "--time", "12s", "--json")
     assert done.code == 0, done
-    assert done.json["models"] == {"left_out": "no model program for fakelib"}
-    assert done.json["fuzz"]["tests"] and "no model programs are grown" in done.err
+    assert done.json["models"]["left_out"].startswith(
+        "no model program for fakelib can be taken apart; mine/windows.py cannot be taken apart"
+    )
+    assert done.json["fuzz"]["tests"] and "no model programs are fuzzed" in done.err
+    assert "windows.py cannot be taken apart: it has no hidden layers" in done.err
 
 
 def test_a_counted_run_has_no_share_and_is_the_same_again(
@@ -113,7 +117,7 @@ def test_an_interrupted_share_keeps_and_tells_what_it_has(traced_with_programs: 
         lines = []
         for line in process.stdout:
             lines.append(line)
-            if "growing models" in line:
+            if "mutating models" in line:
                 process.send_signal(signal.SIGINT)
                 break
         lines += process.stdout.readlines()
@@ -123,7 +127,7 @@ def test_an_interrupted_share_keeps_and_tells_what_it_has(traced_with_programs: 
         assert [run.status for run in store.runs()] == ["done", "interrupted"]
 
 
-class Noting(Silent):
+class Noting(Watch):
     """A watch that keeps the lines which stay on the screen."""
 
     def __init__(self) -> None:

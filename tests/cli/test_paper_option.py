@@ -46,7 +46,7 @@ def test_what_a_paper_does_not_have_is_refused(cli: Cli, flags: tuple[str, ...],
 def test_run_follows_no_paper(cli: Cli, traced: Path) -> None:
     Path("nightfuzz.toml").write_text("paper = true\n")
     done = cli("run", "--state", traced, "--target", "fakelib-1")
-    assert done.code == 2 and "`run` follows no paper" in done.err
+    assert done.code == 2 and "`paper` does not apply to `nightfuzz run`" in done.err
 
 
 def test_moco_grows_as_published() -> None:

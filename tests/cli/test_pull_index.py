@@ -28,8 +28,8 @@ def test_the_build_its_day_and_what_is_to_be_known_are_printed_and_kept(cli: Any
     assert done.code == 0, done
     assert "fakelib 1.0.dev20260101 (built 2026-01-01, source commit unknown)" in done.out
     assert (
-        "note: fakelib-1.0.dev20260102-py3-none-any.whl is listed, but gone (HTTP 404): took the next newest"
-        in done.out
+        "note: the index lists fakelib-1.0.dev20260102-py3-none-any.whl, "
+        "but the file is gone (HTTP 404): took the next newest" in done.out
     )
     with open_store(Path("state/state.db"), read_only=True) as store:
         [record] = store.targets()

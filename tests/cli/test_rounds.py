@@ -19,7 +19,7 @@ from fuzz_core.store.statefile import open_store
 HOUR = 3600.0
 
 
-class Clock:
+class RoundsClock:
     """A clock that the test sets."""
 
     now = 0.0
@@ -34,7 +34,7 @@ def timed(session: Session, took: float) -> list[tuple[float, float, int]]:
     Args:
         took: seconds of each examination.
     """
-    clock, found = Clock(), []
+    clock, found = RoundsClock(), []
     session = replace(session, clock=clock)
     for turn in rounds(session, 1, HOUR, HOUR):
         assert turn.seconds is not None and turn.examining is not None
@@ -55,7 +55,7 @@ def test_rounds_go_on_until_too_little_is_left(fakelib_session: Session) -> None
 
 def test_a_run_that_is_counted_or_stopped_has_one_round(fakelib_session: Session) -> None:
     assert list(rounds(fakelib_session, 1, HOUR, None)) == [Round(1)]
-    stopped = replace(fakelib_session, clock=Clock(), stopped=lambda: True)
+    stopped = replace(fakelib_session, clock=RoundsClock(), stopped=lambda: True)
     assert list(rounds(stopped, 1, HOUR, HOUR)) == [Round(1, 2160.0, 1440.0)]
 
 

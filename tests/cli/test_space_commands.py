@@ -29,15 +29,15 @@ def test_a_packed_build_is_fuzzed_without_tracing(cli: Cli, traced: Path) -> Non
         store.save_target(before.target(KEY))
     taken = cli("trace", "--state", "fresh", "--target", KEY, "--source", "docs", "--space", file)
     assert taken.code == 0, taken
-    assert f"taken over from fakelib-1.space: {made.json['calls']} calls" in taken.out
-    assert "invocations: 0 new" in taken.out
+    assert f"loaded from fakelib-1.space: {made.json['calls']} calls" in taken.out
+    assert "recorded calls: 0 new" in taken.out
     fuzzed = cli("fuzz", "--state", "fresh", "--tests-count", 300, "--seed", 1, "--json")
     assert fuzzed.code == 0 and fuzzed.json["fuzz"]["tests"] > 100
 
 
 def test_a_file_that_is_none_is_one_clear_error(cli: Cli, traced: Path) -> None:
     Path("none.space").write_text("no archive, but some text")
-    for name, problem in {"none.space": "is no space file, or is damaged", "gone.space": "cannot be read"}.items():
+    for name, problem in {"none.space": "is not a space file, or is damaged", "gone.space": "cannot be read"}.items():
         done = cli("trace", "--state", traced, "--target", KEY, "--space", name)
         assert (done.code, done.err.count("\n")) == (2, 2), done
         assert problem in done.err and "nightfuzz pack" in done.err
@@ -46,10 +46,10 @@ def test_a_file_that_is_none_is_one_clear_error(cli: Cli, traced: Path) -> None:
 def test_unchecked_calls_are_checked_before_they_are_fuzzed(cli: Cli, traced: Path) -> None:
     with open_store(traced / "state.db") as store:
         calls = [row.id for row in store.bodies(KEY)]
-        store.doubt(KEY, calls)
+        store.mark_unchecked(KEY, calls)
     done = cli("fuzz", "--state", traced, "--target", KEY, "--tests-count", 300, "--seed", 1)
     assert done.code == 0, done
-    assert f"{len(calls)} recorded calls are not checked yet: they are run again before the fuzzing" in done.out
+    assert f"{len(calls)} recorded calls are not checked yet: they run again before the fuzzing" in done.out
     assert f"of {len(calls)} recorded calls are valid" in done.out
     with open_store(traced / "state.db", read_only=True) as store:
         assert not store.bodies(KEY, unchecked=True)
@@ -58,20 +58,32 @@ def test_unchecked_calls_are_checked_before_they_are_fuzzed(cli: Cli, traced: Pa
 
 def test_calls_that_no_time_is_left_for_are_counted(cli: Cli, traced: Path) -> None:
     with open_store(traced / "state.db") as store:
-        store.doubt(KEY, [row.id for row in store.bodies(KEY)][3:])
+        store.mark_unchecked(KEY, [row.id for row in store.bodies(KEY)][3:])
     done = cli("fuzz", "--state", traced, "--target", KEY, "--time", "0.1s")
-    assert "wait for the next run and are not fuzzed in this one" in done.out
+    assert "wait for the next run; this run does not fuzz them" in done.out
 
 
 def test_a_run_that_could_check_nothing_says_so(cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that looks busy would have fuzzed error inputs alone, without a valid call."""
     with open_store(traced / "state.db") as store:
-        store.doubt(KEY, [row.id for row in store.bodies(KEY)])
+        store.mark_unchecked(KEY, [row.id for row in store.bodies(KEY)])
     monkeypatch.setattr("fuzz_core.cli.commands.run.LEAST_TRACE_SHARE", 0.0)
     done = cli("run", "--state", traced, "--target", KEY, "--time", "0.2s")
     assert done.code == 2 and "was over before a recorded call of fakelib-1 was checked" in done.err
     [least] = re.findall(r"give --time (\d+)s or more", done.err)
     assert int(least) >= 30
+
+
+def test_a_run_whose_tracing_has_taken_its_time_checks_calls_in_the_time_of_the_fuzz(
+    cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_store(traced / "state.db") as store:
+        store.mark_unchecked(KEY, [row.id for row in store.bodies(KEY)])
+    for share, value in (("LEAST_TRACE_SHARE", 0.0), ("TRACE_SHARE", 1e-9)):
+        monkeypatch.setattr(f"fuzz_core.cli.commands.run.{share}", value)
+    done = cli("run", "--state", traced, "--target", KEY, "--time", "30s")
+    assert done.code == 0, done
+    assert "run again before the fuzzing" in done.out
 
 
 def test_pull_fetches_what_a_release_offers_and_the_first_trace_takes_it(
@@ -90,10 +102,10 @@ def test_pull_fetches_what_a_release_offers_and_the_first_trace_takes_it(
         again = cli("pull", spec[1], *spec[2:], "--state", "second")
         assert "downloading" not in again.out, "the file is kept"
     taken = cli("trace", "--state", "second", "--source", "docs")
-    assert f"taken over from {told['key']}.space: {told['calls']} calls" in taken.out
-    assert "invocations: 0 new" in taken.out
+    assert f"loaded from {told['key']}.space: {told['calls']} calls" in taken.out
+    assert "recorded calls: 0 new" in taken.out
     later = cli("trace", "--state", "second", "--source", "docs")
-    assert "taken over" not in later.out
+    assert "loaded from" not in later.out
 
 
 def test_a_space_file_out_of_reach_is_no_reason_to_fail(
@@ -103,4 +115,4 @@ def test_a_space_file_out_of_reach_is_no_reason_to_fail(
         offer = OfferedSpace("fakelib-9", "fakelib", "9", f"{address}/none.space", "0" * 64, 5)
         monkeypatch.setattr(session, "offered", lambda *_: offer)
         done = cli("pull", f"python:{fakelib_python}", "--library", "fakelib")
-    assert done.code == 0 and "the target will be traced" in done.out
+    assert done.code == 0 and "nightfuzz traces the target instead" in done.out

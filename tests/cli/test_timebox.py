@@ -20,8 +20,9 @@ from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport
 from fuzz_core.campaign.moco.plot import MocoOptions
-from fuzz_core.campaign.session import Session, Silent
-from fuzz_core.cli.commands.fuzz import check_tests
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.watch import Watch
+from fuzz_core.cli.commands.fuzz import require_tests
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.statefile import open_store
@@ -30,7 +31,7 @@ Phase = tuple[str, float, float | None]
 Box = Callable[..., tuple[CallEngine, list[Phase]]]
 
 
-class Notes(Silent):
+class Notes(Watch):
     """A watch that keeps its notes."""
 
     def __init__(self) -> None:
@@ -63,8 +64,8 @@ def box(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Box:
                 raise UserError("no model program for fakelib", "write one")
             return MocoReport(run=len(phases), seconds=options.seconds)
 
-        def examined(*_: object) -> TriageReport:
-            phases.append(("examine", now[0], None))
+        def examined(_: Session, __: TriageOptions, ___: object, further: bool) -> TriageReport:
+            phases.append(("minimise" if further else "examine", now[0], None))
             now[0] += examining
             return TriageReport(left=left)
 
@@ -88,16 +89,18 @@ def test_each_round_has_a_seed_and_models_have_their_share_while_it_is_long_enou
     assert [seconds for *_, seconds in fuzzes] == pytest.approx([1728.0, 643.2, 261.6])
     assert first[0] == "fuzz 1" and len({name for name, *_ in fuzzes}) == 3
     assert [phase[0] for phase in phases if phase[0].startswith("grow")] == ["grow 1", "grow 1"]
+    # Bugs are minimised to the end in the time that no round of fuzzing wants.
+    assert [phase[0] for phase in phases].index("minimise") == len(phases) - 1
     assert worked.report.tests == 30 and worked.left_out == ""
     assert worked.grown is not None and worked.grown.seconds == pytest.approx(432.0 + 160.8)
 
 
 def test_no_further_round_for_a_start_that_would_take_much_of_it(box: Box) -> None:
-    assert [phase[0] for phase in box(starting=300.0)[1]] == ["fuzz 1", "grow 1", "examine"]
+    assert [phase[0] for phase in box(starting=300.0)[1]] == ["fuzz 1", "grow 1", "examine", "minimise"]
 
 
 def test_no_further_round_where_findings_wait(box: Box) -> None:
-    assert [phase[0] for phase in box(left=1)[1]] == ["fuzz 1", "grow 1", "examine"]
+    assert [phase[0] for phase in box(left=1)[1]] == ["fuzz 1", "grow 1", "examine", "minimise"]
 
 
 def test_what_cannot_grow_is_tried_once_and_apis_have_the_time_then(box: Box) -> None:
@@ -137,7 +140,7 @@ def test_the_last_line_counts_the_apis_that_were_tested() -> None:
     report = FuzzReport(apis=399, tests=2455, seconds=10.0)
     report.count("f", 3.0, 2455)
     report.count("g", 0.1, 0)
-    assert report.told.startswith("2,455 tests of 1 of 399 apis in 10 s")
+    assert report.headline.startswith("2,455 tests of 1 of 399 apis in 10 s")
     assert report.summary()["tested_apis"] == 1
 
 
@@ -149,14 +152,14 @@ def test_a_round_that_does_not_come_is_explained(box: Box) -> None:
 
 def test_a_time_box_without_a_test_names_the_least_sensible_time(fakelib_session: Session) -> None:
     with pytest.raises(UserError) as raised:
-        check_tests(fakelib_session, Settings(time=5.0), {"fuzz": {"tests": 0, "start_up": 4.1}})
-    assert raised.value.problem.endswith("in 5 s, although there are apis to fuzz: starting took 4.1 s")
+        require_tests(fakelib_session, Settings(time=5.0), {"fuzz": {"tests": 0, "start_up": 4.1}})
+    assert raised.value.problem.endswith("in 5 s, although there are apis to fuzz: starting the library took 4.1 s")
     assert raised.value.remedy == "give --time 40s or more"
-    with pytest.raises(UserError, match=r"starting took 60\.0 s") as raised:
-        check_tests(fakelib_session, Settings(time=60.0), {"models": {"tests": 0}})
+    with pytest.raises(UserError, match=r"starting the library took 60\.0 s") as raised:
+        require_tests(fakelib_session, Settings(time=60.0), {"models": {"tests": 0}})
     assert raised.value.remedy == "give --time 480s or more"
-    check_tests(fakelib_session, Settings(time=5.0), {"fuzz": {"tests": 1, "start_up": 4.1}})
-    check_tests(replace(fakelib_session, stopped=lambda: True), Settings(), {"fuzz": {"tests": 0}})
+    require_tests(fakelib_session, Settings(time=5.0), {"fuzz": {"tests": 1, "start_up": 4.1}})
+    require_tests(replace(fakelib_session, stopped=lambda: True), Settings(), {"fuzz": {"tests": 0}})
 
 
 def test_a_fuzz_that_ends_early_says_why(traced_session: Session) -> None:

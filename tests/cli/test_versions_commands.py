@@ -95,7 +95,7 @@ def test_fail_on_bugs_is_about_what_is_back(cli: Cli, versions: Path) -> None:
     [
         (("recheck", "7"), "no bug 7"),
         (("recheck", "--runs", "0"), "--runs"),
-        (("history", "--target", "nothing"), "no target 'nothing' on record"),
+        (("history", "--target", "nothing"), "no target 'nothing'"),
     ],
 )
 def test_bad_input(cli: Cli, versions: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -128,6 +128,6 @@ def test_an_interrupt_ends_it_between_two_bugs_and_keeps_what_was_checked(cli: C
         finally:
             command.kill()
     assert command.returncode == 130, rest
-    assert "1 bugs checked: 1 clean, 1 fixed; 1 wait for the next time" in rest
+    assert "1 bugs checked: 1 clean, 1 fixed; 1 wait for the next recheck" in rest
     with open_store(versions / "state.db") as store:
         assert [(check.bug, check.target) for check in store.checks()][-1] == (1, "fakelib-3")

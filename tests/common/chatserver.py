@@ -1,4 +1,4 @@
-"""A local server that speaks OpenAI's chat protocol and records the requests of a test."""
+"""A local server that speaks OpenAI's protocol and records the requests of a test."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ class Chat:
     stalls: bool = False  # the server begins an answer and does not go on
     last: int | None = None  # the server refuses requests after so many
     asked: list[dict[str, Any]] = field(default_factory=list)  # requests that the server answered
+    embedded: list[dict[str, Any]] = field(default_factory=list)  # requests for embeddings that the server answered
     keys: list[str] = field(default_factory=list)  # authorization headers of these requests
 
     async def post(self, request: web.Request) -> web.StreamResponse:
         """Answers `/v1/chat/completions`."""
         if self.statuses:
-            return web.Response(status=self.statuses.pop(0), headers={"Location": "/elsewhere"})
+            return web.Response(status=self.statuses.pop(0), headers={"Location": "/elsewhere", "retry-after-ms": "1"})
         if self.body is not None:
             return web.Response(body=self.body)
         if self.stalls:
@@ -45,6 +46,17 @@ class Chat:
         message = {"role": "assistant", "content": self.answers[rounds - 1]}
         return web.json_response({"object": "chat.completion", "choices": [{"index": 0, "message": message}]})
 
+    async def embed(self, request: web.Request) -> web.StreamResponse:
+        """Answers `/v1/embeddings`: the row of a text is its length and 1. There is none after `last` requests."""
+        if self.body is not None:
+            return web.Response(body=self.body)
+        if self.last is not None and len(self.embedded) >= self.last:
+            return web.json_response({"error": "your quota is used up"}, status=402)
+        self.embedded.append(await request.json())
+        rows = [[float(len(text)), 1.0] for text in self.embedded[-1]["input"]]
+        data = [{"object": "embedding", "index": place, "embedding": row} for place, row in enumerate(rows)]
+        return web.json_response({"object": "list", "data": data})
+
     async def _stall(self, request: web.Request) -> web.StreamResponse:
         answer = web.StreamResponse(headers={"Content-Length": "1000"})
         await answer.prepare(request)
@@ -55,10 +67,11 @@ class Chat:
 
 @contextmanager
 def serving(chat: Chat) -> Iterator[str]:
-    """Yields the server's address, which ends in /v1."""
+    """Yield the server's address, which ends in /v1."""
     loop = asyncio.new_event_loop()
     app = web.Application()
     app.router.add_post("/v1/chat/completions", chat.post)
+    app.router.add_post("/v1/embeddings", chat.embed)
     runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
     loop.run_until_complete(runner.setup())
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -75,5 +88,5 @@ def serving(chat: Chat) -> Iterator[str]:
 
 
 def four(*rounds: Any) -> list[str]:
-    """Returns the answers to the four rounds; values other than texts are written as JSON."""
+    """Return the answers to the four rounds; values other than texts are written as JSON."""
     return ["Yes.", *(each if isinstance(each, str) else json.dumps(each) for each in rounds)]

@@ -13,13 +13,14 @@ from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Value, prim
+from fuzz_core.ir.wire import FindingReport, LeaseDone, OutcomeReport, Report
 from fuzz_core.worker.plan import Header, write_plan
 
 NO_SPACE: dict[str, Any] = {"values": {}, "apis": [], "tensors": {}}
 
 
 def call(name: str, *args: Any) -> Invocation:
-    """Returns a call of a function of fakelib with scalars and arrays."""
+    """Return a call of a function of fakelib with scalars and arrays."""
     return Invocation(f"fakelib.{name}", tuple(map(_described, args)))
 
 
@@ -34,9 +35,12 @@ def plan_of(
     library: str = "fakelib",
     oracles: Sequence[str] = ("crash",),
 ) -> Path:
-    """Writes a plan file of these invocations, numbered from 1."""
+    """Write a plan file of these invocations, numbered from 1."""
     rows = [(number, each.api, dumps(each)) for number, each in enumerate(invocations, 1)]
-    write_plan(path, Header(library, seed, list(oracles), [], {}, NO_SPACE), rows)
+    bases = {
+        api: [place for place, row in enumerate(r for r in rows if r[1] == api)] for api in {row[1] for row in rows}
+    }
+    write_plan(path, Header(library, seed, list(oracles), [], {}, NO_SPACE, bases=bases), rows)
     return path
 
 
@@ -52,29 +56,30 @@ class Listening:
         self.numbers = 0
         self.ran: dict[tuple[str, int], Outcome] = {}
         self.deaths: dict[tuple[str, int], Outcome] = {}
-        self.findings: list[dict[str, Any]] = []
+        self.findings: list[FindingReport] = []
         self.retired = 0
 
     def next_lease(self) -> Lease | None:
-        """Returns the next lease, in order."""
+        """Return the next lease, in order."""
         if not self.waiting:
             return None
         self.numbers += 1
         return Lease(self.numbers, *self.waiting.pop(0), log=True)
 
-    def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        """Keeps outcomes and findings."""
+    def message(self, lease: Lease, report: Report | None) -> None:
+        """Keep outcomes and findings."""
         self.on_message()
-        if "ran" in message:
-            self.ran[lease.api, message["ran"]] = Outcome.from_json(message["outcome"])
-        elif "finding" in message:
-            self.findings.append(message)
-        elif message.get("done") == lease.number:
-            self.retired += message["retire"]
-            self._rest(lease, message["next"])
+        match report:
+            case OutcomeReport(index, outcome):
+                self.ran[lease.api, index] = outcome
+            case FindingReport():
+                self.findings.append(report)
+            case LeaseDone():
+                self.retired += report.retire
+                self._rest(lease, report.next)
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
-        """Keeps the outcome of the death."""
+        """Keep the outcome of the death."""
         self.deaths[lease.api, index] = outcome
         self._rest(lease, index + 1)
 

@@ -26,7 +26,7 @@ LATE_SECONDS = 8.0
 HTML = b"<!DOCTYPE html><html><title>Unicorn! &middot; GitHub</title><p>This page is taking too long to load.</html>"
 
 
-class Seen(NamedTuple):
+class ProxiedRequest(NamedTuple):
     """A request as it came, and its answer."""
 
     verb: str
@@ -83,7 +83,7 @@ class Proxy:
     # Returns status, headers and body of an answer that the server can't give, or None if it can.
     instead: Callable[[str, str], tuple[int, dict[str, str], Any] | None] = lambda verb, path: None
     injected: Counter[str] = field(default_factory=Counter)
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[ProxiedRequest] = field(default_factory=list)
     asked_to_wait: list[float] = field(default_factory=list)
     _history: dict[str, list[web.Response]] = field(default_factory=lambda: defaultdict(list))
     _late: list[tuple[datetime, web.Request, bytes]] = field(default_factory=list)
@@ -111,7 +111,9 @@ class Proxy:
             answer = await self._answered(request, body, fault)
         sent = answer.body if isinstance(answer, web.Response) and isinstance(answer.body, bytes) else b""
         head = str({name: value for name, value in request.headers.items() if name != "Authorization"})
-        self.seen.append(Seen(request.method, str(request.url), head, body.decode(), sent.decode(errors="replace")))
+        self.seen.append(
+            ProxiedRequest(request.method, str(request.url), head, body.decode(), sent.decode(errors="replace"))
+        )
         return answer
 
     def _drawn(self, request: web.Request) -> str | None:

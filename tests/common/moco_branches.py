@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+
+from moco_programs import taken_by
 
 from fuzz_core.campaign.moco.growth import NodeResult, ProgramBench, TreeGrowth
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.calls import parsed
-from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.generation import steps_of
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, REPLACED, ROOT, TreeNode
 from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.oracles.contract import ORACLES
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.statefile import open_store
 
 
 @contextmanager
 def workshop_of(session: Session, timeout: float = 3.0) -> Iterator[BlockWorkshop]:
-    """Yields a workshop with the processes of the session's target and with all oracles."""
+    """Yield a workshop with the processes of the session's target and with all oracles."""
     plan = session.state_dir / "branch.jsonl"
     make_plan(session, plan, (), seed=0, oracles=list(ORACLES), mutating=False)
     made = BlockWorkshop(session, plan, timeout)
@@ -31,15 +35,25 @@ def workshop_of(session: Session, timeout: float = 3.0) -> Iterator[BlockWorksho
         made.close()
 
 
+@contextmanager
+def workshop_on(library: str, python: str | Path, folder: Path, timeout: float = 3.0) -> Iterator[BlockWorkshop]:
+    """Yield a workshop with the processes of an interpreter's library and with all oracles."""
+    target = TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), {})
+    with open_store(folder / "state.db") as store:
+        store.save_target(target)
+        with workshop_of(Session(store, target, folder, workers=1), timeout) as made:
+            yield made
+
+
 def grown(workshop: BlockWorkshop, source: str, calls: Mapping[int, str], name: str = "own.py") -> list[NodeResult]:
-    """Returns the result of each block of a program, in order, up to the first leaf.
+    """Return the result of each block of a program, in order, up to the first leaf.
 
     The knowledge of an api is only whether a call makes a layer or applies a function.
 
     Args:
         calls: replacements of blocks, by the block's number.
     """
-    program = disassemble(name, source, workshop.dialect.library)
+    program = taken_by(workshop, name, source)
     names = ModuleNames.of(program)
     own = {block.number: block.call for block in program.blocks}
     for number, text in calls.items():

@@ -14,7 +14,7 @@ from typing import Any
 import fakenights
 from githubserver import Repository, token_of
 from platformdirs import user_cache_path
-from runner import Run, Runner
+from runner import ActionRun, Runner
 
 ROOT = Path(__file__).parents[2]
 NIGHTFUZZ = str(Path(sys.executable).with_name("nightfuzz"))
@@ -61,15 +61,15 @@ class Project:
         self.commit("nightfuzz")
         return sorted(path.name for path in (self.workspace / ".github" / "workflows").iterdir())
 
-    def night(self, **inputs: str) -> Run:
+    def night(self, **inputs: str) -> ActionRun:
         """Runs plan, fuzz and report of a night."""
         return self.workflow({"mode": "nightly", "target": f"index:{self.index}#fakelib", **inputs})
 
-    def bump(self, pull: Pull, **inputs: str) -> Run:
+    def bump(self, pull: Pull, **inputs: str) -> ActionRun:
         """Runs the jobs for a pull request; the two builds are read from its changes."""
         return self.workflow({"mode": "bump", "tests": "tests", **inputs}, pull)
 
-    def workflow(self, inputs: Mapping[str, str], pull: Pull | None = None) -> Run:
+    def workflow(self, inputs: Mapping[str, str], pull: Pull | None = None) -> ActionRun:
         """Runs the three jobs; returns the last one's run. A job that fails ends the test."""
         self.runs += 1
         home = self.home / "runner"
@@ -85,7 +85,7 @@ class Project:
         told = {"mode": "report", "results": str(results), "github-token": self.repo.token}
         return self._job(told, pull)
 
-    def _job(self, inputs: Mapping[str, str], pull: Pull | None) -> Run:
+    def _job(self, inputs: Mapping[str, str], pull: Pull | None) -> ActionRun:
         event = self.home / "event.json"
         event.write_text(json.dumps({} if pull is None else {"pull_request": pull.event}))
         environment = {

@@ -7,13 +7,13 @@ import io
 import re
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 MOST_WORDS = 25
-# Model programs, and text that is put into them, are data.
-PROGRAMS = {"traced", "grown", "fitted", "harness"}
+# Model programs, text that is put into them, and a library under test are data.
+PROGRAMS = {"traced", "grown", "fitted", "harness", "traps", "fixtures", "qualitylib"}
 # A docstring's section, a list, a table, an example, or indented text holds no sentences.
 _NO_SENTENCE = re.compile(r"```[\s\S]*?```|^(?:    |\t).*$|^\s*(?:>>>|\.\.\.|\||#|[-*] |:\w+).*$", re.MULTILINE)
 _CODE = re.compile(r"``?[^`]*``?")
@@ -35,11 +35,16 @@ RULES = {
         re.IGNORECASE,
     ),
 }
+# A docstring's sections, by the convention of Google, and an entry of a section.
+_SECTION = re.compile(r"^(?:Args|Attributes|Raises|Returns|Yields):$", re.MULTILINE)
+_ENTRY = re.compile(r"^ {4}(\S[\w., ]*?): ", re.MULTILINE)
 LONG, FIRST = "is longer than 25 words", "first line hides its subject"
 _PRONOUN = re.compile(r"(?:It|They|That|This|These|Such|Each|One|Both|Some|All)\b")
 _GERUND = re.compile(r"(?:ing|ed)$")
 # Nouns of the field that only look like one.
-_NOUNS = {"finding", "seed", "wording"}
+_NOUNS = {"finding", "seed", "wording", "housekeeping", "ranking", "rounding", "setting", "slicing", "timing"}
+# A library from outside the project must name its two classes so.
+_CONTRACT = {"Adapter", "Dialect"}
 
 
 class Sentence(NamedTuple):
@@ -73,7 +78,9 @@ class Measure:
 
     def gerunds(self) -> list[str]:
         """Returns the modules whose name ends like a gerund or a participle."""
-        return [path.stem for path in self.files if _GERUND.search(path.stem) and path.stem not in _NOUNS]
+        return [
+            path.stem for path in self.files if _GERUND.search(path.stem) and path.stem.split("_")[-1] not in _NOUNS
+        ]
 
     def namesakes(self) -> dict[str, int]:
         """Returns the public classes whose name occurs more than once, with the number of classes.
@@ -83,7 +90,7 @@ class Measure:
         found: defaultdict[str, int] = defaultdict(int)
         for path in (path for path in self.files if path.stem != "modes"):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in _CONTRACT:
                     found[node.name] += 1
         return {name: count for name, count in found.items() if count > 1}
 
@@ -101,6 +108,32 @@ class Measure:
             rules += [LONG] if len(each.split()) > MOST_WORDS else []
             for rule in rules:
                 self.broken[rule].append(Sentence(place, each))
+
+
+def parts(docstring: str) -> dict[str, str]:
+    """Returns the text of a docstring's sections by name; the text before them has the empty name."""
+    names = [found[0].rstrip(":") for found in _SECTION.finditer(docstring)]
+    return dict(zip(["", *names], _SECTION.split(docstring), strict=True))
+
+
+def form_faults(source: str, exceptions: Collection[str]) -> Iterator[str]:
+    """Yields what stands outside of its section, and entries that name no parameter or none of the exceptions."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef) or not (docstring := ast.get_docstring(node)):
+            continue
+        given = node.args
+        named = {
+            arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg) if arg
+        }
+        found = parts(docstring)
+        later = [each for each in _END.split(found[""])[1:] if re.match(r"(?:Raises?|Returns?|Yields?) ", each)]
+        later += [name for name in re.findall(r"^(\w+): ", found[""], re.MULTILINE) if name in named]
+        unknown = [
+            name for entry in _ENTRY.findall(found.get("Args", "")) for name in entry.split(", ") if name not in named
+        ]
+        raised = [name for entry in _ENTRY.findall(found.get("Raises", "")) for name in entry.split(", ")]
+        unknown += [name for name in raised if "." not in name and name not in exceptions]
+        yield from (f"{node.lineno} {node.name}: {each}" for each in (*later, *unknown))
 
 
 def sentences(text: str) -> Iterator[str]:

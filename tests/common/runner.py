@@ -38,7 +38,7 @@ class Step:
 
 
 @dataclass
-class Run:
+class ActionRun:
     """A whole run of an action."""
 
     outcome: str
@@ -79,7 +79,7 @@ class Runner:
         inputs: Mapping[str, str],
         put_out: Mapping[str, Mapping[str, str]] | None = None,
         cancel_when: Path | None = None,
-    ) -> Run:
+    ) -> ActionRun:
         """Runs `action/action.yml`.
 
         Args:
@@ -91,7 +91,7 @@ class Runner:
         for index, step in enumerate(data["runs"]["steps"]):
             job.do(index, step)
         outputs = {name: job.text(spec["value"]) for name, spec in data.get("outputs", {}).items()}
-        return Run(job.status, outputs, job.done)
+        return ActionRun(job.status, outputs, job.done)
 
     def _inputs(self, declared: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
         unknown = given.keys() - declared.keys()

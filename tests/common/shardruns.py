@@ -35,7 +35,7 @@ def artifact(label: str, digest: str) -> Artifact:
 LOCK = BuildLock("torch", "torch", "2.13.0.dev20260424", tuple(artifact(*each) for each in LABELS.items()))
 
 
-class Run:
+class NightRun:
     """The folder of the results, with the plan of a night in two shards."""
 
     def __init__(self, home: Path, **note: Any) -> None:
@@ -56,10 +56,10 @@ class Run:
         given = {"key": key(), "plan": self.identity, "shard": number, "shards": 2, **ran}
         return leave(folder or self.folder(number), [f"torch.{NAMES[number]}"], **given)
 
-    def copied(self, home: Path) -> Run:
+    def copied(self, home: Path) -> NightRun:
         """Copies the run into another folder."""
         shutil.copytree(self.results, home / "results")
-        copy = Run.__new__(Run)
+        copy = NightRun.__new__(NightRun)
         copy.home, copy.results, copy.identity = home, home / "results", self.identity
         return copy
 

@@ -174,7 +174,7 @@ def check(store: Store, key: str, one: int, other: int) -> None:
     if number := _bug(store, key, one):
         status = ("shown", "clean", "changed", "flaky")[other]
         store.add_checks(number, [NewCheck(key, status, 1, 2, OUTCOMES[one])])
-        store.set_standing(number, ("open", "fixed")[other == 1])
+        store.set_status(number, ("open", "fixed")[other == 1])
 
 
 def known(store: Store, key: str, one: int, other: int) -> None:

@@ -14,9 +14,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from checking import ROOT, loaded
 from expressions import condition, evaluate, substituted
-from runner import Run, Runner
+from runner import ActionRun, Runner
+from workflow_checks import ROOT, loaded
 
 WORKFLOWS = ROOT / ".github" / "workflows"
 
@@ -28,7 +28,7 @@ class Job:
     name: str
     outcome: str = "skipped"
     outputs: dict[str, str] = field(default_factory=dict)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[ActionRun] = field(default_factory=list)
     given: dict[str, dict[str, str]] = field(default_factory=dict)  # inputs of each third-party action, by its name
 
 

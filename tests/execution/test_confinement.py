@@ -155,4 +155,4 @@ def test_the_protection_says_which_means_there_were(means: list[str], monkeypatc
     text = " ".join(process_protection())
     assert ("mount namespace" in text, "Landlock" in text) == (NAMESPACE in means, LANDLOCK in means)
     monkeypatch.setattr(confinement, "__file__", str(Path(__file__).with_name("absent.py")))
-    assert "read and write what the user can" in " ".join(process_protection())
+    assert "read and write all files of the user" in " ".join(process_protection())

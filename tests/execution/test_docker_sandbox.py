@@ -23,7 +23,7 @@ import fakelib
 import pytest
 from fakebuilds import Builds
 
-from fuzz_core.cli.sandbox import fit, look, sandbox_of, user_of
+from fuzz_core.cli.sandbox import fit_sandbox, look, sandbox_of, user_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.docker import LABEL, Engine, Sandbox, owner
 from fuzz_core.execution.image import ROOT
@@ -377,7 +377,7 @@ os.chmod(state + "/deep/er", 0)
 
 def test_a_state_with_links_is_refused(place: Place) -> None:
     (place.state / "elsewhere").symlink_to(place.folder)
-    with pytest.raises(UserError, match="no plain file or folder"):
+    with pytest.raises(UserError, match="a link or a special file"):
         place.run("")
 
 
@@ -431,7 +431,7 @@ def test_an_interpreter_that_cannot_start_is_told(place: Place) -> None:
         assert look(place.engine, made, [place.record.python]).problems == {}
         assert set(look(place.engine, made, [place.record.python, str(gone)]).problems) == {str(gone)}
         with pytest.raises(UserError, match="does not start in the image"):
-            fit(place.engine, [str(gone)], lambda instead: made)
+            fit_sandbox(place.engine, [str(gone)], lambda instead: made)
 
 
 def test_the_images_python_stands_in_for_one_of_a_newer_system(place: Place) -> None:
@@ -451,7 +451,7 @@ def test_the_images_python_stands_in_for_one_of_a_newer_system(place: Place) -> 
     with newer.sandbox() as made:
         settings = Settings(state=newer.state)
         make = partial(sandbox_of, settings, newer.engine, newer.image, [newer.record], newer.folder / "scratch")
-        made, notes = fit(newer.engine, [str(python)], lambda instead: make(instead=instead))
+        made, notes = fit_sandbox(newer.engine, [str(python)], lambda instead: make(instead=instead))
         assert newer.engine.run(made, ["python", "-c", imports, str(python)], lambda line, error: None) == 0
     assert len(notes) == 1 and "stands in" in notes[0]
 

@@ -7,7 +7,7 @@ import pytest
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.tree import texts_of
 from fuzz_core.ir.values import Invocation, Prim, Seq, TestCase, Then, Value
-from fuzz_core.worker.execution import TEXT, is_compiled, without_given
+from fuzz_core.worker.execution import TEXT, uses_compiled_text, without_given
 
 OPERATORS = ("add", "min")
 
@@ -34,7 +34,7 @@ def call(operator: str, *expressions: str, more: tuple[Value, ...] = ()) -> Test
 
 @pytest.mark.parametrize("texts", [("",), (">", "i0"), ("i0", "694")])
 def test_an_argument_whose_text_is_compiled_is_told(texts: tuple[str, ...]) -> None:
-    assert is_compiled(call("min", *texts), reindexed)
+    assert uses_compiled_text(call("min", *texts), reindexed)
 
 
 def test_texts_of_inner_calls_and_of_what_an_instance_is_called_with_are_the_callers_too() -> None:
@@ -42,8 +42,8 @@ def test_texts_of_inner_calls_and_of_what_an_instance_is_called_with_are_the_cal
         return Outcome("exception", "RuntimeError", f"compiler: {' '.join(texts_of(test.invocation))}\nCheck failed")
 
     text = Prim("str", "i0 +")
-    assert is_compiled(TestCase(Invocation("a.b", (Invocation("a.Code", (text,)),)), 0), compiled)
-    assert is_compiled(TestCase(Invocation("a.Code", (), (), Then("__call__", (text,))), 0), compiled)
+    assert uses_compiled_text(TestCase(Invocation("a.b", (Invocation("a.Code", (text,)),)), 0), compiled)
+    assert uses_compiled_text(TestCase(Invocation("a.Code", (), (), Then("__call__", (text,))), 0), compiled)
 
 
 def test_a_name_that_is_looked_up_is_none() -> None:
@@ -54,14 +54,14 @@ def test_a_name_that_is_looked_up_is_none() -> None:
             return Outcome("exception", "RuntimeError", "no such operator")
         return Outcome("exception", "RuntimeError", "compiler: op0_rcount was not declared\nCheck failed")
 
-    assert not is_compiled(call("mean"), mistaken)
+    assert not uses_compiled_text(call("mean"), mistaken)
 
 
 def test_without_any_text_nothing_is_executed() -> None:
     def never(test: TestCase) -> Outcome:
         raise AssertionError(test)
 
-    assert not is_compiled(TestCase(Invocation("a.b", (Prim("int", 1),), (("c", Seq("list", ())),)), 0), never)
+    assert not uses_compiled_text(TestCase(Invocation("a.b", (Prim("int", 1),), (("c", Seq("list", ())),)), 0), never)
 
 
 @pytest.mark.parametrize(

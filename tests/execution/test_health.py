@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from fakelib_plans import call, plan_of
 
-from fuzz_core.execution.health import NORMAL_APIS, Health, Recruits, health
+from fuzz_core.execution.health import NORMAL_APIS, Health, SpareProcess, health
 from fuzz_core.execution.zygote import Zygote
 
 FRESH = Health(threads=1, descriptors=8, children=0, masks="0 1001002 0 0022", resident=1 << 20, settled=True)
 
 
 @pytest.fixture
-def recruits(tmp_path: Path) -> Iterator[Recruits]:
+def recruits(tmp_path: Path) -> Iterator[SpareProcess]:
     with Zygote(sys.executable, "fakelib", "fuzz", plan_of(tmp_path / "plan", [call("fail", 1)])) as zygote:
-        made = Recruits(zygote, 1 << 30)
+        made = SpareProcess(zygote, 1 << 30)
         yield made
         made.close()
 
@@ -65,7 +65,7 @@ def test_the_kernel_tells_what_a_process_has_changed(tmp_path: Path) -> None:
     assert own is not None and own.settled
 
 
-def test_what_every_api_leaves_behind_is_normal_and_what_one_leaves_never_is(recruits: Recruits) -> None:
+def test_what_every_api_leaves_behind_is_normal_and_what_one_leaves_never_is(recruits: SpareProcess) -> None:
     assert recruits.fresh is not None
     lazy, guilty = (recruits.fresh._replace(masks=masks) for masks in ("0 0 400 0022", "7fffffff 0 0 0022"))
     assert not recruits.changed(recruits.fresh, "api")
@@ -74,7 +74,7 @@ def test_what_every_api_leaves_behind_is_normal_and_what_one_leaves_never_is(rec
     assert all(recruits.changed(guilty, "api") for _ in range(10))
 
 
-def test_a_spare_process_is_forked_once_and_handed_out_once(recruits: Recruits) -> None:
+def test_a_spare_process_is_forked_once_and_handed_out_once(recruits: SpareProcess) -> None:
     recruits.keep()
     spare = recruits.spare
     recruits.keep()

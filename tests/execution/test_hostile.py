@@ -8,7 +8,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from fakelib_plans import Listening, call, plan_of
 from fuzz_core.execution.link import KEPT_BYTES, TAIL_BYTES, Output
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.wire import OutcomeReport, Report
 from fuzz_core.worker.limits import children
 from fuzz_core.worker.zygote import FUZZ_FILE_BYTES
 
@@ -50,11 +50,11 @@ class Hearing(Listening):
         super().__init__(*leases)
         self.times: Counter[tuple[str, int]] = Counter()
 
-    def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        """Counts a test's outcome."""
-        if "ran" in message:
-            self.times[lease.api, message["ran"]] += 1
-        super().message(lease, message)
+    def message(self, lease: Lease, report: Report | None) -> None:
+        """Count a test's outcome."""
+        if isinstance(report, OutcomeReport):
+            self.times[lease.api, report.ran] += 1
+        super().message(lease, report)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def zygote(place: Path) -> Iterator[Zygote]:
 
 
 def living_in(place: Path) -> set[int]:
-    """Returns the processes (zombies too) that were started with their home below a folder."""
+    """Return the processes (zombies too) that were started with their home below a folder."""
     found = set()
     for environment in Path("/proc").glob("[0-9]*/environ"):
         try:

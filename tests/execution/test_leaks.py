@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fakelib_plans import call, plan_of
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.wire import FindingReport, Report
 from fuzz_core.worker.observers import LEAST_BYTES, ROUND, MemoryGrowth, left_behind
 
 
@@ -66,15 +66,15 @@ class Told:
 
     def __init__(self, lease: Lease) -> None:
         self.waiting = [lease]
-        self.findings: list[dict[str, Any]] = []
+        self.findings: list[FindingReport] = []
         self.deaths: list[Outcome] = []
 
     def next_lease(self) -> Lease | None:
         return self.waiting.pop() if self.waiting else None
 
-    def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        if "finding" in message:
-            self.findings.append(message)
+    def message(self, lease: Lease, report: Report | None) -> None:
+        if isinstance(report, FindingReport):
+            self.findings.append(report)
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
         self.deaths.append(outcome)
@@ -88,8 +88,8 @@ def test_a_worker_finds_the_test_that_leaks(tmp_path: Path) -> None:
         Pool(zygote, 1, Limits(timeout=600.0)).run(told, lambda: False, lambda: None)
     assert told.deaths == []
     [finding] = told.findings
-    assert finding["verdict"][:2] == ["leak", "leak"]
-    left = int(finding["outcome"][2].split()[3])
+    assert finding.verdict[:2] == ("leak", "leak")
+    left = int(finding.outcome.text.split()[3])
     assert 60_000 < left < 70_000
 
 

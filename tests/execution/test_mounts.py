@@ -60,14 +60,14 @@ def test_the_base_of_the_system_is_the_images_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("python", ["/usr/bin/python3", "/usr/local/bin/python3", "/bin/python3"])
 def test_all_of_the_system_is_never_shown(python: str) -> None:
-    with pytest.raises(UserError, match="no environment of its own"):
+    with pytest.raises(UserError, match="is not in a virtual environment"):
         interpreter(python)
 
 
 def test_all_of_a_home_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     made(tmp_path, "bin/python", ".git/config", "tests/test_it.py", "setup.cfg")
-    with pytest.raises(UserError, match="no environment of its own"):
+    with pytest.raises(UserError, match="is not in a virtual environment"):
         interpreter(str(tmp_path / "bin/python"))
     assert project(tmp_path / "tests") == tmp_path / "tests"
 

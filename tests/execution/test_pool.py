@@ -18,7 +18,6 @@ from fakelib_plans import Listening, call, plan_of
 
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.values import Invocation
 from fuzz_core.worker.limits import children
 from fuzz_core.worker.plan import Plan
@@ -126,10 +125,9 @@ def test_a_test_is_made_again_from_the_plan_exactly_as_it_was_executed(tmp_path:
     with Zygote(sys.executable, "fakelib", "fuzz", path) as other:
         told = ran(other, ("fakelib.scale", 0, 400))
     assert len(told.ran) == 400
-    assert told.findings and told.findings[0]["index"] >= 2
     plan = Plan(path)
-    for finding in told.findings:
-        assert decode_test(finding["test"]) == plan.test("fakelib.scale", finding["index"])
+    made = [plan.test("fakelib.scale", index) for index in range(400)]
+    assert told.findings and all(finding.test in made[2:] for finding in told.findings)
 
 
 def test_no_process_and_no_file_is_left(tmp_path: Path, plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:

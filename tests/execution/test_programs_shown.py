@@ -10,7 +10,7 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.execution.replay import COMPILED, DOUBLED, TRAINING, is_lost, shown, verdicts_on
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.oracles.crash import PROGRAM
-from fuzz_core.worker.programs_ran import Compiled, ProgramResult
+from fuzz_core.worker.programs_ran import CompiledUse, ProgramResult
 
 WELL = ProgramResult(Outcome("ok"), losses=(0.5,), burst=True)
 DOUBLE = WELL._replace(scales=(0.01, 3.0))
@@ -39,17 +39,17 @@ def test_what_somebody_meant_to_raise_is_nothing(how: str) -> None:
     ("compiled", "differs"),
     [
         (None, False),
-        (Compiled(0.0), False),
-        (Compiled(0.0, "Unsupported: no"), False),
-        (Compiled(99.0), False),
-        (Compiled(101.0, "", 0.5), True),
-        (Compiled(inf, "", 0.0), True),
-        (Compiled(500.0, "", 10.0), False),
-        (Compiled(inf, "", inf), False),
-        (Compiled(nan, "", 0.0), False),
+        (CompiledUse(0.0), False),
+        (CompiledUse(0.0, "Unsupported: no"), False),
+        (CompiledUse(99.0), False),
+        (CompiledUse(101.0, "", 0.5), True),
+        (CompiledUse(inf, "", 0.0), True),
+        (CompiledUse(500.0, "", 10.0), False),
+        (CompiledUse(inf, "", inf), False),
+        (CompiledUse(nan, "", 0.0), False),
     ],
 )
-def test_a_compiled_model_differs_by_more_than_rounding(compiled: Compiled | None, differs: bool) -> None:
+def test_a_compiled_model_differs_by_more_than_rounding(compiled: CompiledUse | None, differs: bool) -> None:
     found = judged(WELL._replace(compiled=compiled))
     assert found == ([("differential", "wrong-result")] if differs else [])
     assert not differs or COMPILED in shown(WELL._replace(compiled=compiled))
@@ -65,7 +65,7 @@ def test_a_compiled_model_differs_by_more_than_rounding(compiled: Compiled | Non
     ],
 )
 def test_of_what_a_compiler_refuses_internal_errors_are_told(refused: str, kind: list[tuple[str, str]]) -> None:
-    assert judged(WELL._replace(compiled=Compiled(0.0, refused))) == kind
+    assert judged(WELL._replace(compiled=CompiledUse(0.0, refused))) == kind
 
 
 def test_what_the_result_depends_on_has_a_gradient() -> None:

@@ -141,7 +141,7 @@ VERSIONS = (
 )
 
 
-class Case(NamedTuple):
+class ReportedCase(NamedTuple):
     """A worker's report on one test case."""
 
     api: str
@@ -149,12 +149,12 @@ class Case(NamedTuple):
     outcome: Outcome
 
 
-def corpus() -> list[Case]:
+def corpus() -> list[ReportedCase]:
     """Returns all cases. Add a new case at the end of its part, so that the stored answers of older cases stay."""
     return [*_exceptions(), *_deaths(), *_ends(), *_disagreements(), *_changes()]
 
 
-def _exceptions() -> Iterator[Case]:
+def _exceptions() -> Iterator[ReportedCase]:
     for number, message in enumerate(MESSAGES):
         for which, filling in enumerate(FILLINGS):
             outcome = Outcome("exception", NAMES[number % len(NAMES)], message.format(**filling))
@@ -167,7 +167,7 @@ def _exceptions() -> Iterator[Case]:
     yield _crashed("internal-error", 1, Outcome("exception", "TypeError", "unsupported operand 3"), "program")
 
 
-def _deaths() -> Iterator[Case]:
+def _deaths() -> Iterator[ReportedCase]:
     for number, name in enumerate(SIGNALS):
         for which, frames in enumerate(STACKS):
             yield _crashed("crash", number + which, Outcome("signal", name, "", frames))
@@ -177,52 +177,60 @@ def _deaths() -> Iterator[Case]:
     yield _crashed("internal-error", 0, Outcome("signal", "SIGABRT", "INTERNAL ASSERT FAILED"))
 
 
-def _ends() -> Iterator[Case]:
+def _ends() -> Iterator[ReportedCase]:
     for number, api in enumerate(APIS):
-        yield Case(api, Verdict("crash", "hang", "cpu: timeout"), Outcome("timeout", f"{number + 1} s", seconds=number))
+        yield ReportedCase(
+            api, Verdict("crash", "hang", "cpu: timeout"), Outcome("timeout", f"{number + 1} s", seconds=number)
+        )
         leak = f"every call leaves {4096 * number} bytes"
-        yield Case(api, Verdict("leak", "leak", f"cpu*: {leak}"), Outcome("ok", text=leak))
+        yield ReportedCase(api, Verdict("leak", "leak", f"cpu*: {leak}"), Outcome("ok", text=leak))
         slow = f"cuda@float16: 3.2e-{number} s, cuda@float32: 1.5e-4 s"
-        yield Case(api, Verdict("performance", "slow", slow), Outcome("ok", text="3.200e-02 3.100e-02", seconds=0.03))
+        yield ReportedCase(
+            api, Verdict("performance", "slow", slow), Outcome("ok", text="3.200e-02 3.100e-02", seconds=0.03)
+        )
         strided = f"strided@: 9.{number}e-1 s, cpu@: 1.0e-4 s"
-        yield Case(api, Verdict("performance", "slow", strided), Outcome("ok", text="9.000e-01"))
+        yield ReportedCase(api, Verdict("performance", "slow", strided), Outcome("ok", text="9.000e-01"))
         documented = f'p = {number}.5, documented: "must be in [0, {number}]" (docstring)'
         refused = Outcome("exception", "RefusedByDocumentation", documented)
-        yield Case(api, Verdict("bounds", "bounds", f"documented: {documented}"), refused)
+        yield ReportedCase(api, Verdict("bounds", "bounds", f"documented: {documented}"), refused)
         alone = f"{number} of 4 values are not finite\n[nan, 1.]"
-        yield Case(api, Verdict("nonfinite", "nonfinite", f"cpu-fp64: {alone}"), Outcome("ok", text=alone))
-        yield Case(api, Verdict("crash", "crash", "cpu: exit"), Outcome("exit", str(number)))
-        yield Case(api, Verdict("crash", "crash", "cpu: oom"), Outcome("oom", "MemoryError", f"{number} bytes"))
-        yield Case(api, Verdict("crash", "crash", "cpu: skipped"), Outcome("skipped", "nothing to compare"))
-        yield Case(api, Verdict("documentation", "documentation", "page 3: no result"), Outcome("ok", text="[2]"))
+        yield ReportedCase(api, Verdict("nonfinite", "nonfinite", f"cpu-fp64: {alone}"), Outcome("ok", text=alone))
+        yield ReportedCase(api, Verdict("crash", "crash", "cpu: exit"), Outcome("exit", str(number)))
+        yield ReportedCase(api, Verdict("crash", "crash", "cpu: oom"), Outcome("oom", "MemoryError", f"{number} bytes"))
+        yield ReportedCase(api, Verdict("crash", "crash", "cpu: skipped"), Outcome("skipped", "nothing to compare"))
+        yield ReportedCase(
+            api, Verdict("documentation", "documentation", "page 3: no result"), Outcome("ok", text="[2]")
+        )
     long = 'dim = 7, documented: "the dimension along which to compute, between -rank and rank - 1" (docstring)'
     for api in APIS:
-        yield Case(api, Verdict("bounds", "bounds", f"documented: {long}"), Outcome("exception", "ValueError", long))
+        yield ReportedCase(
+            api, Verdict("bounds", "bounds", f"documented: {long}"), Outcome("exception", "ValueError", long)
+        )
 
 
-def _disagreements() -> Iterator[Case]:
+def _disagreements() -> Iterator[ReportedCase]:
     for number, difference in enumerate(DIFFERENCES):
         for which, mode in enumerate(MODES):
             if (number + which) % 2 == 0 or which < 2:
                 refuses = difference.startswith("refuses")
                 kind = "inconsistent" if difference.startswith(("refuses", "accepts")) else "wrong-result"
                 outcome = Outcome("exception" if refuses else "ok", "ValueError" if refuses else "", difference)
-                yield Case(APIS[which % 6], Verdict("differential", kind, f"{mode}: {difference}"), outcome)
+                yield ReportedCase(APIS[which % 6], Verdict("differential", kind, f"{mode}: {difference}"), outcome)
     for mode, kind in (("meta", "wrong-metadata"), ("fake", "wrong-metadata"), ("grad-forward", "wrong-gradient"),
                        ("grad-numerical", "wrong-gradient"), ("training", "wrong-gradient")):  # fmt: skip
         for number, difference in enumerate(DIFFERENCES[:7]):
-            yield Case(
+            yield ReportedCase(
                 APIS[number % 6], Verdict("differential", kind, f"{mode}: {difference}"), Outcome("ok", text=difference)
             )
 
 
-def _changes() -> Iterator[Case]:
+def _changes() -> Iterator[ReportedCase]:
     for number, (kind, said) in enumerate(VERSIONS):
         for which in range(2):
             death = said.partition(", now ")[2].startswith("SIG")
             outcome = Outcome("signal", "SIGSEGV", "", STACKS[5]) if death else Outcome("ok", text=said)
-            yield Case(APIS[(number + which) % 6], Verdict("versions", kind, f"baseline: {said}"), outcome)
+            yield ReportedCase(APIS[(number + which) % 6], Verdict("versions", kind, f"baseline: {said}"), outcome)
 
 
-def _crashed(kind: str, number: int, outcome: Outcome, mode: str = "cpu") -> Case:
-    return Case(APIS[number % len(APIS)], Verdict("crash", kind, f"{mode}: {cause(outcome)}"), outcome)
+def _crashed(kind: str, number: int, outcome: Outcome, mode: str = "cpu") -> ReportedCase:
+    return ReportedCase(APIS[number % len(APIS)], Verdict("crash", kind, f"{mode}: {cause(outcome)}"), outcome)

@@ -9,7 +9,7 @@ import pytest
 from golden_file import FOLDER, check_golden
 from record import bugs, findings, steady
 
-from fuzz_core.campaign.document import RunFacts, result_of, standings_now
+from fuzz_core.campaign.document import RunFacts, result_of, statuses_now
 from fuzz_core.store.statefile import open_store
 from fuzz_core.triage.assess import severity, withheld
 from nightfuzz.reports.comment import comment
@@ -35,7 +35,7 @@ def test_a_state_from_before_has_all_that_it_had(tmp_path: Path) -> None:
             "numbers": {bug.id: bug.signature_text for bug in rows},
             "grades": {bug.id: [severity(bug).grade, severity(bug).reason] for bug in rows},
             "withheld": sorted(withheld(rows)),
-            "standings": standings_now(store),
+            "standings": statuses_now(store),
             "checks": [[c.bug, c.target, c.status, c.hits, c.runs] for c in store.checks()],
             "changes": [[c.kind, c.signature, c.script] for c in store.changes("fakelib-2", "fakelib-1")],
             "known": {name: list(count) for name, count in store.known_counts().items()},

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from corpus import Case, corpus
+from corpus import ReportedCase, corpus
 from golden_file import check_golden
 
 from fuzz_core.adapters.dialect import dialect_of
@@ -54,7 +54,7 @@ def test_every_outcome_is_judged_as_it_was() -> None:
     check_golden("judgements.json", answers)
 
 
-def _named(case: Case) -> dict[str, Any]:
+def _named(case: ReportedCase) -> dict[str, Any]:
     found = signature(case.api, case.verdict, case.outcome)
     row = {
         "outcome": _of_outcome(case.outcome),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fuzz_core
-from fuzz_core.ir.dtypes import DTYPES, DType, double_of
+from fuzz_core.ir.dtypes import DTYPES, DType, coarseness, double_of
 from fuzz_core.ir.elements import pack
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.mutation.rules.values import COMMON_DTYPES, RARE_DTYPES
@@ -25,9 +25,12 @@ OTHERS = {
     "adapters/pytorch/dialect.py": "dtypes that PyTorch infers",
     "adapters/literals.py": "dtypes that numpy infers",
     "adapters/tensorflow/tensors.py": "tolerances of tf.test",
+    "adapters/tensorflow/signatures.py": "dtypes of the functions that a search passes",
     "adapters/tensorflow/dialect.py": "dtypes that TensorFlow infers, and those that it draws",
     "collect/constraints/docstrings.py": "other names in docstrings",
     "oracles/cost.py": "precisions that are timed",
+    "synthesis/draft.py": "dtypes that a search draws more often",
+    "synthesis/refusals.py": "other names in messages",
     "triage/cost.py": "which dtypes are simplest",
     "triage/simplify.py": "the default dtype of each kind",
 }
@@ -139,3 +142,8 @@ def test_at_the_edge_of_a_narrow_type_rounding_decides_what_is_infinite(name: st
     top = DTYPES[name].largest
     assert difference(described(top), described(inf)) == ""
     assert difference(described(top / 2), described(inf)).startswith("other values")
+
+
+def test_the_coarsest_dtype_counts_and_doubles_are_no_finer_than_single_precision() -> None:
+    assert coarseness(["float64", "float32", "int64"]) == coarseness([]) == 1.0
+    assert coarseness(["float32", "bfloat16", "float16"]) == coarseness(["bfloat16"]) > coarseness(["float16"]) > 1000

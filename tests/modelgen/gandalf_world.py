@@ -8,7 +8,7 @@ from fuzz_core.modelgen.gandalf.guidance import Guidance, Noting
 OPERATORS, SUCCESSORS, BUGGY, LENGTH = 150, 25, 4, 7
 
 
-class World:
+class GandalfWorld:
     """A grammar: each operator has `SUCCESSORS` that may follow it. A graph with a `BUGGY` operator has a bug."""
 
     def __init__(self, seed: int) -> None:
@@ -27,7 +27,7 @@ class World:
             before = guide(before, self.successors[before])
         chosen = guide.taken()
         has_bug = any(name in self.buggy for _, name in chosen)
-        guidance.told(chosen, float(has_bug))
+        guidance.learn_reward(chosen, float(has_bug))
         return has_bug
 
 

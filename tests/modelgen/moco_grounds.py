@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from fuzz_core.modelgen.moco.facts import Facts, Knowledge, NumberRange, Origin, Parameter, ParameterRelation
+from fuzz_core.ir.constraints import Bound, Constraint
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Origin, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.program import INPUT, Block, Call, CallArgument, Program, Slot, Template
 
 DOC = Origin(source="docstring", text="must be so")
-ANNOTATED = Origin(source="annotation", text="Literal")
-GUESS = Origin(source="probe", text="tried", confidence=0.4)
-POSITIVE = NumberRange(least=0, open_least=True, origin=DOC)
-NOT_NEGATIVE = NumberRange(least=0, origin=DOC)
-SHARE = NumberRange(least=0, most=1, origin=DOC)
+
+
+def said(kind: str, *bounds: Bound, source: str = "docstring") -> Constraint:
+    """Return a constraint on any parameter."""
+    return Constraint("", "", kind, bounds, "must be so", source)
+
+
+POSITIVE = said("above", 0.0)
+NOT_NEGATIVE = said("minimum", 0.0)
+SHARE = (NOT_NEGATIVE, said("maximum", 1.0))
+PAIR = said("lengths", 2)
 
 IN = Parameter(name="in_channels", dtype="int", required=True, binds=-3)
-OUT = Parameter(name="out_channels", dtype="int", required=True, bounds=(POSITIVE,))
-KERNEL = Parameter(
-    name="kernel_size", dtype="int", structure="tuple", shape=(2,), shape_origin=DOC, required=True, bounds=(POSITIVE,)
-)
-STRIDE = Parameter(name="stride", dtype="int", default="1", bounds=(POSITIVE,))
-GROUPS = Parameter(name="groups", dtype="int", default="1", bounds=(POSITIVE,))
+OUT = Parameter(name="out_channels", dtype="int", required=True, constraints=(POSITIVE,))
+KERNEL = Parameter(name="kernel_size", dtype="int", structure="tuple", required=True, constraints=(POSITIVE, PAIR))
+STRIDE = Parameter(name="stride", dtype="int", default="1", constraints=(POSITIVE,))
+GROUPS = Parameter(name="groups", dtype="int", default="1", constraints=(POSITIVE,))
 BIAS = Parameter(name="bias", dtype="bool", default="True")
 MODE = Parameter(
     name="padding_mode",
     dtype="str",
     default="'zeros'",
-    choices=("'zeros'", "'reflect'", "'circular'"),
-    choices_origin=ANNOTATED,
+    constraints=(said("choices", "zeros", "reflect", "circular", source="annotation"),),
 )
 DIVIDES = tuple(
     ParameterRelation(parameters=(name, "groups"), expression=f"{name} % groups == 0", origin=DOC)
@@ -46,7 +50,7 @@ TRANSPOSED = CONV.model_copy(
         "api": "torch.nn.ConvTranspose2d",
         "parameters": (
             *(IN, OUT, KERNEL, STRIDE),
-            Parameter(name="output_padding", dtype="int", default="0", bounds=(NOT_NEGATIVE,)),
+            Parameter(name="output_padding", dtype="int", default="0", constraints=(NOT_NEGATIVE,)),
             *(GROUPS, BIAS),
         ),
         "similar": {"torch.nn.Conv2d": 0.9},
@@ -55,7 +59,7 @@ TRANSPOSED = CONV.model_copy(
 POOL = Facts(
     api="torch.nn.MaxPool2d",
     parameters=(
-        KERNEL.model_copy(update={"shape_origin": None}),
+        KERNEL.model_copy(update={"constraints": (POSITIVE, PAIR._replace(source="trace"))}),
         Parameter(name="stride", dtype="int", default="None", seen=("2", "(2, 1)")),
         Parameter(name="ceil_mode", dtype="bool", default="False"),
     ),
@@ -66,7 +70,7 @@ POOL = Facts(
 DROPOUT = Facts(
     api="torch.nn.Dropout",
     parameters=(
-        Parameter(name="p", dtype="float", default="0.5", bounds=(SHARE,)),
+        Parameter(name="p", dtype="float", default="0.5", constraints=SHARE),
         Parameter(name="inplace", dtype="bool", default="False"),
     ),
     ranks=(1, 2, 3, 4, 5),
@@ -107,7 +111,7 @@ LEAKY = Facts(
     kind="function",
     parameters=(
         TENSOR,
-        Parameter(name="negative_slope", dtype="float", default="0.01", bounds=(NOT_NEGATIVE,)),
+        Parameter(name="negative_slope", dtype="float", default="0.01", constraints=(NOT_NEGATIVE,)),
         Parameter(name="inplace", dtype="bool", default="False"),
     ),
     ranks=(1, 2, 3, 4),
@@ -119,7 +123,7 @@ KNOWLEDGE = Knowledge(library="torch", build="torch-2.13.0", apis={facts.api: fa
 
 
 def call(api: str, *args: str, applied: bool = False, spelled: str = "", **kwargs: str) -> Call:
-    """Returns a call as a program of this folder writes it."""
+    """Return a call as a program of this folder writes it."""
     path = spelled or api.replace("torch.nn.functional", "F").replace("torch.nn", "nn")
     arguments = (*(CallArgument("", arg) for arg in args), *(CallArgument(*pair) for pair in kwargs.items()))
     return Call(api, path, arguments, applied)
@@ -138,15 +142,15 @@ BLOCKS = (*CALLS, call("torch.nn.Linear", "64", "10"), SLOPED)
 
 
 def known(each: Call) -> Facts:
-    """Returns the facts about the api of a call."""
+    """Return the facts about the api of a call."""
     return KNOWLEDGE.apis[each.api]
 
 
 def program(calls: tuple[Call, ...] = CALLS, steps: tuple[int, ...] | None = None) -> Program:
-    """Returns a program that makes the calls in their order, and whose head stays."""
+    """Return a program that makes the calls in their order, and whose head stays."""
     steps = steps or tuple(range(len(calls)))
     head = Block(len(calls), call("torch.nn.Linear", "16 * 4", "10"), 3 + len(calls), step=99)
     blocks = [Block(n, each, 3 + n, step=step) for n, (each, step) in enumerate(zip(calls, steps, strict=True))]
-    slots = [Slot(block.number, "    ", ",\n") for block in (*blocks, head)]
+    slots = [each for block in (*blocks, head) for each in ("    ", Slot(block.number, absent="nn.Identity()"), ",\n")]
     pieces = ("import torch.nn as nn\nimport torch.nn.functional as F\nmodel = nn.Sequential(\n", *slots, ")\n")
     return Program("small", "torch", "serial", Template(pieces, (head.number,)), (*blocks, head))

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from fuzz_core.modelgen.gandalf.again import compiling, losing, training, variables
+from fuzz_core.modelgen.gandalf.again import compiling, loss_nodes, training, variables
 from fuzz_core.modelgen.gandalf.generation import generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
@@ -36,7 +36,7 @@ def test_no_result_from_before_gets_into_it(library: Library) -> None:
         graph = generate(operators, seed)
         names = variables(graph, load(), LIBRARIES)
         programs = [compiling(graph, load(), library, "float64")]
-        if names and losing(graph, load()):
+        if names and loss_nodes(graph, load()):
             programs.append(training(graph, load(), library, "float64", names))
         for lines in programs:
             function = model(lines)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gandalf_world import LENGTH, World
+from gandalf_world import LENGTH, GandalfWorld
 
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import DoubleDqn, Dqn
@@ -14,7 +14,7 @@ MARGIN = 1.5
 
 def learnt(kind: type[Dqn], seed: int, graphs: int = 400) -> tuple[Dqn, int, int]:
     """Returns the trained guidance, and how many graphs of the second half have a bug: its own, and those by chance."""
-    world = World(seed)
+    world = GandalfWorld(seed)
     guidance = kind(Rng(seed), world.names)
     found, by_chance = world.graphs(guidance, graphs), world.graphs(Alike(Rng(seed)), graphs)
     return guidance, sum(found[graphs // 2 :]), sum(by_chance[graphs // 2 :])

@@ -52,8 +52,8 @@ class DescribeGuidance:
     def test_it_prefers_what_was_worth_something_and_what_leads_there(self, kind: type[Dqn]) -> None:
         guidance = kind(Rng(1), NAMES)
         for _ in range(40):
-            guidance.told([("", "a"), ("a", "b")], 1.0)
-            guidance.told([("", "c"), ("c", "d")], 0.0)
+            guidance.learn_reward([("", "a"), ("a", "b")], 1.0)
+            guidance.learn_reward([("", "c"), ("c", "d")], 0.0)
         assert guidance.value("", "a") > guidance.value("", "c") + 0.5
         assert guidance.value("a", "b") > guidance.value("c", "d") + 0.5
         assert sum(guidance.choose("", NAMES) == "a" for _ in range(200)) > 80
@@ -61,10 +61,10 @@ class DescribeGuidance:
     def test_a_trap_is_left(self, kind: type[Dqn]) -> None:
         guidance = kind(Rng(2), NAMES)
         for _ in range(30):
-            guidance.told([("", "a")], 1.0)
+            guidance.learn_reward([("", "a")], 1.0)
         liked = guidance.value("", "a")
         for _ in range(60):
-            guidance.told([("", "a")], -1.0)
+            guidance.learn_reward([("", "a")], -1.0)
         assert guidance.value("", "a") < liked - 0.5
 
     def test_the_same_seed_the_same_choices(self, kind: type[Dqn]) -> None:
@@ -73,10 +73,10 @@ class DescribeGuidance:
             chosen = [("", one.choose("", NAMES))]
             assert chosen == [("", other.choose("", NAMES))]
             for guidance in (one, other):
-                guidance.told(chosen, float(round_ % 2))
+                guidance.learn_reward(chosen, float(round_ % 2))
 
     def test_another_night_goes_on_with_it(self, kind: type[Dqn]) -> None:
         one, other = kind(Rng(4), NAMES), kind(Rng(5), NAMES)
-        one.told([("", "a")] * 30, 1.0)
+        one.learn_reward([("", "a")] * 30, 1.0)
         assert other.restore(one.saved()) and other.value("", "a") == one.value("", "a")
         assert not kind(Rng(4), "xy").restore(one.saved())

@@ -32,14 +32,14 @@ class DescribeEveryGuidance:
             assert chosen == grown(other) and all(each in NAMES for _, each in chosen)
             assert [before for before, _ in chosen] == ["", *(each for _, each in chosen[:-1])]
             for guidance in (one, other):
-                guidance.told(chosen, float(round_ % 3) - 1.0)
+                guidance.learn_reward(chosen, float(round_ % 3) - 1.0)
 
     def test_nothing_is_out_of_reach(self, name: str) -> None:
         guidance, seen = GUIDANCE[name](Rng(1), NAMES), Counter[str]()
         for _ in range(200):
             chosen = grown(guidance)
             seen.update(each for _, each in chosen)
-            guidance.told(chosen, 0.0)
+            guidance.learn_reward(chosen, 0.0)
         assert set(seen) == set(NAMES)
 
 
@@ -52,7 +52,7 @@ def test_what_was_worth_something_is_chosen_more_often(name: str) -> None:
         for _ in range(300):
             chosen = grown(guidance)
             seen.update(each for _, each in chosen)
-            guidance.told(chosen, float(any(each == "d" for _, each in chosen)))
+            guidance.learn_reward(chosen, float(any(each == "d" for _, each in chosen)))
         counts.append(seen["d"] / seen.total())
     assert counts[1] > 1.2 / len(NAMES)
 
@@ -61,10 +61,10 @@ def test_what_was_worth_something_is_chosen_more_often(name: str) -> None:
 def test_a_trap_is_left(name: str) -> None:
     guidance = GUIDANCE[name](Rng(2), NAMES)
     for _ in range(40):
-        guidance.told([("", "a"), ("a", "a")], 1.0)
+        guidance.learn_reward([("", "a"), ("a", "a")], 1.0)
     liked = sum(guidance.choose("", NAMES) == "a" for _ in range(300))
     for _ in range(40):
-        guidance.told([("", "a"), ("a", "a")], -1.0)
+        guidance.learn_reward([("", "a"), ("a", "a")], -1.0)
     assert sum(guidance.choose("", NAMES) == "a" for _ in range(300)) < liked / 2
 
 
@@ -73,13 +73,13 @@ def test_every_operator_has_its_turn_before_any_has_two_more_than_another() -> N
     for _ in range(60):
         chosen = grown(guidance, 1)
         seen.update(name for _, name in chosen)
-        guidance.told(chosen, 0.0)
+        guidance.learn_reward(chosen, 0.0)
         assert max(seen.values()) - min(seen[name] for name in NAMES) <= 2
 
 
 def test_a_value_comes_from_what_follows() -> None:
     guidance = GUIDANCE["q"](Rng(3), NAMES)
     for _ in range(60):
-        guidance.told([("", "a"), ("a", "b")], 1.0)
-        guidance.told([("", "c"), ("c", "d")], 0.0)
+        guidance.learn_reward([("", "a"), ("a", "b")], 1.0)
+        guidance.learn_reward([("", "c"), ("c", "d")], 0.0)
     assert sum(guidance.choose("", NAMES) == "a" for _ in range(200)) > 80

@@ -40,7 +40,7 @@ EXTREME = 1e-6
 JITTOR_PERIOD = 1 if WHOLE else 24
 
 
-class Case(NamedTuple):
+class OperatorRun(NamedTuple):
     """A program: an operator on its data, plain (relation 0) or through a relation.
 
     If `constant` is true, all weights are constant.
@@ -58,50 +58,54 @@ class Case(NamedTuple):
         return extreme(load()[self.name].limited(LIBRARIES), self.data, self.seed, self.constant)
 
 
-def plain(library: Library) -> Iterator[Case]:
+def plain(library: Library) -> Iterator[OperatorRun]:
     spelled = [each for each in load().values() if library in each.spelled and library not in each.wrong]
     for operator in spelled[:: JITTOR_PERIOD if library == "jittor" else 1]:
         for seed in SEEDS[library]:
             if library in operator.coarse or library != "jittor":
-                yield Case(operator.name, seed, "float32")
+                yield OperatorRun(operator.name, seed, "float32")
             if library not in operator.coarse:
-                yield Case(operator.name, seed, "float64")
+                yield OperatorRun(operator.name, seed, "float64")
         yield from extremes(operator, library)
 
 
-def extremes(operator: Operator, library: Library) -> Iterator[Case]:
+def extremes(operator: Operator, library: Library) -> Iterator[OperatorRun]:
     """Yields cases of the operator on each kind of extreme data that it takes."""
     precision: Precision = "float32" if library in operator.coarse else "float64"
     for data in [each for each in KINDS if each != "drawn"]:
-        case = Case(operator.name, 0, precision, data=data)
+        case = OperatorRun(operator.name, 0, precision, data=data)
         with suppress(ShapeError):
             case.graph()
             yield case
 
 
-def related(library: Library) -> Iterator[Case]:
+def related(library: Library) -> Iterator[OperatorRun]:
     """Yields the cases that go through a relation, each behind the plain case that it is compared with."""
     for number, relation in RELATIONS.items():
         applying = [each for each in load().values() if relation.applies_to(each, library)]
         for operator in [each for each in applying if library not in each.wrong]:
             exact = library not in operator.coarse and "float64" in relation.precisions
-            case = Case(operator.name, 0, "float64" if exact else "float32", bool(relation.constants(operator)))
+            case = OperatorRun(operator.name, 0, "float64" if exact else "float32", bool(relation.constants(operator)))
             yield from (reference(case, number), case._replace(relation=number))
 
 
-def reference(case: Case, number: int) -> Case:
+def reference(case: OperatorRun, number: int) -> OperatorRun:
     """Returns the plain case that a case with this relation must agree with."""
     return case._replace(relation=0, precision=RELATIONS[number].reference or case.precision)
 
 
 @pytest.fixture(scope="module")
-def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Library, dict[Case, Any]]:
+def results(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[Library, dict[OperatorRun, Any]]:
     """Returns the result of every case in each library: an array, or the text of its error."""
     return {library: _run(request, library, tmp_path_factory.mktemp(library)) for library in LIBRARIES}
 
 
 @pytest.mark.timeout(1200)
-def test_every_program_runs_and_gives_the_inferred_shape_and_dtype(results: dict[Library, dict[Case, Any]]) -> None:
+def test_every_program_runs_and_gives_the_inferred_shape_and_dtype(
+    results: dict[Library, dict[OperatorRun, Any]],
+) -> None:
     wrong = []
     for library, found in results.items():
         for case, result in found.items():
@@ -114,7 +118,7 @@ def test_every_program_runs_and_gives_the_inferred_shape_and_dtype(results: dict
 
 
 @pytest.mark.timeout(1200)
-def test_libraries_agree(results: dict[Library, dict[Case, Any]]) -> None:
+def test_libraries_agree(results: dict[Library, dict[OperatorRun, Any]]) -> None:
     wrong = []
     for case in dict.fromkeys(case for found in results.values() for case in found if not case.relation):
         arrays = {library: found.get(case) for library, found in results.items()}
@@ -125,7 +129,7 @@ def test_libraries_agree(results: dict[Library, dict[Case, Any]]) -> None:
 
 
 @pytest.mark.timeout(1200)
-def test_relations_hold(results: dict[Library, dict[Case, Any]]) -> None:
+def test_relations_hold(results: dict[Library, dict[OperatorRun, Any]]) -> None:
     wrong = []
     for library, found in results.items():
         for case in [each for each in found if each.relation and isinstance(found[each], np.ndarray)]:
@@ -135,7 +139,7 @@ def test_relations_hold(results: dict[Library, dict[Case, Any]]) -> None:
     assert wrong == []
 
 
-def _run(request: pytest.FixtureRequest, library: Library, folder: Path) -> dict[Case, Any]:
+def _run(request: pytest.FixtureRequest, library: Library, folder: Path) -> dict[OperatorRun, Any]:
     relations = related(library) if library != "jittor" or WHOLE else ()
     cases = list(dict.fromkeys([*plain(library), *relations]))
     programs = {str(place): _text(case, library) for place, case in enumerate(cases)}
@@ -143,7 +147,7 @@ def _run(request: pytest.FixtureRequest, library: Library, folder: Path) -> dict
     return {case: _only(found[str(place)]) for place, case in enumerate(cases)}
 
 
-def _text(case: Case, library: Library) -> str:
+def _text(case: OperatorRun, library: Library) -> str:
     through = {0: RELATIONS[case.relation]} if case.relation else {}
     return render(case.graph(), load(), library, case.precision, through)
 
@@ -152,7 +156,7 @@ def _only(found: Any) -> Any:
     return found if isinstance(found, str) else found[0]
 
 
-def _is(dtype: np.dtype[Any], named: str, case: Case, library: Library) -> bool:
+def _is(dtype: np.dtype[Any], named: str, case: OperatorRun, library: Library) -> bool:
     """Returns whether a result has the inferred dtype.
 
     Integers have the length of the library's data, unless the case has a relation. Floats have the case's precision.
@@ -164,7 +168,7 @@ def _is(dtype: np.dtype[Any], named: str, case: Case, library: Library) -> bool:
     return bool(dtype == {"float": case.precision, "int": WRITINGS[library].integer, "bool": "bool"}[named])
 
 
-def _differ(one: np.ndarray, other: np.ndarray, case: Case) -> str:
+def _differ(one: np.ndarray, other: np.ndarray, case: OperatorRun) -> str:
     if one.shape != other.shape:
         return f"shapes {one.shape} and {other.shape}"
     relative, absolute = TOLERANCES[case.precision]

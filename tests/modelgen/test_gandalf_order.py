@@ -13,7 +13,7 @@ from fuzz_core.campaign.gandalf.order import order_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.flow import followings
 from fuzz_core.modelgen.gandalf.generation import GraphOptions, generate, grammar
-from fuzz_core.modelgen.gandalf.order import Order, PairCount, mined, names_of, pairs_of, recorded, reviewed
+from fuzz_core.modelgen.gandalf.order import Order, PairCount, call_names, mined, pairs_of, recorded, reviewed
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
 from fuzz_core.programs.texts import grown_programs, traced_programs
 
@@ -89,7 +89,7 @@ class DescribeMining:
 
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_what_shipped_programs_show_is_recorded(self, library: Library) -> None:
-        named = set().union(*map(names_of, TABLE.values()))
+        named = set().union(*map(call_names, TABLE.values()))
         ((_, known),) = recorded([library])
         programs = (*grown_programs(library), *traced_programs(library))
         found = {pair for _, source in programs for pair in pairs_of(source) if named.issuperset(pair)}

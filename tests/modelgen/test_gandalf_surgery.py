@@ -62,7 +62,7 @@ def test_given_elements_stand_in_the_program() -> None:
     assert "np.array([1.0, 2.5, -3.0, 4.0]).reshape((2, 2))" in render(graph, TABLE, "torch")
 
 
-class DescribePrograms:
+class DescribeSurgeryPrograms:
     def test_what_a_library_has_in_single_precision_alone_is_computed_so(self) -> None:
         operator = next(
             each for each in TABLE.values() if "tensorflow" in each.single and each.name == "resize_bilinear"

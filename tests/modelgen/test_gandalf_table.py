@@ -12,30 +12,30 @@ from fuzz_core.modelgen.gandalf.table import LIBRARIES, load, read
 
 FIELDS = "    takes: {x: 'float[..., D]'}\n    gives: same[..., D]\n"
 WRONG = {
-    "takes: {x: 'float[D'}": ("takes.x", "no pattern"),
+    "takes: {x: 'float[D'}": ("takes.x", "not a pattern"),
     "takes: {x: 'complex[D]'}": ("takes.x", "complex"),
     "takes: {x: 'float[D + 1]'}": ("takes.x", "names, numbers"),
     "takes: {x: 'float[..., ...]'}": ("takes.x", "names, numbers"),
     "takes: {x: 'float[x]'}": ("x", "two things"),
-    "gives: same[..., E]": ("gives", "E is not known"),
+    "gives: same[..., E]": ("gives", "E is not defined"),
     "gives: other[..., D]": ("gives", "other"),
     "gives: same[f(D)]": ("gives", "Call"),
     "parameters: {k: 1-3}": ("parameters.k", "neither a range"),
     "parameters: {k: 3..1}": ("parameters.k", "empty"),
-    "parameters: {k: []}": ("parameters.k", "no choice"),
-    "parameters: {k: '= Q'}": ("parameters.k", "Q is not known"),
+    "parameters: {k: []}": ("parameters.k", "choices is empty"),
+    "parameters: {k: '= Q'}": ("parameters.k", "Q is not defined"),
     "parameters: {D: 1..3}": ("D", "two things"),
-    "requires: ['Q > 1']": ("requires.0", "Q is not known"),
+    "requires: ['Q > 1']": ("requires.0", "Q is not defined"),
     "weights: {w: 'uniform[D]'}": ("weights.w", "uniform"),
     "symbols: [middle]": ("symbols", "input"),
     "colour: red": ("colour", "not permitted"),
-    "excluded: {torch: it rains}": ("torch", "one of spelled and excluded"),
-    "spelled: {torch: F.relu(x)}": ("tensorflow", "one of spelled and excluded"),
-    "spelled: {torch: F.relu(y), tensorflow: x, jittor: x}": ("spelled.torch", "y is not known"),
-    "spelled: {torch: F.relu(, tensorflow: x, jittor: x}": ("spelled.torch", "no Python"),
+    "excluded: {torch: it rains}": ("torch", "either in `spelled` or in `excluded`"),
+    "spelled: {torch: F.relu(x)}": ("tensorflow", "either in `spelled` or in `excluded`"),
+    "spelled: {torch: F.relu(y), tensorflow: x, jittor: x}": ("spelled.torch", "y is not defined"),
+    "spelled: {torch: F.relu(, tensorflow: x, jittor: x}": ("spelled.torch", "not valid Python"),
     "spelled: {torch: y = x, tensorflow: x, jittor: x}": ("spelled.torch", "one expression"),
     "spelled: {torch: {call: x, setup: x = 1}, tensorflow: x, jittor: x}": ("spelled.torch", "two things"),
-    "also: {torch: {9: F.relu(y)}}": ("also.torch.9", "y is not known"),
+    "also: {torch: {9: F.relu(y)}}": ("also.torch.9", "y is not defined"),
 }
 
 
@@ -61,9 +61,9 @@ def test_a_file_that_is_no_family_is_refused(text: str) -> None:
 
 
 def test_a_file_that_is_no_yaml_is_refused_with_a_remedy_that_helps() -> None:
-    with pytest.raises(UserError, match=r"wrong\.yaml is no YAML") as raised:
+    with pytest.raises(UserError, match=r"wrong\.yaml is not valid YAML") as raised:
         read("family: [", "wrong.yaml")
-    assert raised.value.remedy == "correct it there"
+    assert raised.value.remedy == "correct this entry; the other entries of the file show the form"
 
 
 def test_fields_of_a_family_stand_in_each_operator_that_does_not_say_otherwise() -> None:

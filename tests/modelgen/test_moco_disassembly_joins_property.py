@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from moco_programs import taken_apart
 
-from fuzz_core.modelgen.moco.disassembly import disassemble
+from fuzz_core.adapters.models import Models
 from fuzz_core.modelgen.moco.program import MADE, SEEN, Program, assemble
 
 
-class Tensor(NamedTuple):
+@dataclass(frozen=True)
+class Tensor:
     """An activation: its number of channels, and the layers that it has passed through."""
+
+    shape, dtype = (), "float32"
 
     width: int
     passed: frozenset[int]
@@ -34,12 +40,31 @@ class Tree(NamedTuple):
     parts: tuple[Any, ...]  # tags, and joins: a sign with its branches
 
 
+class WidthModule:
+    """The class of all layers and models."""
+
+    def __init__(self, tag: int = 0) -> None:
+        self.tag = tag
+
+    def __call__(self, x: Any) -> Any:
+        return self.forward(x)
+
+    def forward(self, x: Any) -> Any:
+        """Returns what a layer computes."""
+        return Tensor(x.width, x.passed | {self.tag})
+
+
 def toy() -> types.ModuleType:
     """Returns the toy library."""
-    made = types.ModuleType("toy")
+    made = types.ModuleType("fakelib")
 
-    def layer(tag: int) -> Callable[[Tensor], Tensor]:
-        return lambda x: Tensor(x.width, x.passed | {tag})
+    class Layer(WidthModule):
+        def __call__(self, x: Any) -> Any:
+            return self.forward(x)
+
+    class Concatenate(Layer):
+        def __call__(self, values: list[Tensor], axis: int = 1) -> Tensor:
+            return cat(values)
 
     def cat(values: list[Tensor], axis: int = 1) -> Tensor:
         return Tensor(sum(each.width for each in values), frozenset().union(*(each.passed for each in values)))
@@ -52,19 +77,40 @@ def toy() -> types.ModuleType:
 
         return run
 
+    Layer.__module__ = Concatenate.__module__ = "fakelib"
     vars(made).update(
-        Module=type("Module", (), {"__call__": lambda self, x: self.forward(x)}),
-        Layer=layer,
-        Concatenate=lambda: cat,
+        Module=WidthModule,
+        Layer=Layer,
+        Concatenate=Concatenate,
         Sequential=sequential,
         cat=cat,
-        relu=lambda x, tag: layer(tag)(x),
+        relu=lambda x, tag: Layer(tag).forward(x),
         Input=lambda: Tensor(1, frozenset()),
     )
     return made
 
 
-class Writer:
+class WidthModels(Models):
+    """The hooks of the toy library; `serial`: whether a program describes a model by serial calls."""
+
+    layer = WidthModule
+
+    def __init__(self, serial: bool) -> None:
+        self.symbolic = Tensor if serial else ()
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    before = sys.modules.pop("fakelib", None)
+    sys.modules["fakelib"] = toy()
+    try:
+        yield
+    finally:
+        del sys.modules["fakelib"]
+        sys.modules |= {} if before is None else {"fakelib": before}
+
+
+class TreeWriter:
     """A writer of trees as programs: as a class whose layers are made first if `inside` is true, else as a script."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any], inside: bool) -> None:
@@ -134,12 +180,12 @@ class Writer:
         last = self.written(tree, "x")
         if not self.inside:
             lines = [*self.made, "x = toy.Layer(1000)(toy.Input())", *self.lines, f"x = toy.Layer(1001)({last})"]
-            return "import toy\n" + "".join(f"{line}\n" for line in lines)
+            return "import fakelib as toy\n" + "".join(f"{line}\n" for line in lines)
         first = ["self.first = toy.Layer(1000)", *self.made, "self.last = toy.Layer(1001)"]
         then = ["x = self.first(x)", *self.lines, f"return self.last({last})"]
         init, forward = ("".join(f"        {line}\n" for line in lines) for lines in (first, then))
         return (
-            f"import toy\nclass Net(toy.Module):\n    def __init__(self):\n{init}"
+            f"import fakelib as toy\nclass Net(toy.Module):\n    def __init__(self):\n{init}"
             f"    def forward(self, x):\n{forward}x = Net()(toy.Input())\n"
         )
 
@@ -184,15 +230,12 @@ def expected(tree: Tree, arrives: Tensor, there: set[int], numbers: Mapping[int,
 
 def result(text: str) -> Tensor:
     """Returns the value that a program computes."""
-    sys.modules["toy"] = toy()
-    try:
-        space: dict[str, Any] = {
-            MADE: lambda number, function: function,
-            SEEN: lambda number, *value: value[0] if value else lambda x: x,
-        }
+    space: dict[str, Any] = {
+        MADE: lambda number, function: function,
+        SEEN: lambda number, *value: value[0] if value else lambda x: x,
+    }
+    with installed():
         exec(compile(text, "made.py", "exec"), space)
-    finally:
-        del sys.modules["toy"]
     found = space["x"]
     assert isinstance(found, Tensor)
     return found
@@ -200,7 +243,7 @@ def result(text: str) -> Tensor:
 
 @st.composite
 def programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[Tree, str]:
-    writer = Writer(draw, draw(st.booleans()))
+    writer = TreeWriter(draw, draw(st.booleans()))
     tree = writer.tree(draw(st.integers(1, 3)))
     # The layer 999 guarantees that each program has a layer to take out.
     tree = Tree((*tree.parts, 999))
@@ -217,9 +260,9 @@ def blocks_by_tag(program: Program) -> dict[int, int]:
 @given(programs(), st.data())
 def test_branches_are_joined_when_one_of_them_has_a_layer(made: tuple[Tree, str], data: st.DataObject) -> None:
     tree, source = made
-    program = disassemble("made.py", source, "toy")
+    with installed():
+        program = taken_apart(source, models=WidthModels("class Net" not in source))
     calls = {block.number: block.call for block in program.blocks}
-    assert assemble(program.template, calls) == source
     numbers = blocks_by_tag(program)
     assert sorted(numbers) == sorted([*tags_of(tree), 1000, 1001])
     there = set(data.draw(st.lists(st.sampled_from(tags_of(tree)), unique=True)))

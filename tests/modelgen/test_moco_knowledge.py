@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from signatures import api_of
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
@@ -11,9 +15,8 @@ from fuzz_core.ir.values import NONE, Invocation, Prim, Seq, Tensor, Then, prim
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of
 from fuzz_core.modelgen.moco.knowledge.homes import Homes, homes, of_homes
-from fuzz_core.modelgen.moco.knowledge.prose import definition_of
-from fuzz_core.modelgen.moco.knowledge.signature import SignatureParameter, declared
-from fuzz_core.modelgen.moco.knowledge.similarity import with_similar
+from fuzz_core.modelgen.moco.knowledge.prose import ParameterEntry, definition_of, told
+from fuzz_core.modelgen.moco.knowledge.similarity import correctness, with_similar
 
 DOC = """Applies a *gated* thing over an input. It is made of :class:`~lib.nn.Linear` layers.
 
@@ -40,32 +43,12 @@ def layer(arguments: dict[str, Prim | Seq], *inputs: Tensor | Invocation) -> Inv
 
 
 def facts(*calls: Invocation, definition: str = "lib.nn.Gate(size, rate=0.5, mode='a')", **more: object) -> Facts:
-    api = Api("lib.nn.Gate", "class", ("size", "rate", "mode"), definition, DOC)
+    api = api_of(definition, "class", DOC)
     return facts_of(ApiEvidence(api, calls=calls, spell=spell, **more))  # type: ignore[arg-type]
 
 
-def test_a_definition_gives_names_defaults_and_what_is_required() -> None:
-    text = "m.C(a, b=(1, 'x,)'), *, c=<object at 0x1>, d=m.mean, **kwargs)"
-    assert declared(text) == [
-        SignatureParameter("a"),
-        SignatureParameter("b", "(1, 'x,)')", False),
-        SignatureParameter("c", None, False, False),
-        SignatureParameter("d", "m.mean", False, False),
-    ]
-
-
-def test_of_a_definition_that_is_cut_the_names_go_on_without_defaults() -> None:
-    found = declared("m.C(a, first='x', second='glorot_uni", ("a", "first", "second", "third"))
-    assert found == [
-        SignatureParameter("a"),
-        SignatureParameter("first", "'x'", False),
-        SignatureParameter("second", None, False),
-        SignatureParameter("third", None, False),
-    ]
-
-
 def test_a_signature_that_names_nothing_is_read_from_the_docstring() -> None:
-    api = Api("lib.nn.Gate", "class", (), "lib.nn.Gate(*args, **kwargs)", DOC)
+    api = api_of("lib.nn.Gate(*args, **kwargs)", "class", DOC)
     call = Invocation(api.name, (prim(3), prim(0.25)), (), Then("__call__", (Tensor("float32", (2, 3)),)))
     found = facts_of(ApiEvidence(api, calls=[call], spell=spell))
     assert [(p.name, p.dtype, p.default, p.required) for p in found.parameters] == [
@@ -74,6 +57,25 @@ def test_a_signature_that_names_nothing_is_read_from_the_docstring() -> None:
         ("mode", "str", "'a'", False),
     ]
     assert found.example == {"size": "3", "rate": "0.25"}
+
+
+def test_entries_of_every_section_count_and_a_default_is_a_constant() -> None:
+    doc = """A pool.
+
+    Args:
+        size (int): the size
+        stride: the stride, an int. Default: :attr:`size`
+
+    Keyword args:
+        dtype (lib.dtype, optional): the type
+        M: int. Default is ``4``.
+    """
+    assert told(doc) == [
+        ParameterEntry("size", "int", "integer"),
+        ParameterEntry("stride", "int", "integer"),
+        ParameterEntry("dtype", "dtype", "", "None"),
+        ParameterEntry("M", "int", "integer", "4"),
+    ]
 
 
 def test_the_definition_is_the_first_sentences_without_markup_and_signature() -> None:
@@ -110,7 +112,7 @@ def test_of_several_inputs_each_has_its_type() -> None:
     assert facts(layer({"size": prim(3)}, Tensor("float32", (2, 3)))).takes == ()
 
 
-def test_bounds_keep_their_words_and_choices_are_expressions() -> None:
+def test_bounds_keep_their_words_and_choices_are_values() -> None:
     told = [
         Constraint("lib.nn.Gate", "rate", "minimum", (0.0,), "between 0 and 1", "docstring"),
         Constraint("lib.nn.Gate", "rate", "below", (1.0,), "between 0 and 1", "docstring"),
@@ -119,16 +121,14 @@ def test_bounds_keep_their_words_and_choices_are_expressions() -> None:
     found = facts(constraints=told)
     rate, mode = found.parameter("rate"), found.parameter("mode")
     assert rate is not None and mode is not None
-    (bounds,) = rate.bounds
-    assert (bounds.least, bounds.most, bounds.open_least, bounds.open_most) == (0.0, 1.0, False, True)
-    assert (bounds.origin.source, bounds.origin.text) == ("docstring", "between 0 and 1")
-    assert mode.choices == ("'a'", "'b'", "None")
+    assert rate.bounds == tuple(told[:2])
+    assert mode.choices == ("a", "b", None)
 
 
 def test_a_quoted_none_is_a_text() -> None:
     told = [Constraint("lib.nn.Gate", "mode", "choices", ("none", "sum"), "one of 'none' | 'sum'", "docstring")]
     mode = facts(constraints=told).parameter("mode")
-    assert mode is not None and mode.choices == ("'none'", "'sum'")
+    assert mode is not None and mode.choices == ("none", "sum")
 
 
 def test_a_number_that_was_seen_with_a_fraction_is_no_integer() -> None:
@@ -138,7 +138,7 @@ def test_a_number_that_was_seen_with_a_fraction_is_no_integer() -> None:
 
 
 def test_a_function_has_its_input_first_and_not_in_its_example() -> None:
-    api = Api("lib.nn.functional.gate", "function", ("x", "rate"), "lib.nn.functional.gate(x, rate=1)")
+    api = api_of("lib.nn.functional.gate(x, rate=1)", "function")
     calls = [Invocation(api.name, (Tensor("float32", (2, 3)), prim(2))), Invocation(api.name, (prim(1), prim(2)))]
     found = facts_of(ApiEvidence(api, calls=calls, spell=spell))
     assert found.kind == "function" and found.example == {"rate": "2"} and found.inputs == ((2, 3),)
@@ -166,6 +166,17 @@ def facts_named(name: str, *dtypes: str, works: bool = True) -> Facts:
     return Facts(api=name, definition=name, parameters=parameters, inputs=((2, 2),) if works else ())
 
 
+class Rows:
+    """An encoder of the four definitions of a test."""
+
+    model = "rows"
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the row of each text."""
+        rows = {"a": (1.0, 0.0), "b": (0.6, 0.8), "c": (0.0, 1.0), "d": (1.0, 0.0)}
+        return np.array([rows[text] for text in texts], np.float32)
+
+
 def test_similarity_is_the_mean_of_meaning_and_of_parameters_and_only_of_what_works() -> None:
     listed = [
         facts_named("a", "int", "int"),
@@ -173,8 +184,7 @@ def test_similarity_is_the_mean_of_meaning_and_of_parameters_and_only_of_what_wo
         facts_named("c", "str"),
         facts_named("d", "int", "int", works=False),
     ]
-    rows = {"a": (1.0, 0.0), "b": (0.6, 0.8), "c": (0.0, 1.0), "d": (1.0, 0.0)}
-    found = with_similar(listed, lambda texts: np.array([rows[text] for text in texts], np.float32))
+    found = with_similar(listed, Rows())
     assert found[0].similar == {"b": 0.55}
     assert found[3].similar == {"a": 1.0, "b": 0.55}
     assert with_similar(listed, None)[0].similar == {"b": 0.25}
@@ -183,6 +193,22 @@ def test_similarity_is_the_mean_of_meaning_and_of_parameters_and_only_of_what_wo
     worded = [each.model_copy(update={"definition": text}) for each, text in zip(listed, said, strict=True)]
     alike = with_similar([each.model_copy(update={"parameters": ()}) for each in worded], None)[0].similar
     assert alike["b"] > alike["c"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis", "rate"),
+    [
+        ("abcd", "abcd", 1.0),
+        ("abcd", "abxd", 0.75),
+        ("abcd", "abcdef", 1.0),
+        ("abcd", "ab", 0.5),
+        ("", "", 1.0),
+        ("", "a", 0.0),
+        ("a", "", 0.0),
+    ],
+)
+def test_word_correctness_counts_words_that_are_found(reference: str, hypothesis: str, rate: float) -> None:
+    assert correctness(tuple(reference), tuple(hypothesis)) == rate
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,22 @@ from examples import examples
 from hypothesis import Phase, given
 from hypothesis import strategies as st
 
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco.facts import Facts, Knowledge, NumberRange, Origin, Parameter, ParameterRelation
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Origin, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge.file import dumped, loaded, path_of, read, write
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
-ORIGINS = st.builds(Origin, source=st.just("docstring"), text=TEXTS, confidence=st.floats(0, 1))
-NUMBERS = st.none() | st.floats(-1e9, 1e9)
-BOUNDS = st.builds(NumberRange, least=NUMBERS, most=NUMBERS, open_least=st.booleans(), origin=ORIGINS)
+ORIGINS = st.builds(Origin, source=st.just("docstring"), text=TEXTS)
+NUMBERS = st.tuples(st.floats(-1e9, 1e9) | st.integers(-9, 9))
+BOUNDED = st.tuples(TEXTS, TEXTS, st.sampled_from(["minimum", "below"]), NUMBERS, TEXTS, st.just("docstring"))
+LISTED = st.tuples(TEXTS, TEXTS, st.just("choices"), st.lists(TEXTS, min_size=1).map(tuple), TEXTS, st.just("llm"))
 PARAMETERS = st.builds(
     Parameter,
     name=TEXTS,
     dtype=TEXTS,
     default=st.none() | TEXTS,
-    bounds=st.lists(BOUNDS, max_size=2).map(tuple),
-    choices=st.lists(TEXTS, max_size=3).map(tuple),
+    constraints=st.lists((BOUNDED | LISTED).map(Constraint._make), max_size=3).map(tuple),
     binds=st.none() | st.integers(-3, 3),
 )
 RELATIONS = st.builds(ParameterRelation, parameters=st.just(("a", "b")), expression=TEXTS, origin=ORIGINS)
@@ -69,8 +70,8 @@ def test_a_lone_surrogate_becomes_an_escape(tmp_path: Path) -> None:
 
 
 def test_another_version_is_told_with_what_to_do() -> None:
-    text = dumped(Knowledge(library="lib", build="1")).replace("version: 1", "version: 7")
-    with pytest.raises(UserError, match="version 7, this program reads 1") as caught:
+    text = dumped(Knowledge(library="lib", build="1")).replace("version: 2", "version: 7")
+    with pytest.raises(UserError, match="version 7, but this nightfuzz reads version 2") as caught:
         loaded(text, "k.yaml")
     assert "nightfuzz moco knowledge" in caught.value.remedy
 
@@ -78,11 +79,11 @@ def test_another_version_is_told_with_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("version: 1\nlibrary: lib\n", "build: Field required"),
-        ("version: 1\nlibrary: lib\nbuild: b\napis: {a: {api: a, ranks: [x]}}\n", r"apis.a.ranks.0: .*integer"),
-        ("version: [1\n", "no YAML"),
+        ("version: 2\nlibrary: lib\n", "build: Field required"),
+        ("version: 2\nlibrary: lib\nbuild: b\napis: {a: {api: a, ranks: [x]}}\n", r"apis.a.ranks.0: .*integer"),
+        ("version: [1\n", "not valid YAML"),
         ("- 1\n", "version None"),
-        ("!!python/object/apply:os.system ['true']\n", "no YAML"),
+        ("!!python/object/apply:os.system ['true']\n", "not valid YAML"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, words: str) -> None:

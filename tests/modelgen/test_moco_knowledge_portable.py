@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from fuzz_core.modelgen.moco.facts import Facts, NumberRange, Origin, Parameter, ParameterRelation
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge.portable import portable
 
 ROOTS = {"lib"}
@@ -40,7 +42,7 @@ UNSOUND = [
 
 
 def facts(text: str) -> Facts:
-    parameter = Parameter(name="p", default=text, choices=(text,), seen=("2", text))
+    parameter = Parameter(name="p", default=text, seen=("2", text))
     return Facts(api="lib.nn.Gate", parameters=(parameter,), example={"p": text}, inputs=((4, 4),))
 
 
@@ -77,14 +79,19 @@ def test_calls_relations_and_types_are_read() -> None:
 
 
 def test_no_sequence_without_an_end_is_asked_for() -> None:
-    long = Facts(api="lib.f", parameters=(Parameter(name="p", shape=(2, 1 << 40)),))
-    assert portable(long, ROOTS) == Facts(api="lib.f", parameters=(Parameter(name="p", shape=(2,)),))
+    listed = Constraint("lib.f", "p", "lengths", (2, 1 << 40), "", "llm")
+    long = Facts(api="lib.f", parameters=(Parameter(name="p", constraints=(listed,)),))
+    assert portable(long, ROOTS) == Facts(api="lib.f", parameters=(Parameter(name="p"),))
 
 
-def test_what_is_endless_bounds_nothing() -> None:
-    endless = NumberRange(least=0.0, most=float("inf"), origin=Origin(source="probe"))
-    found = portable(Facts(api="lib.f", parameters=(Parameter(name="p", bounds=(endless,)),)), ROOTS)
-    assert found is not None and found.parameters[0].bounds == (endless.model_copy(update={"most": None}),)
+@pytest.mark.parametrize(
+    "change", [{"bounds": [float("inf")]}, {"bounds": ["1"]}, {"kind": "evil"}, {"source": "evil"}, {"bounds": []}]
+)
+def test_a_constraint_of_another_form_is_refused(change: dict[str, object]) -> None:
+    sound = {"api": "", "argument": "p", "kind": "minimum", "bounds": [0.0], "text": "", "source": "llm"}
+    assert Parameter.model_validate({"name": "p", "constraints": [[*sound.values()]]}).bounds
+    with pytest.raises(ValidationError, match="not a constraint"):
+        Parameter.model_validate({"name": "p", "constraints": [[*(sound | change).values()]]})
 
 
 @given(st.text(max_size=40) | st.text("lib.nf()[]'1,=_ ", max_size=40))

@@ -42,7 +42,7 @@ def test_layers_and_functions_are_found_without_a_list_of_names(session: Session
     assert conv.example == {"in_channels": "4", "out_channels": "6", "kernel_size": "3"}
     assert "in_channels % groups == 0" in [relation.expression for relation in conv.relations]
     padding_mode = conv.parameter("padding_mode")
-    assert padding_mode is not None and "'reflect'" in padding_mode.choices
+    assert padding_mode is not None and "reflect" in padding_mode.choices
     lstm = [parameter.name for parameter in knowledge.apis[f"{NN}.LSTM"].parameters]
     assert lstm[:3] == ["input_size", "hidden_size", "num_layers"]
 

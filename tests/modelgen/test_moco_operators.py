@@ -8,9 +8,7 @@ from moco_grounds import (
     BLOCKS,
     CALLS,
     CONV,
-    DOC,
     DROPOUT,
-    GUESS,
     KNOWLEDGE,
     LEAKY,
     LINEAR,
@@ -21,14 +19,16 @@ from moco_grounds import (
     call,
     known,
     program,
+    said,
 )
 
+from fuzz_core.ir.constraints import KINDS
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Then
 from fuzz_core.modelgen.moco.calls import broken, value
 from fuzz_core.modelgen.moco.constants import meaning
-from fuzz_core.modelgen.moco.facts import Facts, Knowledge, NumberRange, Parameter
-from fuzz_core.modelgen.moco.legality import documented, legal, numbers, within
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
+from fuzz_core.modelgen.moco.legality import documented_constraints, is_legal, is_within
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import Arrival
 from fuzz_core.modelgen.moco.operators import checked, checks, generated, replaced, turned
@@ -40,7 +40,7 @@ blocks = st.sampled_from(BLOCKS)
 
 
 def others_same(before: Call, after: Call, name: str) -> bool:
-    """Returns whether two calls differ in one parameter at most."""
+    """Return whether two calls differ in one parameter at most."""
     facts = known(before)
     return all(
         value(before, facts, p.name) == value(after, facts, p.name) for p in facts.parameters if p.name != name
@@ -65,7 +65,7 @@ class DescribeReplacement:
             if parameter.binds is not None:
                 assert source == str(shape[parameter.binds])
             elif source is not None:
-                assert legal(parameter, meaning(source))
+                assert is_legal(parameter, meaning(source))
             assert not parameter.required or source is not None or parameter.name == "input"
 
     def test_without_knowing_what_arrives_ranks_are_compared(self) -> None:
@@ -157,22 +157,22 @@ class DescribeRandomGeneration:
         assert parameter is not None and parameter.binds is None and parameter.dtype != "tensor"
         assert others_same(each, mutant.call, mutant.parameter)
         assert mutant.new == value(mutant.call, facts, mutant.parameter) != mutant.old
-        assert legal(parameter, meaning(mutant.new)) and not broken(mutant.call, facts)
-        for bounds in parameter.bounds:
-            assert all(within(bounds, number) for number in numbers(meaning(mutant.new)))
+        assert is_legal(parameter, meaning(mutant.new)) and not broken(mutant.call, facts)
+        assert is_within(parameter.bounds, meaning(mutant.new))
 
     @given(seeds, st.none() | st.integers(-9, 9), st.none() | st.integers(-9, 9), st.booleans(), st.booleans())
     def test_values_are_drawn_within_any_bounds(
         self, seed: int, least: int | None, width: int | None, whole: bool, is_open: bool
     ) -> None:
         most = None if width is None else (least or 0) + abs(width) + 3
-        bounds = NumberRange(least=least, most=most, open_least=is_open, open_most=is_open, origin=DOC)
-        parameter = Parameter(name="n", dtype="int" if whole else "float", required=True, bounds=(bounds,))
+        lower, upper = ("above", "below") if is_open else ("minimum", "maximum")
+        bounds = tuple(said(kind, float(end)) for kind, end in ((lower, least), (upper, most)) if end is not None)
+        parameter = Parameter(name="n", dtype="int" if whole else "float", required=True, constraints=bounds)
         facts = Facts(api="torch.f", parameters=(parameter,))
         inside = str((least or 0) + 1 if most is None or least is not None else most - 1)
         mutant = generated(call("torch.f", inside), facts, Rng(seed))
         if least is not None or most is not None:
-            assert mutant is not None and within(bounds, meaning(mutant.new))
+            assert mutant is not None and is_within(bounds, meaning(mutant.new))
             assert abs(meaning(mutant.new)) <= 128
 
     def test_every_choice_and_both_booleans_come_up(self) -> None:
@@ -209,7 +209,7 @@ class DescribeBoundaryChecks:
             assert parameter is not None and parameter.binds is None
             assert not mutant.positive and mutant.operator == "BC" and mutant.why == mutant.why.strip() != ""
             assert others_same(each, mutant.call, mutant.parameter)
-            assert not legal(parameter, meaning(mutant.new))
+            assert not is_legal(parameter, meaning(mutant.new))
             assert value(mutant.call, facts, mutant.parameter) == mutant.new != mutant.old
 
     def test_just_outside(self) -> None:
@@ -227,25 +227,16 @@ class DescribeBoundaryChecks:
 
     @pytest.mark.parametrize("source", ["probe", "trace", "llm", "import", "error message"])
     def test_nothing_without_a_documented_bound(self, source: str) -> None:
-        origin = GUESS.model_copy(update={"source": source, "confidence": 1.0})
-        bounds = POSITIVE.model_copy(update={"origin": origin})
-        parameter = Parameter(
-            name="n",
-            default="1",
-            bounds=(bounds,),
-            choices=("'a'",),
-            choices_origin=origin,
-            shape=(2,),
-            shape_origin=origin,
-        )
+        found = (said("above", 0.0), said("choices", "a"), said("lengths", 2))
+        parameter = Parameter(name="n", default="1", constraints=[each._replace(source=source) for each in found])
         facts = Facts(api="torch.f", parameters=(parameter,))
-        assert not documented(origin)
+        assert not documented_constraints(parameter, *KINDS)
         for argument in ("1", "'a'", "(1, 2)"):
             assert checked(call("torch.f", argument), facts, Rng(1)) is None
         assert checked(call("torch.nn.MaxPool2d", "(2, 2)", ceil_mode="True"), POOL, Rng(1)) is not None
 
     def test_what_worked_before_contradicts_a_bound(self) -> None:
-        parameter = Parameter(name="n", dtype="int", default="1", bounds=(POSITIVE,), seen=("4", "0"))
+        parameter = Parameter(name="n", dtype="int", default="1", constraints=(POSITIVE,), seen=("4", "0"))
         assert checked(call("torch.f"), Facts(api="torch.f", parameters=(parameter,)), Rng(1)) is None
 
     @given(
@@ -254,13 +245,14 @@ class DescribeBoundaryChecks:
     def test_values_are_outside_of_any_bounds(
         self, seed: int, least: int, width: int, low: bool, high: bool, dtype: str
     ) -> None:
-        bounds = NumberRange(least=least, most=least + width + 2, open_least=low, open_most=high, origin=DOC)
-        parameter = Parameter(name="n", dtype=dtype, required=True, bounds=(bounds,))
+        lower, upper = "above" if low else "minimum", "below" if high else "maximum"
+        bounds = (said(lower, float(least)), said(upper, float(least + width + 2)))
+        parameter = Parameter(name="n", dtype=dtype, required=True, constraints=bounds)
         found = list(checks(call("torch.f", str(least + 1)), Facts(api="torch.f", parameters=(parameter,)), Rng(seed)))
         assert len(found) == 2
         for mutant in found:
             number = meaning(mutant.new)
-            assert not within(bounds, number) and isinstance(number, int) == (dtype == "int")
+            assert not is_within(bounds, number) and isinstance(number, int) == (dtype == "int")
             assert min(abs(number - least), abs(number - least - width - 2)) <= 1.2
 
 

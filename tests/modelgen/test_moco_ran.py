@@ -18,15 +18,23 @@ from fuzz_core.worker.programs_ran import (
     HOWS,
     MAKE,
     USE,
-    Compiled,
+    BlockTensors,
+    CompiledUse,
+    FlowRecord,
+    JoinRecord,
     ProgramResult,
-    Saw,
     TensorKind,
+    UseRecord,
 )
 
 KINDS = st.builds(TensorKind, st.lists(st.none() | st.integers(0, 9)).map(tuple), st.text(max_size=9))
 NUMBERS = st.floats(allow_nan=False)
-SAW = st.builds(Saw, st.none() | KINDS, st.none() | KINDS | st.integers(0, 9), st.booleans())
+SAW = st.builds(BlockTensors, st.none() | KINDS, st.none() | KINDS | st.integers(0, 9), st.booleans())
+NUMBER = st.integers(0, 9)
+SITES = st.lists(NUMBER, max_size=3).map(tuple)
+USES = st.builds(UseRecord, NUMBER, NUMBER, st.booleans(), NUMBER, st.booleans(), st.text(max_size=9), st.booleans())
+JOINS = st.builds(JoinRecord, NUMBER, SITES, st.lists(SITES, max_size=3).map(tuple))
+FLOWS = st.builds(FlowRecord, st.lists(USES, max_size=3).map(tuple), st.lists(JOINS, max_size=3).map(tuple))
 RANS = st.builds(
     ProgramResult,
     st.builds(Outcome, st.sampled_from(("ok", "exception")), st.text(), st.text(), st.just(("f",)), st.floats(0, 9)),
@@ -41,10 +49,11 @@ RANS = st.builds(
     memory=st.tuples(*[st.integers(0, 9)] * 3),
     reused=st.booleans(),
     gradients=st.dictionaries(st.integers(0, 9), st.sampled_from(GRADIENTS)),
-    compiled=st.none() | st.builds(Compiled, *[NUMBERS, st.text(), NUMBERS]),
+    compiled=st.none() | st.builds(CompiledUse, *[NUMBERS, st.text(), NUMBERS]),
     untrained=st.lists(st.text(), max_size=3).map(tuple),
     scales=st.tuples(NUMBERS, NUMBERS),
     burst=st.booleans(),
+    flow=st.none() | FLOWS,
     spoilt=st.booleans(),
     disturbed=st.booleans(),
 )

@@ -12,7 +12,7 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.generation import TreeOptions, steps_of
-from fuzz_core.modelgen.moco.legality import legal
+from fuzz_core.modelgen.moco.legality import is_legal
 from fuzz_core.modelgen.moco.nodes import FINDING, MISFIT, OK, REFUSED, STATES, Arrival, Result, TreeNode
 from fuzz_core.modelgen.moco.program import assemble
 from fuzz_core.modelgen.moco.selection import survivors, value_class
@@ -86,7 +86,7 @@ class DescribeTree:
         for node in grown().nodes:
             if node.operator == "BC":
                 parameter = KNOWLEDGE.apis[node.api].parameter(node.parameter)
-                assert parameter is not None and not legal(parameter, meaning(node.new))
+                assert parameter is not None and not is_legal(parameter, meaning(node.new))
 
     def test_bc_does_the_same_a_few_times_and_what_it_did_least_first(self) -> None:
         count = Counter((node.equivalence, node.new) for node in grown().nodes if node.operator == "BC")
@@ -206,13 +206,13 @@ class DescribeLaziness:
 
     def test_a_result_is_told_once_and_of_what_is_out(self) -> None:
         tree = Tree(program(), KNOWLEDGE, 1)
-        with pytest.raises(UserError, match="not being run"):
+        with pytest.raises(UserError, match="is not running"):
             tree.tell(0, Result(OK))
         tree.take()
-        with pytest.raises(UserError, match="no state"):
+        with pytest.raises(UserError, match="is not a state"):
             tree.tell(0, Result("fine"))
         tree.tell(0, Result(OK))
-        with pytest.raises(UserError, match="not being run"):
+        with pytest.raises(UserError, match="is not running"):
             tree.tell(0, Result(OK))
 
     @given(st.integers(0, 2**32), st.lists(st.integers(1, 60), max_size=6), st.integers(1, 5))
@@ -246,7 +246,7 @@ class DescribeLaziness:
 
     @pytest.mark.parametrize("other", [{"steps": (0, 0, 1, 2)}, {"calls": CALLS[:3]}])
     def test_a_record_of_a_program_with_other_steps_is_refused(self, other: dict[str, tuple[int, ...]]) -> None:
-        with pytest.raises(UserError, match="other blocks"):
+        with pytest.raises(UserError, match="blocks that the program"):
             Tree(program(**other), KNOWLEDGE, 1, nodes=grown().nodes)  # type: ignore[arg-type]
 
     @given(st.integers(0, 2**32))
@@ -295,7 +295,7 @@ class DescribePruning:
     def test_each_choice_is_a_class(self) -> None:
         parameter = CONV.parameter("padding_mode")
         assert parameter is not None
-        assert len({value_class(parameter, meaning(choice)) for choice in parameter.choices}) == 3
+        assert len({value_class(parameter, choice) for choice in parameter.choices}) == 3
 
 
 def test_steps_leave_the_head_out() -> None:

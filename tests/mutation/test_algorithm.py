@@ -14,7 +14,7 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.tree import argument_names, children, with_children
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.algorithm import Algorithm1
-from fuzz_core.mutation.contract import KINDS
+from fuzz_core.mutation.contract import KINDS, OWN_KINDS
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
 from fuzz_core.mutation.space import ArgumentSpace
 
@@ -30,7 +30,11 @@ CONV = Invocation(
 MIX = Invocation(
     "mix",
     (Seq("list", (MATRIX, MATRIX)), Map((("p", prim(0.5)),)), Slice(NONE, prim(3), NONE), prim(1 + 2j), NONE),
-    (("cell", Invocation("conv", (prim(3), prim(4)))), ("sizes", Seq("list", (prim(2), prim(3))))),
+    (
+        ("cell", Invocation("conv", (prim(3), prim(4)))),
+        ("sizes", Seq("list", (prim(2), prim(3)))),
+        ("device", Ref("device", "cpu")),
+    ),
 )
 SPACE = {
     "values": {
@@ -50,7 +54,7 @@ SPACE = {
 
 
 def algorithm(*off: str) -> Algorithm1:
-    return Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), off)
+    return Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), off, forms={"sparse": Invocation("sparse")})
 
 
 def rules_of(machine: Algorithm1, cases: int = 6000) -> Counter[str]:
@@ -72,14 +76,14 @@ def test_with_all_kinds_off_nothing_is_mutated() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_that_is_off_is_not_used_and_the_others_still_are(kind: str) -> None:
-    loaded = load_mutators({**MUTATORS, **CALL_MUTATORS}, ("beyond",) if kind == "beyond" else ())
+    loaded = load_mutators({**MUTATORS, **CALL_MUTATORS}, (kind,) if kind in OWN_KINDS else ())
     off = {mutator.name for mutator in loaded if mutator.kind == kind}
     used = set(rules_of(algorithm(kind)))
     assert not used & off
     assert {mutator.kind for mutator in loaded if mutator.name in used} == {m.kind for m in loaded} - {kind}
 
 
-@pytest.mark.parametrize("kind", ["type", "random", "database", "beyond"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_one_kind_alone_works(kind: str) -> None:
     used = rules_of(algorithm(*(set(KINDS) - {kind})))
     assert used
@@ -92,7 +96,7 @@ def test_single_rules_can_be_switched_off() -> None:
 
 def test_a_rule_that_is_off_is_off_inside_sequences_too() -> None:
     pair = Invocation("pair", (Seq("tuple", (prim(3), prim(4))),))
-    machine = algorithm("random", "database", "beyond", "Primitive Mutation")
+    machine = algorithm("random", "database", *OWN_KINDS, "Primitive Mutation")
     assert all(machine.case(pair, 1, seed).invocation == pair for seed in range(50))
 
 
@@ -174,7 +178,7 @@ def test_every_argument_gets_mutated_constructor_and_call_alike() -> None:
 
 def test_few_mutations_are_the_rule_and_some_counts_are_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
     def share_of_many() -> float:
-        machine = algorithm("beyond", "type")
+        machine = algorithm(*OWN_KINDS, "type")
         return sum(len(machine.case(CONV, 1, seed).rules) > 3 for seed in range(800)) / 800
 
     assert 0.02 < share_of_many() < 0.2
@@ -183,7 +187,7 @@ def test_few_mutations_are_the_rule_and_some_counts_are_uniform(monkeypatch: pyt
 
 
 def test_the_number_of_mutations_is_uniform_as_published_where_few_are_not_the_rule() -> None:
-    machine = Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), ("beyond", "type"), few=False)
+    machine = Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), (*OWN_KINDS, "type"), few=False)
     assert sum(len(machine.case(CONV, 1, seed).rules) > 3 for seed in range(800)) / 800 > 0.4
 
 

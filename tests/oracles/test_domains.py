@@ -11,7 +11,8 @@ import pytest
 from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
-from fuzz_core.worker.domains import confined, distributed, intervals, is_no_distribution
+from fuzz_core.worker.domains import confined, distributed, intervals, is_no_distribution, repeats_indices
+from fuzz_core.worker.nearby import with_distinct_indices
 
 
 def tensor(rows: list[list[float]], dtype: str = "float32") -> Tensor:
@@ -88,3 +89,41 @@ def test_a_tensor_that_leaves_the_interval_is_scaled_into_it() -> None:
     case = TestCase(Invocation("lib.f", (tensor(inside), tensor(outside), tensor([[7]], "int32"))), 1)
     [made] = map(arrays, confined(case, 0.0, 1.0))
     assert made == [inside, [pytest.approx([0.05, 0.95])], [[7]]]
+
+
+def test_indices_are_made_distinct_as_elements_and_as_rows() -> None:
+    indices = tensor([[1, 2], [1, 2]], "int32")
+    case = TestCase(Invocation("lib.f", (tensor([[0.0] * 3] * 2), indices)), 1)
+    # Rows are places in the table. The four elements are no distinct indices of its two rows.
+    assert [arrays(each)[1] for each in with_distinct_indices(case)] == [[[0, 0], [0, 1]]]
+    wide = TestCase(Invocation("lib.f", (tensor([[0.0]] * 4), indices)), 1)
+    assert [arrays(each)[1] for each in with_distinct_indices(wide)] == [[[0, 0], [1, 0]], [[0, 1], [2, 3]]]
+    distinct = TestCase(Invocation("lib.f", (tensor([[0.0] * 3] * 2), tensor([[0, 1]], "int32"))), 1)
+    assert list(with_distinct_indices(distinct)) == []
+
+
+class Scatter(Loss):
+    """A difference of two results of a scattered write: they agree if each index is there once."""
+
+    def __init__(self, doc: str, is_wrong: bool = False) -> None:
+        super().__init__(doc, [[0.0], [0.0], [0.0]], is_wrong)
+        written = tensor([[0], [0]], "int32")
+        self.case = TestCase(Invocation("lib.scatter", (*self.case.invocation.args, written)), 1)
+
+    def agree(self, case: TestCase) -> bool:
+        _, [[one], [other]] = arrays(case)
+        return not self.is_wrong and one != other
+
+
+@pytest.mark.parametrize(
+    ("doc", "is_wrong", "excused"),
+    [
+        ("The output is nondeterministic if `indices` contains duplicates.", False, True),
+        ("The output is nondeterministic if `indices` contains duplicates.", True, False),
+        ("Writes updates.", False, False),
+    ],
+)
+def test_repeated_indices_excuse_a_difference_where_documentation_speaks_of_them(
+    doc: str, is_wrong: bool, excused: bool
+) -> None:
+    assert repeats_indices(Scatter(doc, is_wrong)) is excused  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.elements import pack
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, TestCase
+from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, TestCase, prim
 from fuzz_core.oracles.kinds import RESIZED
 from fuzz_core.worker.execution import Execution
 
@@ -35,7 +35,7 @@ class TwoDevices(Adapter):
         self.device, self.seed = "cpu", 0
         self.ran: list[str] = []
 
-    def modes(self) -> tuple[str, ...]:
+    def device_modes(self) -> tuple[str, ...]:
         return ("cpu", "cuda")
 
     def enter(self, mode: str) -> str:
@@ -60,11 +60,11 @@ class TwoDevices(Adapter):
         return "far too small" if isinstance(value, np.ndarray) and (value < -100).any() else ""
 
 
-def compared(adapter: TwoDevices, call: Invocation, seed: int = LAYOUT) -> Outcome:
-    """Returns the outcome of the second device, compared with the first device."""
+def compared(adapter: TwoDevices, call: Invocation, seed: int = LAYOUT, mode: str = "cuda") -> Outcome:
+    """Returns the outcome of a mode, by default of the second device, compared with the first device."""
     execution = Execution(adapter, Dialect(), [])
     test = TestCase(call, seed)
-    return execution._outcome(test, "cuda", {"cpu": execution.run(test, "cpu")})
+    return execution._outcome(test, mode, {"cpu": execution.run(test, "cpu")})
 
 
 def toss(adapter: TwoDevices, x: Any) -> Any:
@@ -74,6 +74,20 @@ def toss(adapter: TwoDevices, x: Any) -> Any:
 def test_a_toss_of_a_coin_is_random_even_if_it_is_the_same_three_times() -> None:
     outcomes = [compared(TwoDevices(f=toss), Invocation("lib.f", (tensor(1.0),)), seed) for seed in range(40)]
     assert {outcome.name for outcome in outcomes if outcome.text} == {"random"}
+
+
+def test_a_difference_that_a_number_of_single_precision_removes_is_rounding() -> None:
+    def lossy(adapter: TwoDevices, x: Any, exponent: int) -> Any:
+        held = int(np.float32(exponent)) if adapter.device == "cuda" else exponent
+        return x + x.dtype.type(100.0 * (held != 2**24))
+
+    def of(dtype: str) -> Outcome:
+        call = Invocation("lib.f", (tensor(1.0, dtype=dtype), prim(2**24 + 1)))
+        return compared(TwoDevices(f=lossy), call)
+
+    assert of("float32").name == "rounding"
+    # A result in double precision holds the number, so the mode has lost it.
+    assert of("float64").text and not of("float64").name
 
 
 def test_what_depends_on_the_layout_is_not_random() -> None:
@@ -221,3 +235,36 @@ def test_an_argument_keeps_to_the_documented_set_of_values() -> None:
     assert [compared(TwoDevices(f=wrong), outside).name] == [""]
     margin.__doc__ = "The loss between x and a label y."
     assert compared(TwoDevices(f=margin), outside).name == ""
+
+
+class Precise(TwoDevices):
+    """An adapter with a mode of higher precision, which must be finite where the plain call is."""
+
+    @property
+    def ways(self) -> dict[str, ModeSpec]:
+        return {"wide": ModeSpec(f"{__name__}:Wide", relation="finite", phrases=("in double precision", "in its own"))}
+
+
+class Wide(Mode):
+    def run(self, test: TestCase) -> Any:
+        self.adapter.enter("wide")
+        return super().run(test)
+
+
+def test_a_number_that_rounding_alone_makes_finite_is_no_fault() -> None:
+    def inverse(adapter: TwoDevices, x: Any) -> Any:
+        a, b, c, d = x.astype("float64") if adapter.device == "wide" else x
+        with np.errstate(all="ignore"):
+            return np.asarray(1 / (a * d - b * c))
+
+    def lost(adapter: TwoDevices, x: Any) -> Any:
+        return x.astype("float64") if adapter.device == "wide" else x * np.float32(np.nan)
+
+    epsilon = float(np.finfo("float32").eps)
+    singular = Invocation("lib.f", (tensor(1 + epsilon, 1 + 2 * epsilon, 1, 1 + epsilon),))
+    assert compared(Precise(f=inverse), singular, mode="wide").name == "ill-conditioned"
+    fault = compared(Precise(f=lost), singular, mode="wide")
+    assert fault.text and not fault.name
+    # A zero stays a zero however it is rounded, so a number lost there has no excuse.
+    zero = compared(Precise(f=lost), Invocation("lib.f", (tensor(0.0),)), mode="wide")
+    assert zero.text and not zero.name

@@ -25,7 +25,7 @@ AMBIGUOUS = {"random"}
 PACKAGES = ("worker", "oracles", "campaign", "execution", "triage", "adapters")
 
 
-class Seen:
+class RelationEvidence:
     """Evidence that knows its relation alone."""
 
     case = TestCase(Invocation("a.b", (prim(1),)), 1)
@@ -86,6 +86,6 @@ def test_the_first_excuse_of_the_relation_that_applies_is_the_reason(
 
     table = (row("a", True, "shape"), row("b", False, "values"), row("c", True, "values"), row("d", True, "values"))
     monkeypatch.setattr(excuses, "EXCUSES", table)
-    excuse = find_excuse(Seen(relation))
+    excuse = find_excuse(RelationEvidence(relation))
     assert excuse == (table[2] if relation == "values" else None)
     assert asked == (["b", "c"] if relation == "values" else [])

@@ -24,7 +24,7 @@ adapter.prepare()
 execution = Execution(adapter, dialect_of("torch"), ["crash", "differential", "performance"])
 for oracle in execution.oracles:
     oracle.share = 1.0
-execution.modes = adapter.modes()
+execution.modes = adapter.device_modes()
 execution.oracles[1].share_of = lambda mode, dialect: 1.0
 image = Tensor("float32", (2, 3, 16, 16), Fill(key=5))
 conv = Invocation("torch.nn.Conv2d", (prim(3), prim(4), prim(3)), (), Then("__call__", (image,)))

@@ -10,11 +10,9 @@ from typing import get_args
 import pytest
 
 import fuzz_core
-from fuzz_core.campaign.listener import _verdict
 from fuzz_core.ir.errors import CodecError
-from fuzz_core.ir.outcome import Verdict
 from fuzz_core.oracles.contract import ORACLES
-from fuzz_core.oracles.kinds import CHANGES, GRADES, KINDS, OUTSIDE, kind_of
+from fuzz_core.oracles.kinds import CHANGES, GRADES, KINDS, OUTSIDE, check_kind, kind_of
 from nightfuzz.reports.results import Kind
 
 ROOT = Path(fuzz_core.__file__).parents[1]
@@ -75,6 +73,6 @@ def test_what_depends_on_a_kind_is_told_of_each() -> None:
 
 def test_a_kind_that_our_oracles_do_not_know_is_refused_and_others_have_their_own() -> None:
     with pytest.raises(CodecError, match="'won' of crash"):
-        _verdict(["crash", "won", "detail"])
-    assert _verdict(["mine", "won", "detail"]) == Verdict("mine", "won", "detail")
+        check_kind("crash", "won")
+    check_kind("mine", "won")
     assert kind_of("won") == OUTSIDE

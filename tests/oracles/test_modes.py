@@ -38,7 +38,7 @@ class Planted(Adapter):
     def clock(self) -> float:
         return self.now
 
-    def modes(self) -> tuple[str, ...]:
+    def device_modes(self) -> tuple[str, ...]:
         return MODES
 
     def enter(self, mode: str) -> str:

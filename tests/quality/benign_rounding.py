@@ -51,6 +51,7 @@ TORCH: tuple[Case, ...] = (
         u(51, 1, 1, 31, 2, low=-(2**40), high=2**40, dtype="int64"),
     ),
     case("exponent whose rounding is a factor", "torch.logspace", 2**24, k(-1, dtype="int64", shape=()), 2),
+    case("exponent that single precision does not hold", "torch.logspace", 2**24 + 1, k(1, dtype="int64", shape=()), 2),
     case("nearly equal tiny numbers", "torch.aminmax", k(4.3e-19, 3.6e-19, 3.0e-19, requires_grad=True)),
     case("exp close to one", "torch.expm1", u(8, low=1e-7, high=1e-5)),
     case("logarithm close to one", "torch.log", u(8, low=0.999999, high=1.000001)),
@@ -65,6 +66,9 @@ TORCH: tuple[Case, ...] = (
         "determinant of a nearly singular matrix", "torch.linalg.det", k(1, 2, 3, 4, 5, 6, 7, 8, 9.00001, shape=(3, 3))
     ),
     case("solution of a nearly singular system", "torch.linalg.solve", k(1, 1, 1, 1.00001, shape=(2, 2)), u(2)),
+    case("singular to its own precision", "torch.linalg.inv_ex", k(*range(1, 10), shape=(3, 3))),
+    case("singular to its own precision", "torch.linalg.solve_ex", k(*range(1, 10), shape=(3, 3)), u(3, 2)),
+    case("singular to its own precision", "torch.linalg.cond", k(1, 2, 2, 4.0000005, shape=(2, 2))),
     case(
         "a Hilbert matrix", "torch.linalg.inv", k(*[1 / (i + j + 1) for i in range(5) for j in range(5)], shape=(5, 5))
     ),

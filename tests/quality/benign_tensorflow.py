@@ -164,6 +164,16 @@ CASES: tuple[Case, ...] = (
     case(
         "output that is defined for [0, 1] alone", "tf.image.rgb_to_hsv", u(2, 4, 4, 3, low=-3, high=3, dtype="float64")
     ),
+    case(
+        "repeated indices",
+        "tf.tensor_scatter_nd_update",
+        *(u(4), k(0, 0, 1, dtype="int32", shape=(3, 1)), u(3, key=9)),
+    ),
+    case(
+        "repeated indices",
+        "tf.raw_ops.TensorScatterUpdate",
+        **{"tensor": u(2, 3), "indices": k(1, 2, 1, 2, dtype="int64", shape=(2, 2)), "updates": u(2, key=9)},
+    ),
     case("integer beyond 32 bits", "tf.keras.ops.cumsum", u(1, dtype="int64"), axis=-(2**32)),
     case("integer beyond 32 bits", "tf.keras.ops.cumprod", u(2, 3), axis=2**32 + 1),
 )

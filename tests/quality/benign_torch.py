@@ -68,6 +68,8 @@ CASES: tuple[Case, ...] = (
     case("random", "torch.multinomial", u(8), 3),
     case("random", "torch.normal", u(6), u(6, key=8)),
     case("random", "torch.randperm", 9),
+    case("random without a deviation", "torch.normal", k(0.0, shape=(), requires_grad=True), 0.0),
+    case("random without a deviation", "torch.normal", k(0.0, shape=(), requires_grad=True), False),
     case("random", "torch.nn.Dropout2d", 0.5, then=[u(2, 3, 4, 4)]),
     case("random", "torch.nn.functional.rrelu", u(6, low=-1), training=True),
     case("random", "torch.nn.functional.gumbel_softmax", u(3, 4)),

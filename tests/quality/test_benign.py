@@ -17,7 +17,7 @@ import fuzz_core
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.values import TestCase
 
-PROGRAM = Path(__file__).parent / "judging.py"
+PROGRAM = Path(__file__).parent / "judge.py"
 LIBRARIES = {
     "torch": (*benign_torch.CASES, *benign_rounding.TORCH, *benign_invalid.CASES),
     "tensorflow": (*benign_tensorflow.CASES, *benign_rounding.TENSORFLOW),

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from moco_branches import workshop_on
+from moco_programs import taken_by
 
 from fuzz_core.campaign.moco import judge
 from fuzz_core.campaign.moco.growth import NodeResult, ProgramBench, TreeGrowth
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
-from fuzz_core.campaign.plans import make_plan
-from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.calls import parsed
-from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
 from fuzz_core.modelgen.moco.generation import steps_of
 from fuzz_core.modelgen.moco.names import ModuleNames
@@ -40,9 +38,6 @@ from fuzz_core.modelgen.moco.nodes import (
 )
 from fuzz_core.modelgen.moco.program import Block, Call, Program
 from fuzz_core.modelgen.moco.tree import Tree
-from fuzz_core.oracles.contract import ORACLES
-from fuzz_core.store.records import TargetRecord
-from fuzz_core.store.statefile import open_store
 
 REAL = ("torch", "tensorflow", "jittor")
 PROGRAMS = Path(__file__).parent / "traps"
@@ -78,16 +73,21 @@ class Trap(NamedTuple):
         return f"{self.program.library}/{self.program.name}:{self.line}"
 
 
-def traps_of(library: str) -> Iterator[Trap]:
+def traps_of(library: str, workshop: BlockWorkshop) -> Iterator[Trap]:
     """Yields the traps of all programs of a library."""
     for path in sorted((PROGRAMS / library).glob("*.py")):
-        source = path.read_text()
-        program = disassemble(path.name, source, library)
-        for line, text in enumerate(source.splitlines(), 1):
-            if (found := TRAP.match(text)) is not None:
-                block = next(each for each in program.blocks if each.line > line)
-                call = block.call if found[4] == UNCHANGED else called(program, block, found[4])
-                yield Trap(program, line, block.number, call, found[2], found[3] or "", bool(found[1]))
+        program = taken_by(workshop, path.name, path.read_text())
+        for line, found in comments(path):
+            block = next(each for each in program.blocks if each.line > line)
+            call = block.call if found[4] == UNCHANGED else called(program, block, found[4])
+            yield Trap(program, line, block.number, call, found[2], found[3] or "", bool(found[1]))
+
+
+def comments(path: Path) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yields the lines of a program that state a trap or a planted bug."""
+    for line, text in enumerate(path.read_text().splitlines(), 1):
+        if (found := TRAP.match(text)) is not None:
+            yield line, found
 
 
 def called(program: Program, block: Block, text: str) -> Call:
@@ -143,21 +143,6 @@ def branch(trap: Trap) -> Iterator[TreeNode]:
         yield node._replace(positive=positive)
 
 
-@contextmanager
-def opened(library: str, python: str | Path, folder: Path) -> Iterator[BlockWorkshop]:
-    """Yields the processes of a target, with all oracles."""
-    target = TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), {})
-    with open_store(folder / "state.db") as store:
-        store.save_target(target)
-        session = Session(store, target, folder, workers=1)
-        make_plan(session, folder / "plan.jsonl", (), seed=0, oracles=list(ORACLES), mutating=False)
-        workshop = BlockWorkshop(session, folder / "plan.jsonl", TIMEOUT)
-        try:
-            yield workshop
-        finally:
-            workshop.close()
-
-
 def wrong(trap: Trap, branch: Sequence[NodeResult]) -> str:
     """Returns how a trap's result differs from the expected result; empty if it does not differ."""
     *_, (result, *_) = branch
@@ -178,8 +163,8 @@ def test_no_trap_is_reported_and_each_planted_bug_is(
 ) -> None:
     python = request.getfixturevalue(f"{library}_python")
     told = []
-    with opened(library, python, tmp_path) as workshop:
-        for trap in traps_of(library):
+    with workshop_on(library, python, tmp_path, TIMEOUT) as workshop:
+        for trap in list(traps_of(library, workshop)):
             told.append(wrong(trap, come_to(trap, workshop, monkeypatch)))
             if trap.state == FINDING:
                 # Planted code stays in its process, so the process ends here.
@@ -189,9 +174,9 @@ def test_no_trap_is_reported_and_each_planted_bug_is(
 
 @pytest.mark.parametrize(("library", "traps", "bugs"), [("torch", 60, 5), ("tensorflow", 30, 3), ("jittor", 4, 1)])
 def test_there_are_enough_traps_and_planted_bugs(library: str, traps: int, bugs: int) -> None:
-    every = list(traps_of(library))
-    planted = [trap for trap in every if trap.state == FINDING]
+    every = [found for path in (PROGRAMS / library).glob("*.py") for _, found in comments(path)]
+    planted = [found for found in every if found[2] == FINDING]
     assert len(every) - len(planted) >= traps and len(planted) >= bugs
-    assert all(trap.kind for trap in planted)
+    assert all(found[3] for found in planted)
     # A skipped block cannot be built alone: no program executes it.
-    assert library != "torch" or {trap.state for trap in every} == set(STATES) - {SKIPPED}
+    assert library != "torch" or {found[2] for found in every} == set(STATES) - {SKIPPED}

@@ -33,7 +33,7 @@ JITTOR_LOG = "[i 1121 00 compiler.py:955] Jittor(1.3.11.0) src: <env>/jittor\nSe
 UNKNOWN = Severity(
     "crash",
     "",
-    Validity("unknown", "a variation of a documented call, of which no documentation speaks"),
+    Validity("unknown", "fuzzing changed the arguments; no documentation says whether they are allowed"),
 )
 VALID = Severity("wrong-result", "", Validity("valid", "the plain call accepts it"))
 PRIVATE = UNKNOWN._replace(grade="private", reason="the heap is corrupted")
@@ -55,8 +55,8 @@ def f(x):
     return torch.sin(x)
 
 torch.testing.assert_close(f(x.mT.contiguous().mT), f(x), equal_nan=True)
-# expected: the same result either way
-# observed: result with non-contiguous tensors is not the one with contiguous ones
+# expected: the same result from both calls
+# observed: result with non-contiguous tensors differs from that with contiguous tensors
 """
 TENSORFLOW_SCRIPT = """\
 import tensorflow as tf
@@ -105,7 +105,7 @@ import torch
 actual = torch.f(torch.zeros(()), tau=-1)
 print(told := f"expected an exception, got {actual}")
 raise AssertionError('the documentation forbids tau=-1 ("non-negative"): ' + told)
-# expected: an exception that says what the documentation says
+# expected: an exception, because the documentation forbids the argument
 """
 
 

@@ -51,12 +51,12 @@ def test_a_regression_has_its_script_both_builds_and_the_lines_of_the_tests() ->
     assert "- `torch 2.13.0` returns `tensor(1)`\n- `torch 2.14.0` raises `RuntimeError: sizes differ`" in text
     assert "```python\nimport torch\n\nprint(torch.g1(torch.zeros(2)))\n```" in text
     link = f"[`tests/test loop(1).py:12`]({BLOB}/tests/test%20loop%281%29.py#L12) (`test_loop.py::test_focal`)"
-    assert f"Reached from {link}." in text
+    assert f"Calls in your tests: {link}." in text
 
 
 def test_without_an_address_places_are_no_links() -> None:
     text = comment(result(changes=(change(),)), MARKER)
-    assert "Reached from `tests/test loop(1).py:12` (`test_loop.py::test_focal`)." in text
+    assert "Calls in your tests: `tests/test loop(1).py:12` (`test_loop.py::test_focal`)." in text
     assert "](" not in text
 
 
@@ -72,7 +72,7 @@ def test_builds_that_are_called_the_same_are_told_apart() -> None:
 
 
 def test_bugs_that_are_not_of_the_change_are_lines_without_known_and_fixed_ones() -> None:
-    folded = told(eventful()).partition("other bugs, not known to come with this change")[2].partition("</details>")[0]
+    folded = told(eventful()).partition("other bugs without a known link to this change")[2].partition("</details>")[0]
     assert re.findall(r"torch\.f\d", folded) == ["torch.f5", "torch.f2"]
 
 
@@ -82,7 +82,7 @@ def test_one_entry_for_each_cause() -> None:
     assert "nightfuzz: 2 new bugs (1 cause)" in text
     assert "torch.f7(x)" in text
     assert "torch.f3(x)" not in text
-    assert "1 more bug with what looks like the same cause." in text
+    assert "1 more bug with probably the same cause." in text
 
 
 def test_one_new_check_is_one_entry_with_all_the_places_that_reach_it() -> None:
@@ -95,17 +95,25 @@ def test_one_new_check_is_one_entry_with_all_the_places_that_reach_it() -> None:
     text = told(result(changes=(first, second, third)))
     assert "nightfuzz: 3 changed calls (2 causes)\n" in text
     assert re.findall(r"(?m)^#### `torch\.(g\d)", text) == ["g1", "g3"]
-    assert "The same with `torch.g2(torch.zeros(2))`." in text
+    assert "The same change in `torch.g2(torch.zeros(2))`." in text
     assert re.findall(r"\.py:(\d+)`", text.partition("torch.g3(")[0]) == ["12", "40"]
 
 
 def test_what_the_run_withholds_and_could_not_do_is_said() -> None:
     text = told(eventful())
-    assert "2 bugs may touch memory that is not the library's, and are not described here." in text
+    assert (
+        "2 private bugs may touch memory that does not belong to the library. This comment does not describe them."
+        in text
+    )
     assert "Some steps failed: test\\_data.py: ModuleNotFoundError: PIL." in text
-    assert "Run under: Docker: no network, read-only root." in text
+    assert "Protection: Docker: no network, read-only root." in text
     stopped = told(result(stopped=True, figures=TotalsEntry(pending=3)))
-    for gap in ("cancelled before", "3 findings that wait", "no test was run", "other hardware than cpu"):
+    for gap in (
+        "cancelled early",
+        "3 findings that are not examined yet",
+        "no test was run",
+        "other hardware than cpu",
+    ):
         assert gap in stopped
 
 
@@ -139,14 +147,14 @@ def test_what_is_worth_a_comment(event: dict[str, object]) -> None:
 )
 def test_what_is_not(event: dict[str, object]) -> None:
     assert not worth_telling(result(**event))
-    assert "### nightfuzz: nothing changes\n" in told(result(**event))
+    assert "### nightfuzz: no change\n" in told(result(**event))
 
 
 def test_a_run_that_tells_too_little_does_not_say_that_nothing_changes() -> None:
     for little in (result(stopped=True), result(figures=TotalsEntry())):
         assert "too few results" in told(little)
         assert "the same on both builds" not in told(little)
-    assert "nothing new" in told(result(baseline=None))
+    assert "no new bug" in told(result(baseline=None))
 
 
 REGRESSED, FRESH = result(changes=(change(),)), result(baseline=None, bugs=(bug(new=True),))
@@ -158,7 +166,7 @@ UNTOUCHED = result(mode="pr", baseline=None, figures=TotalsEntry())
 
 def test_a_pull_request_that_changes_no_seed_is_told_so() -> None:
     assert headline(UNTOUCHED) == "no seed is changed" and "no test was run" in told(UNTOUCHED)
-    failed = UNTOUCHED.lacking(["`nightfuzz run` failed: no changed seed could be traced"])
+    failed = UNTOUCHED.with_faults(["`nightfuzz run` failed: no changed seed could be traced"])
     assert "no changed seed could be traced" in told(failed) and "no seed is changed" not in told(failed)
 
 
@@ -176,7 +184,7 @@ def test_a_pull_request_that_changes_no_seed_is_told_so() -> None:
         (result(stopped=True), ("neutral",) * 4),
         (result(figures=TotalsEntry()), ("neutral",) * 4),
         (UNTOUCHED, ("success",) * 4),
-        (UNTOUCHED.lacking(["`nightfuzz run` failed: no changed seed could be traced"]), ("failure",) * 4),
+        (UNTOUCHED.with_faults(["`nightfuzz run` failed: no changed seed could be traced"]), ("failure",) * 4),
         (UNTOUCHED.model_copy(update={"stopped": True}), ("neutral",) * 4),
     ],
 )
@@ -185,7 +193,7 @@ def test_the_conclusion_follows_from_what_to_fail_on(of: RunResult, expected: tu
 
 
 def test_an_unknown_value_is_refused() -> None:
-    with pytest.raises(UserError, match="fail-on has no value 'always'"):
+    with pytest.raises(UserError, match="'always' is not a value of fail-on"):
         conclusion(result(), "always")  # type: ignore[arg-type]
     assert get_args(FailOn) == FAIL_ON
 
@@ -208,7 +216,7 @@ def test_a_comment_fits_and_says_how_much_is_left_out(text: str) -> None:
     assert len(summary) <= OUTPUT
     assert body.count("<details>") == body.count("</details>") == 5
     shown = len(re.findall("(?m)^#### ", body.partition("#### Apis that are removed")[0]))
-    left = [int(number) for number in re.findall(r"(\d+) causes more: in \[the report\]", body)]
+    left = [int(number) for number in re.findall(r"(\d+) more causes: see \[the report\]", body)]
     assert shown + left[0] == 1 + 400
 
 
@@ -230,4 +238,4 @@ def test_the_worst_five_are_in_sight_and_the_others_folded() -> None:
     sight, _, folded = text.partition("<details><summary>7 more causes</summary>")
     assert re.findall(r"#### `torch\.f(\d+)", sight) == ["0", "1", "2", "3", "4"]
     assert re.findall(r"#### `torch\.f(\d+)", folded) == ["5", "6", "7", "8", "9"]
-    assert "2 causes more: in the run's artifact." in folded
+    assert "2 more causes: see the run's artifact." in folded

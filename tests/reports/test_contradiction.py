@@ -9,7 +9,7 @@ from nightfuzz.reports.contradiction import (
     ValuePair,
     blame_sentence,
     contradiction,
-    happened,
+    outcome_sentence,
     values_in,
     wrong_side,
 )
@@ -78,7 +78,7 @@ SAYS = [
         "wrong-metadata",
         "fake",
         Outcome("ok", text="another stride\n(1, 2), expected (2, 1)"),
-        "strides (1, 2) on fake tensors, (2, 1) on real ones",
+        "strides (1, 2) on fake tensors, (2, 1) on real tensors",
     ),
     (
         "crash",
@@ -90,7 +90,7 @@ SAYS = [
         "wrong-metadata",
         "fake",
         Outcome("ok", text="another stride\nexpected [(2, 1)], got [(1, 2)]"),
-        "strides [(1, 2)] on fake tensors, [(2, 1)] on real ones",
+        "strides [(1, 2)] on fake tensors, [(2, 1)] on real tensors",
     ),
     (
         "out-of-bounds",
@@ -99,14 +99,14 @@ SAYS = [
             "ok", text="other values\nexpected -0.4143296182155609, got -4.578470230102539\nScalars are not close!"
         ),
         "reads out of bounds: the result -4.58 with large numbers in memory around its arguments, "
-        "-0.414 with zeros there",
+        "-0.414 with zeros in that memory",
     ),
     # The script's call is smaller than the call that was found.
     (
         "wrong-result",
         "function",
         Outcome("ok", text="192 of 192 elements differ\nexpected 1.0, got 2.0\nMismatched elements: 1 / 1 (100%)"),
-        "result 2 inside tf.function, 1 outside of it",
+        "result 2 inside tf.function, 1 outside of tf.function",
     ),
     (
         "wrong-gradient",
@@ -140,25 +140,25 @@ SAYS = [
         "wrong-result",
         "strided",
         Outcome("ok", text=SCALARS),
-        "result inf with non-contiguous tensors, 26.9 with contiguous ones",
+        "result inf with non-contiguous tensors, 26.9 with contiguous tensors",
     ),
     (
         "wrong-result",
         "out",
         Outcome("ok", text=f"other values\n{FAR}"),
-        "result written into out= is not the one returned without it: 3 of 4 elements differ, by up to 2.5",
+        "result written into out= differs from that returned without out=: 3 of 4 elements, by up to 2.5",
     ),
     (
         "wrong-result",
         "out",
         Outcome("ok", text=f"other values\n{FAR}\nexpected tensor([1., 2.,\n 3., 4.]), got tensor([1., 2., 5., nan])"),
-        "result nan written into out=, 4 returned without it (3 of 4 elements)",
+        "result nan written into out=, 4 returned without out= (3 of 4 elements)",
     ),
     (
         "wrong-result",
         "function",
         Outcome("ok", text="2 of 4 elements differ\nfirst at (0, 1): 5.0 against 4.0"),
-        "result 5 inside tf.function, 4 outside of it (2 of 4 elements)",
+        "result 5 inside tf.function, 4 outside of tf.function (2 of 4 elements)",
     ),
     (
         "nonfinite",
@@ -189,7 +189,7 @@ SAYS = [
 
 @pytest.mark.parametrize(("kind", "mode", "outcome", "line"), SAYS, ids=[line for *_, line in SAYS])
 def test_a_bug_says_what_the_call_gives_and_what_it_should_give(kind, mode, outcome, line):
-    assert happened(kind, outcome, mode) == line
+    assert outcome_sentence(kind, outcome, mode) == line
 
 
 def test_a_line_names_the_side_that_evidence_calls_wrong():
@@ -213,21 +213,21 @@ def test_a_line_names_the_side_that_evidence_calls_wrong():
             "wrong-result",
             "vmap",
             "vmap, by NumPy",
-            "The result under torch.vmap is wrong, the one by the plain call is right: NumPy's function of the same "
-            "name gives the right one.",
+            "The result under torch.vmap is wrong. The result by the plain call is right: NumPy's function of the same "
+            "name gives the right result.",
         ),
         (
             "wrong-result",
             "strided",
             "cpu, by double precision",
-            "The result with non-contiguous tensors is right, the one with contiguous ones is wrong: the right one is "
-            "nearer to a result in double precision.",
+            "The result with non-contiguous tensors is right. The result with contiguous tensors is wrong: the right "
+            "result is closer to double precision.",
         ),
         (
             "wrong-gradient",
             "grad-numerical",
             "grad, by difference quotients",
-            "The gradient by autograd is wrong: it is not the one by difference quotient.",
+            "The gradient by autograd is wrong: it differs from the gradient by difference quotient.",
         ),
     ],
 )
@@ -246,5 +246,5 @@ def test_numbers_have_as_many_digits_as_tell_them_apart():
 
 def test_a_hostile_text_gives_one_bounded_line():
     text = "other values\nexpected " + "1e999 " * 5000 + "\x1b[31m, got " + "nan\n" * 5000
-    line = happened("wrong-result", Outcome("ok", text=text), "strided")
+    line = outcome_sentence("wrong-result", Outcome("ok", text=text), "strided")
     assert "\n" not in line and "\x1b" not in line and len(line) <= 400

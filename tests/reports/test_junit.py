@@ -52,10 +52,10 @@ def states(root: ET.Element) -> dict[str, str]:
 def test_what_the_run_brings_fails_and_the_rest_is_skipped_with_its_reason() -> None:
     assert states(accepted(junit(eventful()))) == {
         "torch.f1": f"failure: a regression, shown by 5 of 5 fresh processes: {bug(1).title}",
-        "torch.f2": "skipped: open, and not new",
+        "torch.f2": "skipped: open, but not new",
         "torch.f3": "skipped: known",
         "torch.f4": "skipped: fixed",
-        "torch.f5": "skipped: open, and not new",
+        "torch.f5": "skipped: open, but not new",
         "torch.g1": "failure: raises RuntimeError: sizes differ; torch 2.13.0 returns tensor(1)",
         "torch.g2": "failure: raises RuntimeError: sizes differ; torch 2.13.0 returns tensor(1)",
         "torch.g3": "skipped: fixed: returns tensor(1); torch 2.13.0 raises RuntimeError: sizes differ",

@@ -96,7 +96,7 @@ def test_without_a_line_the_api_is_named_and_the_file_that_stands_for_it() -> No
     assert alone == {"logicalLocations": [{"fullyQualifiedName": "torch.f1", "kind": "function"}]}
     (instead,) = results_of(result(bugs=(bug(),)), fallback=WORKFLOW)[0]["locations"]
     assert instead["physicalLocation"]["artifactLocation"]["uri"] == WORKFLOW
-    assert "stands for the run" in instead["message"]["text"]
+    assert "location of the whole run" in instead["message"]["text"]
 
 
 def test_a_result_is_recognised_in_the_next_run_on_the_next_build_at_another_line() -> None:
@@ -117,7 +117,10 @@ def test_a_result_is_recognised_in_the_next_run_on_the_next_build_at_another_lin
 
 def test_a_message_says_what_happens_and_where() -> None:
     (found,) = results_of(result(bugs=(bug(regression=True, title="torch.f1(torch.zeros(2)): wrong result"),)))
-    assert found["message"]["text"] == "torch.f1: wrong result. Seen with torch 2.14.0. torch 2.13.0 does not show it."
+    assert (
+        found["message"]["text"]
+        == "torch.f1: wrong result. Seen with torch 2.14.0. torch 2.13.0 does not show the bug."
+    )
     assert bug().script.strip() in found["message"]["markdown"]
 
 
@@ -155,7 +158,7 @@ def test_what_went_wrong_is_in_the_invocation() -> None:
     said = [each["message"]["text"] for each in invocation["toolExecutionNotifications"]]
     assert said == [
         "test_data.py: ModuleNotFoundError: PIL",
-        "2 bugs may touch foreign memory and are not described here.",
+        "Omitted: 2 private bugs, which may touch memory outside the library.",
     ]
 
 
@@ -200,7 +203,7 @@ def test_the_limits_of_code_scanning_are_kept_and_what_is_left_out_is_said() -> 
     assert len(gzip.compress(text.encode())) <= PACKED
     assert max(len(each["relatedLocations"]) + 1 for each in run["results"]) == LOCATIONS
     assert run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"].startswith(
-        "500 results did not fit"
+        "500 of the least severe results did not fit"
     )
     assert sum(each["ruleId"] == "versions-regression" for each in run["results"]) == 100
 

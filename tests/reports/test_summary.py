@@ -18,7 +18,7 @@ def test_regressions_first_then_changes_then_the_rest() -> None:
     headings = re.findall(r"(?m)^#{1,2} (.*)$", text)
     assert headings == [
         "nightfuzz: torch 2.14.0, bump", "Problems", "Regressions", "Apis that are removed or deprecated",
-        "Calls that do something else", "Fixed", "Other open bugs", "What this is",
+        "Calls with another result", "Fixed", "Other open bugs", "About this report",
     ]  # fmt: skip
     assert text.index("torch.g1(") < text.index("torch.f1(x)") < text.index("torch.g2(")
 
@@ -35,16 +35,16 @@ def test_figures_builds_protection_and_budget_are_told() -> None:
 
 def test_what_is_not_there_is_not_told() -> None:
     text = summary(result())
-    assert re.findall(r"(?m)^## (.*)$", text) == ["What this is"]
+    assert re.findall(r"(?m)^## (.*)$", text) == ["About this report"]
     assert "private" not in text
-    assert "- Protection: none is known." in text
+    assert "- Protection: unknown." in text
 
 
 def test_new_bugs_of_a_night_have_scripts_and_old_ones_a_line() -> None:
     text = summary(result(mode="nightly", bugs=(bug(1), bug(2, new=True))))
     new, _, old = text.partition("## Other open bugs")
     assert "torch.f2(torch.zeros(2))" in new
-    assert "- `torch.f1(x): RuntimeError: INTERNAL ASSERT FAILED`, since 2026-11-20\n" in old
+    assert "- `torch.f1(x): RuntimeError: INTERNAL ASSERT FAILED`, first found on 2026-11-20\n" in old
     assert "torch.f1(torch" not in old
 
 
@@ -52,11 +52,11 @@ def test_the_mode_that_shows_a_bug_is_told_where_the_plain_call_does_not() -> No
     modes = {"cpu": "does not", "vmap": "shows it", "cuda": "not checked"}
     text = summary(result(mode="nightly", bugs=(bug(new=True, modes=modes), bug(2, new=True))))
     assert text.count(" in the mode ") == 1
-    assert "in the mode `vmap` (`torch.vmap` against a loop); input: valid" in text
+    assert "in the mode `vmap` (`torch.vmap` compared with a loop); input: valid" in text
 
 
 def test_a_cancelled_run_says_so() -> None:
-    assert "The run was cancelled before its time" in summary(result(stopped=True, figures=TotalsEntry(tests=5)))
+    assert "The run was cancelled early" in summary(result(stopped=True, figures=TotalsEntry(tests=5)))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_thousand_bugs_fit_and_the_rest_is_counted() -> None:
     text = summary(result(mode="nightly", bugs=bugs))
     shown = len(re.findall("(?m)^#### ", text))
     assert len(text.encode()) <= STEP
-    assert f"{1_000 - shown} causes more: in `results.json`" in text
+    assert f"{1_000 - shown} more causes: see `results.json`" in text
     assert "characters left out" in text
 
 
@@ -80,7 +80,7 @@ def test_a_thousand_bugs_fit_and_the_rest_is_counted() -> None:
 def test_it_fits_in_bytes_whatever_the_texts_are(text: str) -> None:
     made = summary(hostile(text, 400), BLOB)
     assert len(made.encode()) <= STEP
-    assert made.count("\n## What this is\n") == 1
+    assert made.count("\n## About this report\n") == 1
 
 
 def test_changes_for_the_better_are_lines() -> None:

@@ -30,7 +30,7 @@ def builds(store: Store) -> Store:
     return store
 
 
-class DescribeChecks:
+class DescribeBugChecks:
     def test_they_are_kept_in_their_order_with_where_the_bug_was_found(self, builds: Store, path: Path) -> None:
         number = settle(builds, KEY)
         done = Outcome("ok", seconds=0.5)
@@ -68,11 +68,11 @@ class DescribeRowsOfOneBug:
     def test_they_stand_and_fall_together_but_for_known_ones(self, builds: Store) -> None:
         first, later = settle(builds, KEY), settle(builds, NEXT.key)
         other = settle(builds, KEY, "torch.add SIGFPE", 2)
-        builds.set_standing(first, FIXED)
+        builds.set_status(first, FIXED)
         assert [builds.bug(number).status for number in (first, later, other)] == [FIXED, FIXED, OPEN]
-        builds.set_standing(first, OPEN)
+        builds.set_status(first, OPEN)
         builds.count_known("entry", first, 1)
-        builds.set_standing(first, FIXED)
+        builds.set_status(first, FIXED)
         assert [builds.bug(number).status for number in (first, later)] == [KNOWN, FIXED]
 
 

@@ -161,7 +161,7 @@ class DescribeSettling:
         for ask in (lambda: store.bug(7), lambda: store.improve_bug(7, bug())):
             with pytest.raises(UserError, match="no bug 7") as error:
                 ask()
-            assert "lists them: 1" in error.value.remedy
+            assert "lists: 1" in error.value.remedy
 
 
 class DescribeRuns:

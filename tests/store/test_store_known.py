@@ -49,5 +49,5 @@ class DescribeKnownFindings:
 
     def test_modes_are_those_that_verdicts_name(self, store: Store) -> None:
         number = make_bug(store, "cpu: SIGSEGV", "strided: shape is (1,)", "cpu: SIGBUS", "no mode here", ": none")
-        assert store.modes_of(number) == {"cpu", "strided"}
-        assert store.modes_of(999) == frozenset()
+        assert store.modes_that_show(number) == {"cpu", "strided"}
+        assert store.modes_that_show(999) == frozenset()

@@ -19,7 +19,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import SeedRecord, Store, open_store
 from fuzz_core.store.checks import BugTrial, Change, NewCheck
-from fuzz_core.store.merge import Merged, merge
+from fuzz_core.store.merge import MergeResult, merge
 from fuzz_core.triage.cost import cost
 
 CRASH = Verdict("crash", "crash")
@@ -201,7 +201,7 @@ class DescribeBadInput:
             with pytest.raises(UserError):
                 merge(store, [good, tmp_path / "bad.db"], cost)
             assert store.bugs() == []
-            assert merge(store, [good], cost) == Merged((1,), {"bugs": 1, "findings": 1})
+            assert merge(store, [good], cost) == MergeResult((1,), {"bugs": 1, "findings": 1})
 
     def test_a_file_that_claims_a_huge_number_does_not_use_up_all_numbers(self, tmp_path: Path, base: Path) -> None:
         shard = found(copied(base, tmp_path / "a.db"), 1, signature="A")
@@ -273,7 +273,7 @@ def _live_a_day(store: Store, script: str, day: int) -> None:
     number = store.settle_finding(finding, "confirmed", bug=bug("S", script=script)._replace(test=case(day)))
     assert number is not None
     store.add_checks(number, [NewCheck(OLD, "clean", 0, 3, DEAD)])
-    store.set_standing(number, "fixed")
+    store.set_status(number, "fixed")
     store.save_probe(number, BugTrial("lib==2", "good", day, 3, {}))
     store.count_known("entry", number, day)
     if day == 3:

@@ -10,7 +10,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.nodes import Arrival, TreeNode
 from fuzz_core.store import Store, open_store
 from fuzz_core.store.merge import merge
-from fuzz_core.store.parts import Apart, part
+from fuzz_core.store.parts import PrivateRows, part
 
 ROOT = TreeNode(0, None, 0, None, "", "", "root", equivalence="root", state="ok", kept=True)
 arrivals = st.dictionaries(st.integers(0, 9), st.builds(Arrival, st.lists(st.integers(0, 99)).map(tuple), st.text()))
@@ -35,7 +35,7 @@ def begun(store: Store) -> int:
     return store.begin_tree(KEY, "lenet", "d" * 32, 7, {"times_mt": 4})
 
 
-class DescribeTrees:
+class DescribeStoredTrees:
     def test_a_tree_is_told_with_its_counts(self, store: Store) -> None:
         tree = begun(store)
         store.save_nodes(tree, [ROOT, ROOT._replace(number=1, parent=0, state="")])
@@ -87,7 +87,7 @@ class DescribeTravelling:
     def test_trees_stay_where_they_were_grown(self, store: Store, path: Path, tmp_path: Path) -> None:
         store.save_nodes(begun(store), [ROOT])
         store.close()
-        part(path, tmp_path / "public.db", tmp_path / "private.db", Apart())
+        part(path, tmp_path / "public.db", tmp_path / "private.db", PrivateRows())
         with open_store(tmp_path / "public.db") as public:
             assert public.trees() == []
             merge(public, [path], cost=lambda test: 0)

@@ -116,7 +116,7 @@ class DescribeMigrations:
 
     def test_a_reader_does_not_migrate(self, path: Path) -> None:
         restore(VERSION_1, path)
-        with pytest.raises(UserError, match=f"schema 1, this nightfuzz reads {NEWEST}"):
+        with pytest.raises(UserError, match=f"schema 1, but this nightfuzz reads schema {NEWEST}"):
             open_store(path, read_only=True)
         assert version(path) == 1
 
@@ -149,7 +149,7 @@ class DescribeMigrations:
         connection.execute("INSERT INTO _sqlite_migrations VALUES (99, 'nightfuzz', 'm9999_later', '2030')")
         connection.commit()
         connection.close()
-        with pytest.raises(UserError, match=f"schema {NEWEST + 1}, this nightfuzz knows schemas up to {NEWEST}"):
+        with pytest.raises(UserError, match=f"schema {NEWEST + 1}, but this nightfuzz knows schemas up to {NEWEST}"):
             open_store(path, read_only=read_only)
         assert version(path) == NEWEST + 1
 
@@ -160,7 +160,7 @@ class DescribeDamage:
         path.write_bytes(b"this is no database" * 100)
         with pytest.raises(UserError, match=r"damaged.*kept as.*corrupt-1") as error:
             open_store(path)
-        assert "run again for a fresh state" in error.value.remedy
+        assert "run again to begin a fresh state" in error.value.remedy
         assert path.with_name("state.db.corrupt-1").read_bytes() == b"this is no database" * 100
         assert not path.exists()
 
@@ -276,7 +276,7 @@ class DescribePermissions:
     def test_a_read_only_directory_is_a_clear_error(self, public: Path) -> None:
         public.chmod(0o555)
         said = as_nobody(OPEN, public / "state.db")
-        assert "cannot be written" in said and "choose another state directory" in said
+        assert "cannot be written" in said and "choose another directory with --state" in said
 
     def test_a_read_only_file_is_a_clear_error_and_stays(self, public: Path) -> None:
         path = public / "state.db"
@@ -312,7 +312,7 @@ class DescribeTheLock:
                 done = subprocess.run(
                     [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
                 )
-                assert f"another controller (process {os.getpid()})" in done.stderr
+                assert f"another nightfuzz (process {os.getpid()})" in done.stderr
 
     def test_the_lock_is_free_again_after_closing(self, path: Path) -> None:
         open_store(path).close()

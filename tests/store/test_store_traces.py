@@ -11,9 +11,11 @@ from store_values import KEY, SEED, TARGET, add, counted, invocations
 from fuzz_core.ir import codec
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.signatures import SEARCH
 from fuzz_core.ir.tree import fuzz_type
 from fuzz_core.ir.values import Fill, Invocation, Map, Seq, Tensor, Then, prim
 from fuzz_core.store import SeedRecord, Store, open_store
+from fuzz_core.store.records import search_digest
 from fuzz_core.store.traces import PAGE
 
 shared = examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -151,6 +153,17 @@ class DescribeCoverage:
         for what in ("COUNT(*)", "COUNT(DISTINCT api)"):
             assert counted(store, KEY, "calls", what, "expected = 'ok' AND valid = 1") == 1
 
+    def test_a_search_explains_a_gap_and_a_call_names_the_source_of_its_seed(self, store: Store) -> None:
+        store.save_apis(KEY, [Api(name, "function") for name in ("found", "refused", "untraced")])
+        for name, reason, calls in (("found", "", [(add(1, api="found"), "ok")]), ("refused", "needs a GPU", [])):
+            status = "failed" if reason else "ok"
+            record = SEED._replace(digest=search_digest(name), source=SEARCH, name=name, status=status, reason=reason)
+            store.save_trace(KEY, record, calls, {}, {})
+        assert {c.api: c.gap for c in store.coverage(KEY)}["found"] == "", "the call is not checked yet"
+        ran(store, KEY, (1, "ok", ""))
+        rows = {c.api: (c.gap, c.sources) for c in store.coverage(KEY)}
+        assert rows == {"found": ("", {SEARCH: 1}), "refused": ("needs a GPU", {}), "untraced": ("not traced", {})}
+
 
 class DescribeArgumentSpace:
     def test_names_come_from_keywords_params_and_nested_constructions(self, store: Store) -> None:
@@ -209,7 +222,16 @@ class DescribeTargetsAndApis:
 
     @given(
         apis=st.lists(
-            st.builds(Api, texts, texts, st.lists(texts).map(tuple), texts, st.just(""), st.lists(texts).map(tuple)),
+            st.builds(
+                Api,
+                texts,
+                texts,
+                st.lists(texts).map(tuple),
+                texts,
+                st.just(""),
+                st.lists(texts).map(tuple),
+                signature=st.just(()),
+            ),
             unique_by=lambda api: api.name,
         )
     )

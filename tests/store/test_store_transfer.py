@@ -51,6 +51,12 @@ class DescribeCarry:
         }
         assert both.since(NEW) == KEY
 
+    def test_the_outcome_class_of_a_call_comes_with_it(self, both: Store) -> None:
+        first = both.bodies(KEY)[0].id
+        both.set_validity(KEY, [(first, "ok", "")], {first: 77})
+        both.carry(NEW, KEY, {"d1": "a"}, (), ())
+        assert [row.shown for row in both.bodies(NEW) if row.id == first] == [77]
+
     def test_carrying_again_changes_nothing(self, both: Store) -> None:
         both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), ())
         before = rows(both, NEW), both.coverage(NEW), both.seeds(NEW)
@@ -94,11 +100,11 @@ class DescribeCarry:
     def test_what_is_doubted_counts_as_not_run(self, both: Store) -> None:
         both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), ())
         (product,) = both.invocations(NEW, "torch.mul")
-        both.doubt(NEW, [product.id])
+        both.mark_unchecked(NEW, [product.id])
         assert [row.api for row in both.invocations(NEW, unchecked=True)] == ["torch.mul"]
         twins = both.twins(NEW, KEY)
         assert [(t.api, t.valid, t.before) for t in twins if t.valid != t.before] == [("torch.mul", None, True)]
-        both.doubt(NEW, (twin.id for twin in twins))
+        both.mark_unchecked(NEW, (twin.id for twin in twins))
         assert len(list(both.invocations(NEW, unchecked=True))) == 3
 
     def test_it_is_all_or_nothing(self, both: Store) -> None:

@@ -113,7 +113,7 @@ def test_nearest_versions_are_those_around_the_one_asked_for(indexes: Indexes) -
     indexes("1.0 2.0 2.10.0 2.11.0 2.12.0 2.14.0 2.15.0 2.15.1 3.0", "")
     with pytest.raises(UserError) as caught:
         newest("torch==2.13.0", "auto")
-    assert caught.value.remedy == "nearest versions: 2.10.0, 2.11.0, 2.12.0, 2.14.0, 2.15.0, 2.15.1"
+    assert caught.value.remedy == "name one of the nearest versions: 2.10.0, 2.11.0, 2.12.0, 2.14.0, 2.15.0, 2.15.1"
 
 
 @pytest.mark.parametrize(("gpu", "expected"), [(True, "cuda"), (False, "cpu")])

@@ -216,7 +216,7 @@ def test_that_the_newest_night_is_old_is_said(monkeypatch: pytest.MonkeyPatch, d
     monkeypatch.setattr(resolve, "_today", lambda: DAY + timedelta(days=days))
     told = ensure(parse_spec("torch-nightly/cpu")).notes
     assert len(told) == notes
-    assert all(f"no newer night than that of 2026-04-24 fits here, {days} days ago" in each for each in told)
+    assert all(f"the newest nightly build that fits here is {days} days old (2026-04-24)" in each for each in told)
     assert ensure(parse_spec("torch-nightly/cpu==2.13.0.dev20260424")).notes == ()
 
 
@@ -228,7 +228,7 @@ def test_a_release_from_an_index_keeps_to_the_flavour(
     with pytest.raises(UserError, match=r"no CPU build of torch 2\.14\.0 was found, only 2\.14\.0"):
         ensure(parse_spec("torch", index=address), "cpu")
     target = ensure(parse_spec("torch", index=address))
-    assert "no CPU build of torch 2.14.0 was found, only 2.14.0: took that" in target.notes
+    assert "no CPU build of torch 2.14.0 was found, only 2.14.0: took that build" in target.notes
     write_wheel(tmp_path / "nights", FakeWheel("torch", "2.14.0+cpu", TORCH.format(own=OWN, cuda=None)))
     target = ensure(parse_spec("torch", index=address), "cpu")
     assert (target.version, target.notes) == ("2.14.0+cpu", ())

@@ -116,7 +116,9 @@ def test_a_library_that_compiles_itself_is_not_begun_without_a_compiler(
     make_wheel("1.0")
     monkeypatch.setattr(environment, "compiles", lambda library: True)
     monkeypatch.setattr(environment.shutil, "which", lambda _: None)
-    with pytest.raises(UserError, match=r"fakelib compiles itself: no C\+\+ compiler") as refused:
+    with pytest.raises(
+        UserError, match=r"fakelib has to compile code on this machine, which has no C\+\+ compiler"
+    ) as refused:
         made()
     assert "apt install g++" in refused.value.remedy
     assert leftovers() == []
@@ -208,7 +210,7 @@ def test_a_version_that_does_not_exist_names_the_nearest(make_wheel: MakeWheel) 
     with pytest.raises(UserError) as caught:
         ensure(parse_spec("fakelib==1.5"))
     assert "no build of fakelib==1.5" in caught.value.problem
-    assert caught.value.remedy == "nearest versions: 0.1, 1.0, 1.1, 2.0"
+    assert caught.value.remedy == "name one of the nearest versions: 0.1, 1.0, 1.1, 2.0"
     assert leftovers() == []
 
 
@@ -225,7 +227,7 @@ def test_a_post_release_need_not_know_that_it_is_one(make_wheel: MakeWheel) -> N
 
 def test_another_version_than_asked_for_is_refused(make_wheel: MakeWheel) -> None:
     make_wheel("1.0", says="0.9")
-    with pytest.raises(UserError, match=r"asked for fakelib 1\.0, but the installed one says 0\.9"):
+    with pytest.raises(UserError, match=r"asked for fakelib 1\.0, but the installed library says that it is 0\.9"):
         made()
     assert leftovers() == []
 
@@ -273,7 +275,7 @@ def test_too_little_disk_is_told_before_anything_is_installed(
 def test_a_cache_that_can_not_be_written_is_told(make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel = make_wheel("1.0")
     monkeypatch.setenv("NIGHTFUZZ_CACHE", str(wheel))
-    with pytest.raises(UserError, match="targets can't be kept under"):
+    with pytest.raises(UserError, match="targets cannot be kept in"):
         made()
 
 

@@ -34,15 +34,15 @@ def with_libraries(folder: Path, monkeypatch: pytest.MonkeyPatch, **sources: str
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("/bin/true\n", "is no Python interpreter"),
-        ("/bin/echo\n", "is no Python interpreter"),
-        ("/nowhere/interpreter\n", "can't be run: No such file"),
+        ("/bin/true\n", "is not a Python interpreter"),
+        ("/bin/echo\n", "is not a Python interpreter"),
+        ("/nowhere/interpreter\n", "cannot be run: No such file"),
         ("/bin/sh\necho first >&2; echo last words >&2; exit 3\n", "failed: last words"),
         ("/bin/sh\nexit 3\n", "failed: exit status 3"),
         ("/bin/sh\nkill -SEGV $$\n", "failed: killed: Segmentation fault"),
         ('/bin/sh\necho \'nightfuzz-facts {"old": "2.7.18"}\'\n', "is Python 2.7.18"),
-        ("/bin/sh\necho 'nightfuzz-facts {'\n", "answered with garbage"),
-        ("/bin/sh\necho 'nightfuzz-facts [1]'\n", "without a valid library"),
+        ("/bin/sh\necho 'nightfuzz-facts {'\n", "gave an answer that is not JSON"),
+        ("/bin/sh\necho 'nightfuzz-facts [1]'\n", "no valid library"),
     ],
 )
 def test_what_is_no_fit_interpreter_is_told(tmp_path: Path, text: str, problem: str) -> None:

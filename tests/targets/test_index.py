@@ -124,7 +124,7 @@ def test_a_folder_of_wheels_and_an_index_of_files_are_read(tmp_path: Path) -> No
     assert of_folder.url == of_index.url == wheel.as_uri()
     assert of_folder.sha256 == of_index.sha256 == sha256_of(wheel)
     assert index.listing((tmp_path / "simple").as_uri(), "other") == []
-    with pytest.raises(UserError, match="can't be read: No such file"):
+    with pytest.raises(UserError, match="cannot be read: No such file"):
         index.listing((tmp_path / "nowhere").as_uri(), "other", flat=True)
 
 
@@ -141,8 +141,8 @@ def test_an_index_out_of_reach_counts_only_if_no_other_has_the_package(
 ) -> None:
     places = [index.PackageSource("http://127.0.0.1:9/simple"), index.PackageSource(served[0])]
     assert [each.version for each in index.listed(places, "my-lib", hasty=True)] == ["1.0", "1.1"]
-    unreachable = "the index http://127.0.0.1:9/simple can't be reached: Connection refused"
-    assert caplog.messages == [f"note: {unreachable}; what only that index has is left out"]
+    unreachable = "the index http://127.0.0.1:9/simple cannot be reached: Connection refused"
+    assert caplog.messages == [f"note: {unreachable}; builds that only this index has are left out"]
     with pytest.raises(IndexUnreachable, match="Connection refused"):
         index.listed(places, "other", hasty=True)
 

@@ -85,14 +85,14 @@ def test_the_next_newest_stands_in_for_a_vanished_one_and_it_is_said(faulty: tup
     target = made(address)
     assert target.version == NIGHTS[1]
     assert target.notes == (
-        f"fakelib-{NIGHTS[2]}-py3-none-any.whl is listed, but gone (HTTP 404): took the next newest",
+        f"the index lists fakelib-{NIGHTS[2]}-py3-none-any.whl, but the file is gone (HTTP 404): took the next newest",
     )
 
 
 def test_a_vanished_pin_is_an_error(faulty: tuple[str, Faults]) -> None:
     address, faults = faulty
     faults.gone = {f"fakelib-{NIGHTS[2]}-py3-none-any.whl"}
-    with pytest.raises(MissingFileError, match=r"is listed, but gone \(HTTP 404\)"):
+    with pytest.raises(MissingFileError, match=r"but the file is gone \(HTTP 404\)"):
         made(address, f"fakelib=={NIGHTS[2]}")
     assert list_targets() == []
 
@@ -100,7 +100,7 @@ def test_a_vanished_pin_is_an_error(faulty: tuple[str, Faults]) -> None:
 def test_when_all_have_vanished_that_is_said(faulty: tuple[str, Faults]) -> None:
     address, faults = faulty
     faults.gone = {f"fakelib-{night}-py3-none-any.whl" for night in NIGHTS}
-    with pytest.raises(MissingFileError, match=r"no build of .* can be had: .*HTTP 404"):
+    with pytest.raises(MissingFileError, match=r"no build of .* can be downloaded: .*HTTP 404"):
         made(address)
 
 
@@ -130,9 +130,9 @@ def test_without_a_network_what_is_kept_is_used_only_if_allowed(wheels: Path) ->
     with real_index(wheels) as address:
         older = made(address, f"fakelib=={NIGHTS[1]}")
         made(address, f"fakelib=={NIGHTS[0]}")
-    with pytest.raises(IndexUnreachable, match="can't be reached: Connection refused") as caught:
+    with pytest.raises(IndexUnreachable, match="cannot be reached: Connection refused") as caught:
         made(address)
-    assert "allow what is kept here" in caught.value.remedy
+    assert "a build that is kept on this machine" in caught.value.remedy
     target = made(address, access=Access(allow_cached=True))
     assert (target.key, target.version) == (older.key, NIGHTS[1])
     assert "took the newest build that is kept here" in target.notes[0]
@@ -149,7 +149,7 @@ def test_a_kept_wheel_is_installed_without_the_index(wheels: Path, tmp_path: Pat
 def test_with_nothing_kept_permission_does_not_help(own_index: None) -> None:
     with pytest.raises(IndexUnreachable, match="Connection refused") as caught:
         made("http://127.0.0.1:9/simple", access=Access(allow_cached=True))
-    assert "nothing of it is kept here" in caught.value.remedy
+    assert "this machine has kept no build" in caught.value.remedy
 
 
 def test_a_pinned_build_that_its_index_has_forgotten_is_taken_from_what_is_kept(wheels: Path, served: str) -> None:

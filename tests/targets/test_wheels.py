@@ -107,7 +107,7 @@ def cut_off(address: str, faults: Faults) -> Artifact:
     """Returns a file whose download failed for good after two hundred thousand bytes."""
     artifact = listed(address)
     faults.cut = [200_000] + [0] * (TRIES - 1)
-    with pytest.raises(IndexUnreachable, match="can't be downloaded"):
+    with pytest.raises(IndexUnreachable, match="cannot be downloaded"):
         get(artifact)
     faults.asked.clear()
     return artifact
@@ -167,7 +167,7 @@ def test_a_truncated_wheel_is_an_error_and_leaves_nothing(served: tuple[str, Fau
         get(artifact)
     assert left() == []
     # The wheel's form alone shows the damage here: the index lists hash and size of the truncated file.
-    with pytest.raises(UserError, match="broken in its index"):
+    with pytest.raises(UserError, match="index itself has the damaged file"):
         get(listed(address))
     assert left() == []
 
@@ -182,7 +182,7 @@ def test_an_archive_that_is_no_wheel_is_an_error(served: tuple[str, Faults], tmp
 
 def test_a_source_that_is_no_archive_is_an_error(served: tuple[str, Faults], tmp_path: Path) -> None:
     (tmp_path / "served" / "lib-2.0.tar.gz").write_bytes(b"not found")
-    with pytest.raises(UserError, match="it is no archive"):
+    with pytest.raises(UserError, match="the file is not an archive"):
         get(listed(served[0], "2.0"))
     assert left() == []
 
@@ -279,5 +279,5 @@ def test_a_file_of_this_machine_is_used_where_it_lies_and_checked(tmp_path: Path
     with pytest.raises(UserError, match="is damaged: the index says SHA-256"), held(artifact):
         pass
     path.unlink()
-    with pytest.raises(MissingFileError, match="is listed, but gone from"), held(artifact):
+    with pytest.raises(MissingFileError, match="but the file is gone from"), held(artifact):
         pass

@@ -137,7 +137,7 @@ SNIPPETS = {
 
 
 @dataclass
-class Counted:
+class SeedCounts:
     checked: int = 0
     valid: int = 0
 
@@ -194,7 +194,7 @@ def test_all_that_was_traced_runs_again(traced: Traced, torch_python: Path, tmp_
         store.save_apis(target.key, [Api(name, "function") for name in sorted({call.api for call in calls})])
         brought = [(call, "ok") for call in calls]
         store.save_trace(target.key, SeedRecord("d", "docs", "snippets", "ok"), brought, {}, {})
-        counted = Counted()
+        counted = SeedCounts()
         validate(Session(store, target, tmp_path, workers=1), counted)
         failed = [(row.api, row.reason) for row in store.invocations(target.key) if not row.valid]
     assert failed == []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.triage.bisect import MOST_RUNS, Answer, BuildSearch, Status, miss, runs_needed
+from fuzz_core.triage.bisect import MOST_RUNS, Answer, BuildSearch, Status, miss_probability, runs_needed
 
 Truth = Callable[[int], Status]
 
@@ -163,20 +163,20 @@ def test_the_newest_change_counts_where_a_bug_came_twice() -> None:
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
 def test_more_silence_is_more_certainty(hits: int, others: int, silent: int) -> None:
     runs = hits + others
-    assert miss(hits, runs, 0) == 1.0
-    assert 0.0 < miss(hits, runs, silent + 1) < miss(hits, runs, silent)
+    assert miss_probability(hits, runs, 0) == 1.0
+    assert 0.0 < miss_probability(hits, runs, silent + 1) < miss_probability(hits, runs, silent)
     if hits:
-        assert miss(hits, runs, silent + 1) < miss(hits - 1, runs, silent + 1)
+        assert miss_probability(hits, runs, silent + 1) < miss_probability(hits - 1, runs, silent + 1)
 
 
 def test_the_chance_to_miss_is_that_of_the_rate_once_the_rate_is_known_well() -> None:
-    assert miss(70_000, 100_000, 4) == pytest.approx(0.3**4, rel=0.01)
+    assert miss_probability(70_000, 100_000, 4) == pytest.approx(0.3**4, rel=0.01)
 
 
 @pytest.mark.parametrize(("hits", "runs", "needed"), [(5, 5, 4), (14, 20, 5), (70_000, 100_000, 4), (20, 100, 23)])
 def test_as_many_runs_as_make_a_wrong_good_rare(hits: int, runs: int, needed: int) -> None:
     assert runs_needed(hits, runs) == needed
-    assert miss(hits, runs, needed) < 0.01 <= miss(hits, runs, needed - 1)
+    assert miss_probability(hits, runs, needed) < 0.01 <= miss_probability(hits, runs, needed - 1)
 
 
 def test_a_bug_that_hardly_shows_takes_the_most_runs_there_are() -> None:

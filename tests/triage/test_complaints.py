@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
 from fuzz_core.triage.signature import signature
-from nightfuzz.reports.contradiction import happened
+from nightfuzz.reports.contradiction import outcome_sentence
 
 EARLIER = "/a/first_op.cc:3:1: error: 'x' was not declared in this scope\n"
 OUTPUT = (
@@ -63,7 +63,10 @@ def test_what_a_tensor_says_of_itself_and_advice_are_no_part_of_a_fault() -> Non
 
 def test_a_title_says_the_reason_without_the_log_head() -> None:
     outcome = Outcome("exception", "RuntimeError", REFUSED)
-    assert happened("internal-error", outcome) == "RuntimeError: Check failed xshape(3) == yshape(4) Shape not match"
+    assert (
+        outcome_sentence("internal-error", outcome)
+        == "RuntimeError: Check failed xshape(3) == yshape(4) Shape not match"
+    )
 
 
 def test_the_types_that_a_compiler_quotes_are_no_part_of_a_signature() -> None:

@@ -122,7 +122,7 @@ os.abort()"""
         assert classify(Finished(-8, "", f"{working}out of range\n", 1.0), JITTOR).text == "out of range"
 
     def test_refuses_an_interpreter_that_is_not_there(self) -> None:
-        with pytest.raises(UserError, match="no interpreter at /nowhere/python"):
+        with pytest.raises(UserError, match="there is no interpreter /nowhere/python"):
             run_script("/nowhere/python", "", TORCH)
 
 

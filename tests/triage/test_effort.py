@@ -40,14 +40,15 @@ def steps(each: float, limit: float = LIMIT) -> Seconds:
     return seconds
 
 
-def test_an_integer_may_be_the_only_element_of_a_tensor() -> None:
+@pytest.mark.parametrize("degrees", [[HUGE], [3, HUGE, 5, HUGE - 7]])
+def test_an_integer_may_be_an_element_of_a_tensor(degrees: list[int]) -> None:
     """`legendre_polynomial_p(x, torch.tensor(271208791446))` takes as many steps as the tensor says."""
-    data = pack(np.array([HUGE], "int64"))
-    degree = Tensor("int64", (), Fill("values", data=data))
+    data = pack(np.array(degrees, "int64"))
+    degree = Tensor("int64", (len(degrees),), Fill("values", data=data))
     test = TestCase(Invocation("lib.f", (Tensor("int64", (2,), Fill()), degree)), 0)
 
     def seconds(test: TestCase) -> float | None:
-        took = int(elements(test.invocation.args[1])[0]) * STEP  # type: ignore[arg-type]
+        took = int(elements(test.invocation.args[1]).sum()) * STEP  # type: ignore[arg-type]
         return took if took < LIMIT else None
 
     assert told(test, seconds) == ASKED

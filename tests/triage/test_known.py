@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.known import (
-    BugSighting,
-    Known,
+    KnownEntry,
     Registry,
+    RegistryQuery,
     add_entry,
     entry_of,
     load_registry,
@@ -24,7 +24,7 @@ from fuzz_core.triage.known import (
 )
 
 TODAY = date(2026, 6, 1)
-SEEN = BugSighting(
+SEEN = RegistryQuery(
     "torch.f: SIGABRT: Check failed: rank == <number>", "torch.f", "crash", "crash", frozenset({"cpu"}), "torch",
     "2.13.0+cpu",
 )  # fmt: skip
@@ -46,7 +46,7 @@ expires = 2026-12-31
 """
 
 
-def entry(**told: Any) -> Known:
+def entry(**told: Any) -> KnownEntry:
     return entry_of({"name": "x", "issue": ISSUE, **told}, "here")
 
 
@@ -124,7 +124,7 @@ def test_the_file_is_read_beside_the_shipped_entries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shipped", shipped_entries(), ids=lambda each: each.name)
-def test_shipped_entries_quote_a_page_and_expire(shipped: Known) -> None:
+def test_shipped_entries_quote_a_page_and_expire(shipped: KnownEntry) -> None:
     assert shipped.reason and shipped.documentation and shipped.expires and shipped.library
     assert shipped.api and all("*" not in glob for glob in shipped.api)
     assert shipped.oracle and (shipped.mode or shipped.kind), "no declared limitation excuses whatever an api does"
@@ -132,8 +132,9 @@ def test_shipped_entries_quote_a_page_and_expire(shipped: Known) -> None:
 
 def test_as_strided_depends_on_storage_and_on_nothing_else() -> None:
     registry = load_registry(Path("none.toml"), TODAY)
-    seen = BugSighting("torch.as_strided: wrong-result: strided: x", "torch.as_strided", "differential", "wrong-result",
-                    frozenset({"strided"}), "torch", "2.13.0")  # fmt: skip
+    signature = "torch.as_strided: wrong-result: strided: x"
+    modes = frozenset({"strided"})
+    seen = RegistryQuery(signature, "torch.as_strided", "differential", "wrong-result", modes, "torch", "2.13.0")
     assert registry.match(seen) is not None
     assert registry.match(seen._replace(modes=frozenset({"vmap"}))) is None
     assert registry.match(seen._replace(oracle="crash", kind="crash")) is None
@@ -145,20 +146,20 @@ def test_as_strided_depends_on_storage_and_on_nothing_else() -> None:
         ("[[known]\n", ("f.toml is not valid TOML", "line 1")),
         ("\xff", ("f.toml is not valid TOML",)),
         ("[[knwon]]\nname = 'x'\n", ("f.toml: unknown key 'knwon'", "[[known]]")),
-        ("known = 3\n", ("`known` is no list",)),
-        ("known = [3]\n", ("`known` is no list",)),
+        ("known = 3\n", ("`known` is not a list",)),
+        ("known = [3]\n", ("`known` is not a list",)),
         ("[[known]]\nname = 'x'\naip = 'torch.f'\n", ("entry 1 ('x'): unknown key 'aip'", "did you mean 'api'?")),
         ("[[known]]\napi = 'torch.f'\n", ("entry 1: name: Field required",)),
         ("[[known]]\nname = 7\n", ("entry 1: name: ",)),
         ("[[known]]\nname = 'x'\napi = 3\n", ("entry 1 ('x'): api: ",)),
-        ("[[known]]\nname = 'x'\npattern = '('\n", ("pattern: '(' is no regular expression",)),
-        ("[[known]]\nname = 'x'\nversions = '2.x'\n", ("versions: '2.x' is no range",)),
+        ("[[known]]\nname = 'x'\npattern = '('\n", ("pattern: '(' is not a regular expression",)),
+        ("[[known]]\nname = 'x'\nversions = '2.x'\n", ("versions: '2.x' is not a range",)),
         ("[[known]]\nname = 'x'\napi = 'f'\nissue = 'soon'\n", ("issue: ",)),
         ("[[known]]\nname = 'x'\napi = 'f'\nexpires = 'soon'\n", ("expires: ",)),
-        ("[[known]]\nname = 'x'\nissue = 'https://e.org/1'\n", ("it says of no bug",)),
+        ("[[known]]\nname = 'x'\nissue = 'https://e.org/1'\n", ("the entry matches no bug",)),
         ("[[known]]\nname = 'x'\napi = ''\nissue = 'https://e.org/1'\n", ("api",)),
-        ("[[known]]\nname = 'x'\napi = 'f'\nreason = 'because'\n", ("silence for ever", "expires")),
-        ("[[known]]\nname = 'x'\napi = 'f'\nexpires = 2027-01-01\n", ("silence for ever",)),
+        ("[[known]]\nname = 'x'\napi = 'f'\nreason = 'because'\n", ("never expire", "expires")),
+        ("[[known]]\nname = 'x'\napi = 'f'\nexpires = 2027-01-01\n", ("never expire",)),
         (FILE + FILE.partition("\n\n")[2], ("two entries are named 'rank'",)),
     ],
 )
@@ -205,7 +206,7 @@ def test_the_first_entry_makes_the_file(tmp_path: Path) -> None:
 def test_edits_that_are_refused_change_nothing(tmp_path: Path) -> None:
     file = tmp_path / "known.toml"
     file.write_text(FILE)
-    with pytest.raises(UserError, match="is named 'rank' already"):
+    with pytest.raises(UserError, match="has an entry 'rank' already"):
         add_entry(file, entry(name="rank", api="torch.f"))
     with pytest.raises(UserError, match="no entry 'torch-as-strided'"):
         remove_entry(file, "torch-as-strided")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.triage import process
 from fuzz_core.triage.process import frames, run_script
-from fuzz_core.triage.signature import MAX_FRAMES, MAX_NAME, clean, heard, parse, stack_trace
+from fuzz_core.triage.signature import MAX_FRAMES, MAX_NAME, clean, parse, printed_frames, stack_trace
 from fuzz_core.worker import stack
 
 TORCH, JITTOR = dialect_of("torch"), dialect_of("jittor")
@@ -91,16 +91,16 @@ class DescribeParse:
 
 class DescribeHeard:
     def test_takes_the_last_line(self) -> None:
-        assert heard('noise\n[["f()", "/a/libc.so"], ["", ""]]\n') == [("f()", "/a/libc.so"), ("", "")]
-        assert heard("[]") == []
+        assert printed_frames('noise\n[["f()", "/a/libc.so"], ["", ""]]\n') == [("f()", "/a/libc.so"), ("", "")]
+        assert printed_frames("[]") == []
 
     @pytest.mark.parametrize("output", ["", "null", "{}", "3", "[1]", '["ab"]', '[["f"]]', "[[", "[" * 10**5, '"x"'])
     def test_is_none_where_nothing_is_told(self, output: str) -> None:
-        assert heard(output) is None
+        assert printed_frames(output) is None
 
     @given(st.text())
     def test_survives_what_a_process_may_print(self, output: str) -> None:
-        told = heard(output)
+        told = printed_frames(output)
         assert told is None or all(len(frame) == 2 for frame in told)
 
 
@@ -195,7 +195,7 @@ class DescribeFramesOfADebugger:
     def test_are_among_those_of_the_handler(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """If gdb knows the source file, it names the file instead of the module."""
         handled = found(CRASH, "_ctypes|libffi")
-        monkeypatch.setattr(process, "heard", lambda _: None)
+        monkeypatch.setattr(process, "printed_frames", lambda _: None)
         debugged = found(CRASH, "_ctypes|libffi")
         assert debugged
         assert set(debugged) <= set(handled)

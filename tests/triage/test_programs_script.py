@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from fuzz_core.adapters.dialect import Around, dialect_of
-from fuzz_core.adapters.program_checks import last_use, twice
+from fuzz_core.adapters.program_checks import last_use, losses_in_doubles
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.triage.script import render_around, render_comparison
@@ -57,8 +57,8 @@ class OneLayer:
 
     programs: ClassVar = {
         "compiled": Around("before = 1", "after = 2"),
-        "twice": twice("import layers", "print('loss', 'nan' if sys.argv[1] == 'float32' else 0.5)"),
-        "same": twice("import layers", "print('loss', 0.5)"),
+        "twice": losses_in_doubles("import layers", "print('loss', 'nan' if sys.argv[1] == 'float32' else 0.5)"),
+        "same": losses_in_doubles("import layers", "print('loss', 0.5)"),
     }
 
 

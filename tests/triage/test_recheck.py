@@ -28,9 +28,9 @@ from fuzz_core.triage.recheck import (
     by_failure,
     by_verdicts,
     events,
-    hindrance,
-    recognised,
     summed,
+    why_unrunnable,
+    with_own_failure,
 )
 from fuzz_core.triage.signature import signature
 
@@ -160,7 +160,7 @@ def test_a_test_case_that_is_replayed(found: list[tuple[Verdict, Outcome]], firs
     ],
 )
 def test_what_hinders_a_script(outcome: Outcome) -> None:
-    assert hindrance(outcome, SCRIPT)
+    assert why_unrunnable(outcome, SCRIPT)
     assert by_failure(Bug(), outcome, TORCH).status == UNRUNNABLE
 
 
@@ -178,7 +178,7 @@ def test_what_hinders_a_script(outcome: Outcome) -> None:
     ],
 )
 def test_what_is_an_answer(outcome: Outcome) -> None:
-    assert hindrance(outcome, SCRIPT) == ""
+    assert why_unrunnable(outcome, SCRIPT) == ""
 
 
 def sightings(statuses: str) -> list[SingleRun]:
@@ -205,9 +205,13 @@ def test_runs_together(runs: str, status: str, hits: int, decisive: int) -> None
 
 
 def test_what_the_own_build_says_today_is_the_bug() -> None:
-    assert [each.status for each in recognised(sightings("c-c"), SingleRun(CHANGED, OK, "c"))] == [SHOWN, CLEAN, SHOWN]
-    assert recognised(sightings("c-"), SingleRun(CHANGED, OK, "d")) == sightings("c-")
-    assert recognised(sightings("--"), SingleRun(CLEAN, OK, "-")) == sightings("--")
+    assert [each.status for each in with_own_failure(sightings("c-c"), SingleRun(CHANGED, OK, "c"))] == [
+        SHOWN,
+        CLEAN,
+        SHOWN,
+    ]
+    assert with_own_failure(sightings("c-"), SingleRun(CHANGED, OK, "d")) == sightings("c-")
+    assert with_own_failure(sightings("--"), SingleRun(CLEAN, OK, "-")) == sightings("--")
 
 
 ORDER = ("old", "found", "b", "c", "d", "e", "f")

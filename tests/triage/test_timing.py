@@ -14,7 +14,7 @@ from fuzz_core.ir.values import Invocation, Tensor, TestCase
 from fuzz_core.store.records import FindingRow
 from fuzz_core.triage.script import render_comparison
 from fuzz_core.triage.slow_calls import CostPair, cost_pair, timing_check
-from nightfuzz.reports.contradiction import happened
+from nightfuzz.reports.contradiction import outcome_sentence
 
 
 def detail(slow: str, fast: str) -> str:
@@ -78,12 +78,12 @@ def test_a_script_fails_where_the_changed_call_is_slow_and_only_there(monkeypatc
 def test_a_script_times_one_thread_and_names_both_calls() -> None:
     text = script("onednn-off", "cpu", "torch", "torch.relu")
     compile(text, "script", "exec")
-    assert "\ntorch.set_num_threads(1)\n" in text and "s with it, got {slow:.1e} s without oneDNN" in text
+    assert "\ntorch.set_num_threads(1)\n" in text and "s with oneDNN, got {slow:.1e} s without oneDNN" in text
     assert text.isascii() and text.startswith("import torch\nimport time\n")
 
 
 def test_a_slow_call_says_the_same_after_each_run() -> None:
-    told = "expected at most 5 times the 7.9e-03 s with it, got 6.2e-02 s without oneDNN"
+    told = "expected at most 5 times the 7.9e-03 s with oneDNN, got 6.2e-02 s without oneDNN"
     outcome = Outcome("ok", text=f"9.0e-01 9.1e-01\n{told}")
-    assert happened("slow", outcome) == "takes more than 5 times as long without oneDNN as with it"
-    assert happened("slow", Outcome("ok", text="9.0e-01")) == "much slower than a call that means the same"
+    assert outcome_sentence("slow", outcome) == "takes more than 5 times as long without oneDNN as with oneDNN"
+    assert outcome_sentence("slow", Outcome("ok", text="9.0e-01")) == "much slower than an equivalent call"

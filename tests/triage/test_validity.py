@@ -7,12 +7,12 @@ import pytest
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.records import BugRow
-from fuzz_core.triage.assess import Ruling, Validity, goes_alone, validity
+from fuzz_core.triage.assess import DocumentationRuling, Validity, goes_alone, validity
 
 MUTATED = TestCase(Invocation("torch.f"), 0, rules=("Mutate a Value",))
 TRACED = MUTATED._replace(rules=())
-HOLDS = Ruling(True, "groups >= 1", "docstring of torch.f")
-BROKEN = Ruling(False, "num_bins is at least 1", "op definition of F")
+HOLDS = DocumentationRuling(True, "groups >= 1", "docstring of torch.f")
+BROKEN = DocumentationRuling(False, "num_bins is at least 1", "op definition of F")
 
 
 def bug(
@@ -34,7 +34,7 @@ def test_a_traced_call_is_valid() -> None:
 
 def test_a_program_whose_blocks_work_is_valid_and_a_block_that_was_changed_need_not_be() -> None:
     judged = validity(bug(MUTATED._replace(program="torch.f()\n"), kind="internal-error"))
-    assert (judged.status, judged.reason) == ("valid", "a model program each block of which works by itself")
+    assert (judged.status, judged.reason) == ("valid", "a model program; each of its blocks works alone")
     assert validity(bug(TRACED._replace(rules=("AR",)))).status == "unknown"
 
 
@@ -58,7 +58,7 @@ def test_constraints_that_hold_speak_where_nothing_speaks_against_it() -> None:
 
 def test_constraints_that_leave_an_argument_open_prove_nothing() -> None:
     judged = validity(bug(), [lambda _: HOLDS._replace(untold=("input", "axis")), lambda _: HOLDS])
-    assert judged == ("unknown", "documented constraints hold, but say too little of input, axis")
+    assert judged == ("unknown", "the documented constraints hold, but say too little about input, axis")
 
 
 def test_words_of_a_mode_on_trial_make_nothing_invalid() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from operator import attrgetter
@@ -14,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from fuzz_core.adapters.arrays import NUMPY_DTYPES
-from fuzz_core.adapters.base import Adapter, Describe, Examples
+from fuzz_core.adapters.base import Adapter, Describe, Examples, Seen
+from fuzz_core.adapters.definitions import declared_signatures, python_signatures
 from fuzz_core.adapters.inventory import Listed, folded, is_api, members, methods, within
 from fuzz_core.adapters.jittor.compiler import hasten, settle
 from fuzz_core.adapters.jittor.dialect import MODES
 from fuzz_core.adapters.models import Models, replaced
 from fuzz_core.ir.errors import Undescribable
+from fuzz_core.ir.signatures import ApiSignature
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value, prim
 
 # The mark of a Var without elements in Jittor's text for debugging.
@@ -50,7 +53,7 @@ _OPERATORS = "jittor_core.ops"
 
 
 def _end_compilers() -> None:
-    """Ends the processes that have compiled the core of Jittor: a fork would wait for these idle processes for ever."""
+    """End the processes that have compiled the core of Jittor: a fork would wait for these idle processes for ever."""
     tools: Any = importlib.import_module("jittor_utils")
     if tools.pool_size:
         atexit.unregister(tools.pool_cleanup)
@@ -72,7 +75,7 @@ class JittorAdapter(Adapter):
     dtypes: Mapping[str, Any] = {name: name for name, dtype in NUMPY_DTYPES.items() if dtype.kind not in "cO"}
 
     def load(self) -> ModuleType:
-        """Imports jittor, which compiles its core if no cache holds it."""
+        """Import jittor, which compiles its core if no cache holds it."""
         self.root = importlib.import_module("jittor")
         self.core = self.root.jittor_core
         _end_compilers()
@@ -85,17 +88,21 @@ class JittorAdapter(Adapter):
         return self.root
 
     def array(self, value: Any) -> Any:
-        """Returns the elements of a Var, computed for it. Raises RuntimeError if they cannot be computed."""
+        """Return the elements of a Var, computed for it.
+
+        Raises:
+            RuntimeError: the elements cannot be computed.
+        """
         if not isinstance(value, self.root.Var):
             return super().array(value)
         return value.numpy()
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
-        """Returns a Var of a copy of the elements."""
+        """Return a Var of a copy of the elements."""
         return self.root.array(array, tensor.dtype)
 
     def listed(self) -> list[Listed]:
-        """Returns every public api of the modules that compute."""
+        """Return every public api of the modules that compute."""
         jittor: Any = self.root
         free = folded(members(within("jittor", jittor, _is_reached), _computes))
         found = free + methods(jittor.Var, "jittor.Var")
@@ -103,8 +110,18 @@ class JittorAdapter(Adapter):
             (each for each in found if each.api.name.split(".")[-1] not in _SOURCE), key=lambda each: each.api.name
         )
 
+    def signatures(self, entry: Listed) -> list[ApiSignature]:
+        """Return the signatures that the docstring of an operator declares, else Python's."""
+        then = self.then_methods(entry.found)[:1] if isinstance(entry.found, type) else ()
+        return declared_signatures(entry.api.name, entry.api.doc) or python_signatures(entry, "".join(then))
+
+    def missing_requirement(self, message: str) -> str:
+        """Return what the machine lacks, if the refusal names a device or a package."""
+        device = re.search(r"(?i)\bcuda\b|cudnn|cublas|cufft", message)
+        return "needs a CUDA device" if device else super().missing_requirement(message)
+
     def describe(self, value: Any, describe: Describe) -> Value | None:
-        """Vars, dtypes and shapes."""
+        """Describe Vars, dtypes and shapes."""
         if isinstance(value, self.core.NanoString):
             return Ref("dtype", str(value)) if str(value) in self.dtypes else prim(str(value))
         if isinstance(value, self.core.NanoVector):
@@ -117,17 +134,17 @@ class JittorAdapter(Adapter):
             raise Undescribable("Var that cannot be computed") from error
 
     def _pending(self, var: Any) -> Value | None:
-        """Returns a Var that no code has read yet, without its elements: reading compiles code that no seed needs.
+        """Return a Var that no code has read yet, without its elements: reading compiles code that no seed needs.
 
-        Returns None for integers, which may be indices, and if even the shape is yet to be computed.
+        The result is None for integers, which may be indices, and if even the shape is yet to be computed.
         """
         name, shape = str(var.dtype), tuple(map(int, var.shape))
         if PENDING not in var.debug_msg().partition(",")[0] or "int" in name or min(shape, default=0) < 0:
             return None
         return Tensor(name, shape) if name in self.dtypes else None
 
-    def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Wraps every public function; data that a seed gives is computed as soon as it is given."""
+    def observe(self, seen: Seen) -> None:
+        """Wrap every public function; data that a seed gives is computed as soon as it is given."""
         root: Any = self.root
         given = root.array
 
@@ -140,7 +157,7 @@ class JittorAdapter(Adapter):
         root.array = array
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
-        """Returns methods: a module is called, an optimiser steps, objects of further classes have public methods."""
+        """Return methods: a module is called, an optimiser steps, objects of further classes have public methods."""
         root = self.root
         if issubclass(cls, root.Var):
             return ()
@@ -151,30 +168,30 @@ class JittorAdapter(Adapter):
         return self.functions(cls)
 
     def prepare(self) -> None:
-        """Compiles beside other processes."""
+        """Compile beside other processes."""
         super().prepare()
         settle(self.root)
 
     def reset(self, seed: int) -> None:
-        """Jittor's stream, Python's and numpy's, which its initialisers draw from."""
+        """Reset Jittor's random stream, and Python's and numpy's, which its initialisers draw from."""
         super().reset(seed)
         self.root.set_seed(seed & 0x7FFFFFFF)
 
     def state(self) -> object:
-        """Returns every flag that is a setting."""
+        """Return every flag that is a setting."""
         return self.settings(self.root.flags)
 
-    def modes(self) -> tuple[str, ...]:
-        """Returns `cpu`, and `cuda` if Jittor finds a device."""
+    def device_modes(self) -> tuple[str, ...]:
+        """Return `cpu`, and `cuda` if Jittor finds a device."""
         return ("cpu", "cuda") if self.root.has_cuda and self.root.get_device_count() else ("cpu",)
 
     def enter(self, mode: str) -> str:
-        """Switches CUDA on or off."""
+        """Switch CUDA on or off."""
         self.root.flags.use_cuda = int(mode != "cpu")
         return mode
 
     def finish(self, result: Any) -> None:
-        """Executes all that is pending, and waits for the device."""
+        """Execute all that is pending, and wait for the device."""
         self.root.sync_all(True)
 
     def models(self) -> Models:
@@ -182,7 +199,7 @@ class JittorAdapter(Adapter):
         return JittorModels(self.root)
 
     def examples(self) -> Examples:
-        """Returns a function and a module, of a matrix."""
+        """Return a function and a module, of a matrix."""
         matrix = Tensor("float32", (2, 3))
         module = Invocation("jittor.nn.ReLU", then=Then("__call__", (matrix,)))
         calls = (Invocation("jittor.exp", (matrix,)), module)
@@ -198,7 +215,10 @@ def _kept(home: str) -> bool:
 
 
 def _computes(found: Any) -> bool:
-    """Return whether a found object is an api. A native function is one only if it is an operator."""
+    """Return whether a found object is an api.
+
+    A native function is one only if it is an operator.
+    """
     if isinstance(found, BuiltinFunctionType):
         return found.__module__ == _OPERATORS
     return is_api(found, ("jittor",)) and _kept(found.__module__)
@@ -217,11 +237,11 @@ class JittorModels(Models):
         self.layer = root.Module
 
     def streams(self) -> Callable[[], None] | None:
-        """Returns None: the state of the generator is not readable, and it may have changed since it was seeded."""
+        """Return None: the state of the generator is not readable, and it may have changed since it was seeded."""
         return None
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Returns a call that is compiled operator by operator."""
+        """Return a call that is compiled operator by operator."""
 
         def once(*args: Any, **kwargs: Any) -> Any:
             with self.root.flag_scope(lazy_execution=0):
@@ -230,8 +250,9 @@ class JittorModels(Models):
         return once
 
     def promised(self, result: Any) -> bool:
-        """Returns whether a result holds finite numbers alone. Jittor compiles with `-Ofast`, which promises no NaN or
-        infinity.
+        """Return whether a result holds finite numbers alone.
+
+        Jittor compiles with `-Ofast`, which promises no NaN or infinity.
         """
         if isinstance(result, list | tuple):
             return all(map(self.promised, result))
@@ -239,7 +260,10 @@ class JittorModels(Models):
 
     @contextmanager
     def losses(self, note: Callable[[float], object]) -> Iterator[None]:
-        """Notes the last loss that an optimizer gets. Looking at every loss would make Jittor compile other code."""
+        """Note the last loss that an optimizer gets.
+
+        Looking at every loss would make Jittor compile other code.
+        """
         last = list[Any]()
 
         def noting(backward: Callable[..., Any]) -> Callable[..., Any]:

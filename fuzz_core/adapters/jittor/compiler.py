@@ -43,7 +43,7 @@ _LINKED = ("-l", "-L", "-shared", "-Wl,")
 
 
 def hasten(jittor: Any) -> None:
-    """Has this process and its children compile operators with their common headers compiled before.
+    """Have this process and its children compile operators with their common headers compiled before.
 
     Reading those headers takes longer than compiling an operator, and so does Jittor's tuning of its machine code. The
     compiled header lies in a folder of its own, as Jittor compiles an operator again whose command has changed. If the
@@ -67,7 +67,7 @@ def _edition(package: Path) -> str:
 
 
 def settle(jittor: Any) -> None:
-    """Gives this process a folder of its own to compile into, with what earlier ones have compiled there.
+    """Give this process a folder of its own to compile into, with what earlier ones have compiled there.
 
     Jittor locks the whole cache while it compiles an operator, so that processes that share one wait for each other.
     """
@@ -80,7 +80,10 @@ def settle(jittor: Any) -> None:
 
 
 def _claimed(folder: Path) -> bool:
-    """Returns whether the folder is this process's from now on. The open file keeps the lock until the process ends."""
+    """Return whether the folder is this process's from now on.
+
+    The open file keeps the lock until the process ends.
+    """
     folder.mkdir(exist_ok=True)
     claim = os.open(folder / CLAIM, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -92,7 +95,7 @@ def _claimed(folder: Path) -> bool:
 
 
 def _step(script: Path, python: str) -> str:
-    """Returns the command for the script of `_STEP`."""
+    """Return the command for the script of `_STEP`."""
     options = "-pipe -fuse-ld=gold" if shutil.which("ld.gold") else "-pipe"
     part = script.with_suffix(f".{os.getpid()}")
     kept = shlex.quote(str(script.parent / OPERATORS))
@@ -102,7 +105,7 @@ def _step(script: Path, python: str) -> str:
 
 
 def _precompiled(header: Path, flags: Any) -> bool:
-    """Returns whether the header is compiled for the flags of operators, after compiling it if it was not."""
+    """Return whether the header is compiled for the flags of operators, after compiling it if it was not."""
     made = header.with_suffix(".h.gch")
     if made.exists():
         return True

@@ -64,7 +64,7 @@ WIDENED = "getattr({m}, 'float64' if {x}.dtype == 'float64' else 'float32')()"
 
 
 def identity(shape: tuple[int, ...], seed: int) -> tuple[Reindex, Reindex]:
-    """Returns two operators that together leave a Var as it is: they reverse or transpose it, and then undo that."""
+    """Return two operators that together leave a Var as it is: they reverse or transpose it, and then undo that."""
     if seed & 1 or len(shape) < 2:
         turned = tuple(f"xshape{i}-1-i{i}" for i in range(len(shape)))
         return (shape, turned), (shape, turned)
@@ -117,6 +117,7 @@ class JittorDialect(Dialect):
     """How Jittor is written and how it complains."""
 
     library = "jittor"
+    searched = True
     imports = ("import jittor",)
     lacking = ("float8_e4m3fn", "float8_e5m2", "bfloat16", "complex32", "complex64", "complex128", "string")
     lazy = True
@@ -127,6 +128,7 @@ class JittorDialect(Dialect):
     compiled = "JITTOR_HOME"
     modes = MODES
     programs = PROGRAMS
+    identity = "jittor.nn.Identity"
     profile = PROFILE
     # A debugger writes about the handler between the two lines.
     caught = re.compile(
@@ -154,7 +156,9 @@ class JittorDialect(Dialect):
         shape, dtype = literals.sizes(tensor.shape), "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
         told = f"jittor.array({{elements}}{'' if tensor.dtype in _INFERRED else dtype})"
         full = f"{shape}, {{value}}{dtype}"
-        made = literals.filled(tensor, literals.common(tensor), "jittor", f"{shape}{dtype}", full, told)
+        made = literals.short_expressions(
+            tensor, literals.common_element(tensor), "jittor", f"{shape}{dtype}", full, told
+        )
         if made:
             return min(made, key=len)
         # From numpy's generator: Jittor's own streams are the test's, and differ between versions.
@@ -162,9 +166,9 @@ class JittorDialect(Dialect):
         return f"jittor.array({drawn}{'' if tensor.dtype in ('bool', 'int32') else f', {tensor.dtype!r}'})"
 
     def ref(self, ref: Ref) -> str:
-        """Returns `'float32'`, or the name as it is."""
+        """Return `'float32'`, or the name as it is."""
         return ref.name if ref.kind == "name" else repr(ref.name)
 
     def seed(self, seed: int) -> str:
-        """Returns `jittor.set_global_seed(0)`."""
+        """Return `jittor.set_global_seed(0)`."""
         return f"jittor.set_global_seed({seed & 0x7FFFFFFF})"

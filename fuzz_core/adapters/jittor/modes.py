@@ -37,7 +37,8 @@ class Fused(Mode):
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`: every Var as the identity that the test case's seed chooses, of the Var itself.
 
-        Raises BuildError if an element is not finite.
+        Raises:
+            BuildError: an element is not finite.
         """
         if not isinstance(live, jittor.Var):
             return live
@@ -52,7 +53,11 @@ class Fused(Mode):
         return super().applies(test) and all(isfinite(abs(n)) for n in numbers_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Raises BuildError if neither this result nor the plain one is finite."""
+        """See `Mode`.
+
+        Raises:
+            BuildError: neither this result nor the plain one is finite.
+        """
         self.seed = test.seed
         result = super().run(test)
         if not self._finite(result):
@@ -84,8 +89,9 @@ class Gradient(Doubled, doubles.Gradient):
     largest = 1e6
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether a call has a floating-point Var, calls a function or module, and its documentation names no
-        gradient.
+        """Return whether Jittor differentiates the call.
+
+        The call has a floating-point Var and calls a function or module, and its documentation names no gradient.
         """
         then = test.invocation.then
         called = then is None or then.method == "__call__"
@@ -97,10 +103,13 @@ class Gradient(Doubled, doubles.Gradient):
         return isinstance(leaf, jittor.Var) and leaf.dtype == "float64"
 
     def parts(self, result: Any) -> Sequence[Any]:
-        """Returns the parts of a result, without Vars that have no elements: an empty Var has no sum."""
+        """Return the parts of a result, without Vars that have no elements: an empty Var has no sum."""
         return [leaf for leaf in super().parts(result) if not isinstance(leaf, jittor.Var) or leaf.numel()]
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `doubles.Gradient`. All-zero derivatives count as None, because Jittor gives zeros without a gradient."""
+        """See `doubles.Gradient`.
+
+        All-zero derivatives count as None, because Jittor gives zeros without a gradient.
+        """
         slopes = [slope.numpy() for slope in jittor.grad(scalar(*points), list(points))]
         return [(self.along(slope.shape) * slope).sum() if slope.any() else None for slope in slopes]

@@ -58,7 +58,7 @@ _FORM_PAGE = RulePage(
 _DISCLOSURE = Disclosure(
     "Jittor/jittor",
     accepts=False,
-    why="it says nothing about reports of fuzzers: ask there first",
+    why="the tracker has no rule about reports of fuzzers: ask there first",
     sources=dict.fromkeys(("accepts", "why", "labels", "title_prefix", "confirmations"), _FORM_PAGE),
     labels={"any": ("bug",)},
     title_prefix="[Bug] ",

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from types import ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Conversion, Describe, Examples
 from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.pytorch.dialect import MODES
 from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.signatures import ApiSignature
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
 # Modules that calls, derivatives and compiling import on first use. The import takes seconds, paid once instead of in
@@ -34,18 +35,19 @@ class TorchAdapter(Adapter):
     ways = MODES
 
     def load(self) -> ModuleType:
-        """Imports torch; no thread pool and no CUDA context is started by it."""
+        """Import torch; no thread pool and no CUDA context is started by it."""
         self.root = importlib.import_module("torch")
         for late in _LATE:
             with suppress(ImportError):
                 importlib.import_module(late)
-        from fuzz_core.adapters.pytorch import apis, tensors
+        from fuzz_core.adapters.pytorch import apis, signatures, tensors
 
         self.tensors, self.dtypes, self.apis, self.comparer = tensors, tensors.TORCH_DTYPES, apis, tensors.COMPARER
+        self.definition = signatures
         return self.root
 
     def listed(self) -> list[Listed]:
-        """Returns every public api of the documented modules."""
+        """Return every public api of the documented modules."""
         listed: list[Listed] = self.apis.listed()
         return listed
 
@@ -54,8 +56,28 @@ class TorchAdapter(Adapter):
         found: Iterable[Constraint] = self.apis.definitions(listed)
         return found
 
+    def signatures(self, entry: Listed) -> list[ApiSignature]:
+        """See `pytorch.signatures`."""
+        then = self.then_methods(entry.found)[:1] if isinstance(entry.found, type) else ()
+        found: list[ApiSignature] = self.definition.signatures(entry, "".join(then))
+        return found
+
+    def casts(self) -> Mapping[str, Conversion]:
+        """Return quantised, sparse and oneDNN tensors."""
+        steps = (prim(0.1), prim(0))
+        quantised = {
+            name: ("float32", "torch.quantize_per_tensor", (*steps, Ref("name", f"torch.{name}")))
+            for name in ("quint8", "qint8", "qint32")
+        }
+        layouts = {name: ("float32", f"torch.Tensor.to_{name}", ()) for name in ("sparse", "sparse_csr", "mkldnn")}
+        return quantised | {"quantized": quantised["quint8"]} | layouts
+
+    def missing_requirement(self, message: str) -> str:
+        """See `pytorch.signatures`."""
+        return self.definition.missing_requirement(message) or super().missing_requirement(message)
+
     def describe(self, value: Any, describe: Describe) -> Value | None:
-        """Tensors, dtypes, devices, layouts, memory formats, sizes and generators."""
+        """Describe tensors, dtypes, devices, layouts, memory formats, sizes and generators."""
         torch = self.root
         if isinstance(value, torch.Tensor):
             return self.tensors.describe_tensor(value, describe)
@@ -73,11 +95,11 @@ class TorchAdapter(Adapter):
         return None
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
-        """Returns a tensor of an array on the CPU."""
+        """Return a tensor of an array on the CPU."""
         return self.root.from_numpy(array)
 
     def build(self, tensor: Tensor, device: str) -> Any:
-        """Returns a live torch.Tensor, nn.Parameter or numpy array."""
+        """Return a live torch.Tensor, nn.Parameter or numpy array."""
         return self.tensors.build_tensor(tensor, device)
 
     def refusal(self, value: Any) -> str:
@@ -91,7 +113,7 @@ class TorchAdapter(Adapter):
         return self.root.device(found) if ref.kind == "device" else found
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
-        """Returns methods: modules are called, optimisers and schedulers step, distributions have public methods."""
+        """Return methods: modules are called, optimisers and schedulers step, distributions have public methods."""
         torch = self.root
         if issubclass(cls, torch.Tensor):
             return ()
@@ -104,9 +126,7 @@ class TorchAdapter(Adapter):
         return tuple(own + sorted({n for n in names if callable(getattr(cls, n, None))}))
 
     def prepare(self) -> None:
-        """Sets one thread, no warnings (their text would cost more than most tests), and a bounded share of each
-        GPU.
-        """
+        """Set one thread, no warnings (their text would cost more than most tests), and a bounded share of each GPU."""
         warnings.simplefilter("ignore")
         self.root.set_num_threads(1)
         cuda = self.root.cuda
@@ -115,11 +135,15 @@ class TorchAdapter(Adapter):
             cuda.set_per_process_memory_fraction(min(1.0, GPU_MEMORY_BYTES / total), device)
 
     def reset(self, seed: int) -> None:
-        """Reseeds the global generator."""
+        """Reseed the global generator."""
         self.root.default_generator.manual_seed(seed & 0xFFFFFFFF)
 
+    def drawn(self) -> object:
+        """Return the state of the global generator."""
+        return self.root.default_generator.get_state().tolist()
+
     def state(self) -> object:
-        """Default dtype and device, gradient and inference mode, autocast, threads, determinism."""
+        """Return default dtype and device, gradient and inference mode, autocast, threads, determinism."""
         torch = self.root
         return (
             torch.get_default_dtype(),
@@ -133,29 +157,29 @@ class TorchAdapter(Adapter):
             torch.is_anomaly_enabled(),
         )
 
-    def modes(self) -> tuple[str, ...]:
-        """Returns `cpu`, and `cuda` and `cuda-nocudnn` if a device answers."""
+    def device_modes(self) -> tuple[str, ...]:
+        """Return `cpu`, and `cuda` and `cuda-nocudnn` if a device answers."""
         return ("cpu", "cuda", "cuda-nocudnn") if self.root.cuda.is_available() else ("cpu",)
 
     def enter(self, mode: str) -> str:
-        """Switches cuDNN off for `cuda-nocudnn` alone (FreeFuzz, figure 10)."""
+        """Switch cuDNN off for `cuda-nocudnn` alone (FreeFuzz, figure 10)."""
         if mode == "cpu":
             return "cpu"
         self.root.backends.cudnn.enabled = mode != "cuda-nocudnn"
         return "cuda"
 
     def synchronise(self, mode: str) -> None:
-        """Waits for the CUDA stream."""
+        """Wait for the CUDA stream."""
         if mode != "cpu":
             self.root.cuda.synchronize()
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
-        """Returns a context in which `seen` gets ATen overloads, by a dispatch mode."""
+        """Return a context in which `seen` gets ATen overloads, by a dispatch mode."""
         made: AbstractContextManager[object] = self.apis.Operators(seen)
         return made
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
-        """Returns a program for each OpInfo and ModuleInfo of the wheel's own test databases."""
+        """Return a program for each OpInfo and ModuleInfo of the wheel's own test databases."""
         from fuzz_core.adapters.pytorch import databases
 
         return databases.programs()
@@ -167,7 +191,7 @@ class TorchAdapter(Adapter):
         return models.TorchModels()
 
     def examples(self) -> Examples:
-        """Returns at least one call for every mode: two functions of matrices, one with threads, and a module."""
+        """Return at least one call for every mode: two functions of matrices, one with threads, and a module."""
         small, large = Tensor("float32", (2, 3)), Tensor("float32", (64, 64))
         module = Invocation("torch.nn.ReLU", then=Then("__call__", (small,)))
         calls = (Invocation("torch.exp", (small,)), Invocation("torch.exp", (large,)), module)
@@ -175,7 +199,7 @@ class TorchAdapter(Adapter):
 
 
 def _autocast(torch: Any) -> bool:
-    """Returns whether types are narrowed on the CPU; PyTorch before 2.4 has a function of its own for each device."""
+    """Return whether types are narrowed on the CPU; PyTorch before 2.4 has a function of its own for each device."""
     try:
         return bool(torch.is_autocast_enabled("cpu"))
     except TypeError:

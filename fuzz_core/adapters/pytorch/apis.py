@@ -41,13 +41,13 @@ MODULES = (
 
 
 def listed() -> list[Listed]:
-    """Functions and classes of the documented modules, then Tensor methods; one entry per object."""
+    """Return functions and classes of the documented modules, then Tensor methods; one entry per object."""
     free = folded(members(imported(MODULES), _is_api, _public_names))
     return sorted(free + methods(torch.Tensor, "torch.Tensor"), key=lambda each: each.api.name)
 
 
 def _public_names(module: ModuleType) -> list[str]:
-    """Returns `__all__` and, since that may be incomplete, every name whose home is the module or native code."""
+    """Return `__all__` and, since that may be incomplete, every name whose home is the module or native code."""
     native = ("", "torch._C", "torch._jit_internal", "torch.functional")
     declared = set(getattr(module, "__all__", ()))
     for name, value in vars(module).items():
@@ -71,7 +71,7 @@ Lengths = dict[str, dict[str, tuple[tuple[int, ...], str]]]
 
 
 def definitions(listed: Iterable[Listed]) -> Iterator[Constraint]:
-    """Yields the constraints of every listed api: of native ones by their schemas, of others by their annotations."""
+    """Yield the constraints of every listed api: of native ones by their schemas, of others by their annotations."""
     lengths = _lengths()
     for entry in listed:
         if isinstance(entry.found, type) or hasattr(entry.found, "__code__"):
@@ -82,7 +82,7 @@ def definitions(listed: Iterable[Listed]) -> Iterator[Constraint]:
 
 
 def _lengths() -> Lengths:
-    """Returns lengths of lists, by operator and argument, if all overloads agree: a single number stands for all."""
+    """Return lengths of lists, by operator and argument, if all overloads agree: a single number stands for all."""
     seen: defaultdict[str, defaultdict[str, dict[tuple[int, ...], str]]] = defaultdict(lambda: defaultdict(dict))
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, name = schema.name.partition("::")
@@ -95,7 +95,7 @@ def _lengths() -> Lengths:
 
 
 def _allowed(argument: Any) -> tuple[int, ...]:
-    """Returns the lengths that a declared list may have, with that of a default; () if any length is allowed."""
+    """Return the lengths that a declared list may have, with that of a default; () if any length is allowed."""
     if not isinstance(argument.N, int) or argument.N < 2 or "Optional" in str(argument.type):
         return ()
     default = argument.default_value if argument.has_default_value() else None
@@ -104,7 +104,10 @@ def _allowed(argument: Any) -> tuple[int, ...]:
 
 
 def _annotated(entry: Listed) -> Iterator[Constraint]:
-    """Yield constraints from Literal types of parameters. Annotations that cannot be resolved yield none."""
+    """Yield constraints from Literal types of parameters.
+
+    Annotations that cannot be resolved yield none.
+    """
     function = vars(entry.found).get("__init__") if isinstance(entry.found, type) else entry.found
     try:
         hints = typing.get_type_hints(function)
@@ -120,8 +123,9 @@ def _annotated(entry: Listed) -> Iterator[Constraint]:
 
 
 class Operators(TorchDispatchMode):  # type: ignore[misc]
-    """Mode that passes `name dtype` of every operator executed within it to `seen`; dtype is that of the first
-    tensor.
+    """Mode that passes `name dtype` of every operator executed within it to `seen`.
+
+    The dtype is that of the first tensor.
     """
 
     def __init__(self, seen: Callable[[str], None]) -> None:
@@ -130,13 +134,16 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Return False, since this mode is never compiled. True would import the compiler, a second per process."""
+        """Return False, since this mode is never compiled.
+
+        True would import the compiler, a second per process.
+        """
         return False
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Runs the operator as it is."""
+        """Run the operator as it is."""
         self.seen(f"{func} {_dtype(args)}")
         return func(*args, **(kwargs or {}))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from fuzz_core.adapters.dialect import BARE, TOLD, TRUSTED
-from fuzz_core.adapters.program_checks import last_use, twice
+from fuzz_core.adapters.program_checks import last_use, losses_in_doubles
 
 ONE_DNN_OFF = "torch.backends.mkldnn.flags(enabled=False)"
 THREADS = 4
 
 
 def close(more: str = "") -> str:
-    """Returns statements that fail if `actual` and `expected` differ beyond the default tolerances."""
+    """Return statements that fail if `actual` and `expected` differ beyond the default tolerances."""
     checked = f'torch.testing.assert_close(actual, expected{more}, msg=lambda m: m + "\\n" + told)'
     return TOLD + checked
 
@@ -90,5 +90,5 @@ PROGRAMS = {
     **BARE,
     "compiled": last_use(_PLAIN, _MODULE, _COMPILED + close(NAN)),
     "training": last_use(_PLAIN, _MODULE, _TRAINED, "wrong-gradient"),
-    "cpu-fp64": twice(_PLAIN, "torch.set_default_dtype(getattr(torch, sys.argv[1]))", _NOTING),
+    "cpu-fp64": losses_in_doubles(_PLAIN, "torch.set_default_dtype(getattr(torch, sys.argv[1]))", _NOTING),
 }

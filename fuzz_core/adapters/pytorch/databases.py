@@ -16,14 +16,17 @@ _PLAIN = (bool, int, float, complex, str, type(None))
 
 
 class Contents:
-    """Digests of functions by their code. Their place in the file, and their comments, do not count."""
+    """Digests of functions by their code.
+
+    Their place in the file, and their comments, do not count.
+    """
 
     def __init__(self) -> None:
         # Each entry keeps its object alive, so that no other object gets the identity of a deleted one.
         self._parts: dict[int, tuple[bytes, list[Any], Any]] = {}
 
     def digest(self, roots: Iterable[Any]) -> str:
-        """Returns 128 bits in hex over these objects and all that their code reaches in the test package."""
+        """Return 128 bits in hex over these objects and all that their code reaches in the test package."""
         found: dict[int, bytes] = {}
         waiting = list(roots)
         while waiting:
@@ -42,7 +45,7 @@ class Contents:
 
 
 def _taken_apart(thing: Any, texts: list[str]) -> Iterator[Any]:
-    """Adds what identifies one object to the texts; yields the objects it needs."""
+    """Add what identifies one object to the texts; yield the objects it needs."""
     if isinstance(thing, MethodType):
         yield thing.__func__
         yield thing.__self__
@@ -78,7 +81,7 @@ def _function(function: FunctionType, texts: list[str]) -> Iterator[Any]:
 
 
 def _code(code: CodeType, texts: list[str]) -> Iterator[str]:
-    """Adds what the code does to the texts; yields the names it looks up."""
+    """Add what the code does to the texts; yield the names it looks up."""
     texts.append(code.co_code.hex())
     texts.extend(map(repr, (code.co_names, code.co_varnames)))
     yield from code.co_names
@@ -138,7 +141,7 @@ _DTYPES = "{torch.float32: 64, torch.complex64: 16, torch.int64: 16, torch.bool:
 
 
 def programs() -> list[tuple[str, str]]:
-    """Returns (name, code) per database entry; empty if the wheel's test package or its needs are missing."""
+    """Return (name, code) per database entry; empty if the wheel's test package or its needs are missing."""
     try:
         from torch.testing._internal.common_methods_invocations import op_db
         from torch.testing._internal.common_modules import module_db

@@ -1,6 +1,4 @@
-"""PyTorch as text: how values are spelled, how errors look, and all of its modes. The module does not import
-PyTorch.
-"""
+"""PyTorch as text: how values are spelled, how errors look, and all of its modes, without an import of PyTorch."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ from fuzz_core.adapters.pytorch.checks import (
     UNDONE,
     close,
 )  # fmt: skip
-from fuzz_core.adapters.pytorch.profile import PROFILE
+from fuzz_core.adapters.pytorch.profile import FORMS, PROFILE
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, prim
 
@@ -79,12 +77,12 @@ def spaced(tensor: Tensor, fill: str) -> str:
 
 
 def batch(tensor: Tensor) -> str:
-    """Two members for `vmap`: the tensor itself, and its elements in another order."""
+    """Return two members for `vmap`: the tensor itself, and its elements in another order."""
     return "torch.stack((x, x.flip(0)))" if tensor.shape else "torch.stack((x, x))"
 
 
 def inplace(invocation: Invocation) -> Invocation | None:
-    """Returns the call that writes its result into its first tensor, by convention, whether or not it exists."""
+    """Return the call that writes its result into its first tensor, by convention, whether or not it exists."""
     name = invocation.api.rpartition(".")[2]
     if invocation.api.startswith("torch.nn."):
         kept = tuple(pair for pair in invocation.kwargs if pair[0] != "inplace")
@@ -147,7 +145,7 @@ MODES: dict[str, ModeSpec] = {
         share=0.2,
         equivalent=True,
         meaning="the same values in non-contiguous tensors",
-        phrases=("with non-contiguous tensors", "with contiguous ones"),
+        phrases=("with non-contiguous tensors", "with contiguous tensors"),
     ),
     **doubles(f"{_MODES}Doubled", Way(FINITE, _wide, instance="{m}.to({x}.dtype)", owner=NN)),
     "out": ModeSpec(
@@ -156,14 +154,14 @@ MODES: dict[str, ModeSpec] = {
         share=0.1,
         equivalent=True,
         meaning="the result written into `out=`",
-        phrases=("written into out=", "returned without it"),
+        phrases=("written into out=", "returned without out="),
     ),
     "inplace": ModeSpec(
         f"{_MODES}InPlace",
         Way(f"{EXPECTED}{{actual}}\nactual = x\n{close(NAN)}", actual="g({x})", call=inplace),
         share=0.3,
         equivalent=True,
-        meaning="the in-place form",
+        meaning="the in-place variant",
         phrases=("in place", "by the call that returns it"),
     ),
     "meta": ModeSpec(
@@ -173,7 +171,7 @@ MODES: dict[str, ModeSpec] = {
         share=0.2,
         kind="wrong-metadata",
         independent=True,
-        meaning="shapes and dtypes alone, on the meta device",
+        meaning="the meta device, without data",
         phrases=("on the meta device", "on the CPU"),
     ),
     "fake": ModeSpec(
@@ -186,14 +184,14 @@ MODES: dict[str, ModeSpec] = {
         relation="strides",
         share=0.05,
         kind="wrong-metadata",
-        phrases=("on fake tensors", "on real ones"),
+        phrases=("on fake tensors", "on real tensors"),
     ),
     "vmap": ModeSpec(
         f"{_MODES}VMap",
         Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),
         share=0.1,
         independent=True,
-        meaning="`torch.vmap` against a loop",
+        meaning="`torch.vmap` compared with a loop",
         phrases=("under torch.vmap", "by the plain call"),
     ),
     "backward": ModeSpec(
@@ -207,7 +205,7 @@ MODES: dict[str, ModeSpec] = {
         f"{_MODES}Forward",
         _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True)"),
         share=0.01,
-        meaning="reverse-mode against forward-mode gradients",
+        meaning="reverse-mode compared with forward-mode gradients",
         phrases=("by forward mode", "by backward mode"),
         trusted=False,
     ),
@@ -226,7 +224,7 @@ MODES: dict[str, ModeSpec] = {
         relation="behaviour",
         share=0.0005,
         dear=True,
-        meaning="`torch.compile` without code generation",
+        meaning="`torch.compile` with the backend `aot_eager`",
         phrases=("under torch.compile", "by the plain call"),
     ),
     **redzones(
@@ -241,14 +239,14 @@ MODES: dict[str, ModeSpec] = {
         share=0.02,
         equivalent=True,
         meaning="without oneDNN",
-        phrases=("without oneDNN", "with it"),
+        phrases=("without oneDNN", "with oneDNN"),
     ),
     "threads": ModeSpec(
         f"{_MODES}Threads",
         Way(THREADED, _same(".clone()")),
         share=0.002,
-        meaning="with one thread",
-        phrases=(f"with {THREADS} threads", "with one"),
+        meaning=f"with {THREADS} threads",
+        phrases=(f"with {THREADS} threads", "with one thread"),
     ),
 }
 DEVICES = {
@@ -283,12 +281,14 @@ class TorchDialect(Dialect):
     """How PyTorch is written and how it complains."""
 
     library = "torch"
+    searched = True
     imports = ("import torch",)
     strided = True
+    forms = FORMS
     one_thread = "torch.set_num_threads(1)"
     lacking = ("string",)
-    modes = MODES | DEVICES
-    programs = PROGRAMS
+    modes, programs = MODES | DEVICES, PROGRAMS
+    identity, computes = "torch.nn.Identity", "forward"
     profile = PROFILE
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = told_inside(_INTERNAL, _OUT_OF_MEMORY)
@@ -307,13 +307,13 @@ class TorchDialect(Dialect):
         return f"{_atom(made)}.requires_grad_()" if differentiable else made
 
     def ref(self, ref: Ref) -> str:
-        """Returns `torch.float32`, `torch.device('cpu')`, or the name as it is."""
+        """Return `torch.float32`, `torch.device('cpu')`, or the name as it is."""
         if ref.kind == "dtype":
             return f"torch.{ref.name}"
         return f"torch.device({ref.name!r})" if ref.kind == "device" else ref.name
 
     def seed(self, seed: int) -> str:
-        """Returns `torch.manual_seed(0)`."""
+        """Return `torch.manual_seed(0)`."""
         return f"torch.manual_seed({seed & 0xFFFFFFFF})"
 
 
@@ -331,7 +331,7 @@ def _layout(tensor: Tensor) -> str:
     base = view.base
     small = literals.inlined(tensor) and base.size <= _MOST_TOLD
     # The elements of a small view are written one by one, if they are drawn and differ.
-    if small and not literals.inlined(base) and literals.common(base) is None:
+    if small and not literals.inlined(base) and literals.common_element(base) is None:
         base = base._replace(fill=Fill("values", data=pack(elements(base))))
     return f"{_atom(_dense(base))}{view.suffix}"
 
@@ -348,12 +348,12 @@ def _dense(tensor: Tensor) -> str:
     dtype = _dtype(tensor, "float32")
     full = f"{literals.sizes(tensor.shape)}, {{value}}{_dtype(tensor, *_INFERRED)}"
     told = f"torch.tensor({{elements}}{_dtype(tensor, *_INFERRED)})"
-    made = literals.filled(tensor, literals.common(tensor), "torch", f"{shape}{dtype}", full, told)
+    made = literals.short_expressions(tensor, literals.common_element(tensor), "torch", f"{shape}{dtype}", full, told)
     return _short_constants(min(made, key=len) if made else _draw(tensor))
 
 
 def _overflows(tensor: Tensor) -> bool:
-    """Returns whether a literal is too large for an 8-bit float, which refuses it; a cast gives infinity or NaN."""
+    """Return whether a literal is too large for an 8-bit float, which refuses it; a cast gives infinity or NaN."""
     from fuzz_core.ir.elements import elements
 
     flat = abs(elements(tensor))
@@ -371,7 +371,7 @@ def _short_constants(source: str) -> str:
 
 
 def _draw(tensor: Tensor) -> str:
-    if literals.special(tensor):
+    if literals.has_special_elements(tensor):
         fill = tensor.fill._replace(special=None)
         mask = f"torch.arange({tensor.size}).view({', '.join(map(str, tensor.shape))}) % 3 == 0"
         return f"torch.where({mask}, {literals.literal(tensor.fill.special)}, {_dense(tensor._replace(fill=fill))})"

@@ -10,16 +10,20 @@ from typing import Any
 
 import torch
 
-from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, replaced, switched, telling
+from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, announcing, replaced, switched
 
 
 class TorchModels(Models):
-    """Hooks for model programs of PyTorch. A module is freed with its last reference, so `forget` has no work."""
+    """Hooks for model programs of PyTorch.
+
+    A module is freed with its last reference, so `forget` has no work.
+    """
 
     layer, computes = torch.nn.Module, "forward"
+    weights = torch.nn.Parameter
 
     def streams(self) -> Callable[[], None] | None:
-        """Returns a function that restores the states of the CPU's generator and of each device's."""
+        """Return a function that restores the states of the CPU's generator and of each device's."""
         state = torch.default_generator.get_state()
         devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
 
@@ -31,11 +35,11 @@ class TorchModels(Models):
         return again
 
     def doubles(self) -> AbstractContextManager[None]:
-        """Returns a context in which the default dtype is double."""
+        """Return a context in which the default dtype is double."""
         return switched(torch.get_default_dtype, torch.set_default_dtype, torch.float64)
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Returns the call compiled without code generation."""
+        """Return the call compiled without code generation."""
 
         def once(*args: Any, **kwargs: Any) -> Any:
             _forget()
@@ -53,15 +57,15 @@ class TorchModels(Models):
         return once
 
     def losses(self, note: Callable[[float], object]) -> AbstractContextManager[None]:
-        """Notes the tensors that backward passes begin with, those of `Tensor.backward` too."""
+        """Note the tensors that backward passes begin with, those of `Tensor.backward` too."""
         return replaced(
             torch.autograd,
             "backward",
-            lambda backward: telling(backward, lambda tensors, *_, **__: tensors.item(), note),
+            lambda backward: announcing(backward, lambda tensors, *_, **__: tensors.item(), note),
         )
 
     def gradients(self, layer: Any) -> str:
-        """Returns the state of the gradients that the last backward pass has left in a layer."""
+        """Return the state of the gradients that the last backward pass has left in a layer."""
         if not isinstance(layer, torch.nn.Module):
             return ""
         trained = [each for each in layer.parameters() if each.requires_grad]
@@ -71,11 +75,11 @@ class TorchModels(Models):
         return (FINITE if all(each.isfinite().all() for each in found) else NONFINITE) if trained else ""
 
     def numbers(self, layer: Any) -> Iterable[Any]:
-        """Parameters and buffers."""
+        """Return parameters and buffers."""
         return [*layer.parameters(), *layer.buffers()]
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns weights without a gradient after a backward pass from the result's sum, see `Models.untrained`."""
+        """Return weights without a gradient after a backward pass from the result's sum, see `Models.untrained`."""
         if not isinstance(model, torch.nn.Module) or not any(each.requires_grad for each in model.parameters()):
             return ()
         model.zero_grad()
@@ -98,7 +102,7 @@ class TorchModels(Models):
 
 
 def _forget() -> None:
-    """Clears the compiler's caches, and its table of module names: each program is `__main__`."""
+    """Clear the compiler's caches, and its table of module names: each program is `__main__`."""
     torch._dynamo.reset()
     imported: Any = getattr(torch._dynamo.symbolic_convert, "_import_module", None)
     if hasattr(imported, "cache_clear"):
@@ -106,14 +110,14 @@ def _forget() -> None:
 
 
 def _noted(given: list[tuple[Any, Any]], layer: Any, result: Any) -> None:
-    """Notes the result of a layer if it gets a gradient: a single tensor, and not under `no_grad`."""
+    """Note the result of a layer if it gets a gradient: a single tensor, and not under `no_grad`."""
     if torch.is_grad_enabled() and isinstance(result, torch.Tensor) and result.requires_grad:
         result.retain_grad()
         given.append((layer, result))
 
 
 def _missing(model: Any, given: list[tuple[Any, Any]], result: Any, again: Callable[[], Any]) -> Iterator[str]:
-    """Yields parameters without a gradient, of layers whose result has one, if a change of them changes the result."""
+    """Yield parameters without a gradient, of layers whose result has one, if a change of them changes the result."""
     reached = {id(layer) for layer, each in given if each.grad is not None}
     owned = {id(p) for layer in model.modules() if id(layer) in reached for p in layer.parameters(recurse=False)}
     for name, parameter in model.named_parameters():

@@ -44,8 +44,9 @@ _NO_DERIVATIVE = re.compile(
 
 
 class Promised(Mode):
-    """A mode that an api's documentation promises: there is any, it does not say what `unless` has, and it allows the
-    call's numbers.
+    """A mode that an api's documentation promises.
+
+    The mode applies if there is documentation, the text lacks `unless`, and it allows the call's numbers.
     """
 
     unless = NEVER
@@ -63,27 +64,27 @@ class Promised(Mode):
 
 
 def made_inside(test: TestCase) -> Iterator[Invocation]:
-    """Yields the calls that make arguments."""
+    """Yield the calls that make arguments."""
     _, *inside = walk(test.invocation)
     return (value for value in inside if isinstance(value, Invocation))
 
 
 def has_fraction_beside_integers(test: TestCase) -> bool:
-    """Returns whether there is a fraction among the numbers, although all tensors are of integers."""
+    """Return whether there is a fraction among the numbers, although all tensors are of integers."""
     if any(DTYPES[tensor.dtype].floating for tensor in tensors_of(test.invocation)):
         return False
     return any(number != int(number.real) for number in numbers_of(test.invocation) if isfinite(abs(number)))
 
 
 @cache
-def scattering(expression: str) -> Callable[[torch.Tensor], torch.Tensor]:
+def layout_function(expression: str) -> Callable[[torch.Tensor], torch.Tensor]:
     """Return an expression of the dialect as a function of `x`."""
     made: Callable[[torch.Tensor], torch.Tensor] = eval(f"lambda x: {expression}", {"torch": torch})
     return made
 
 
 def alike(made: torch.Tensor, live: torch.Tensor) -> torch.Tensor:
-    """Returns a changed tensor of the kind of the live one: a parameter, or a tensor that gradients are asked for."""
+    """Return a changed tensor of the kind of the live one: a parameter, or a tensor that gradients are asked for."""
     if isinstance(live, torch.nn.Parameter):
         return torch.nn.Parameter(made, requires_grad=live.requires_grad)
     return made.requires_grad_(live.requires_grad)
@@ -102,17 +103,17 @@ class Strided(Promised):
         expression = other_layout(described, self.seed)
         if not expression or not isinstance(live, torch.Tensor):
             return live
-        made = scattering(expression)(live.detach())
+        made = layout_function(expression)(live.detach())
         self.scattered.append(made)
         return alike(made, live)
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether a row-major tensor has two elements or more, and the test case does not state its storage."""
+        """Return whether a row-major tensor has two elements or more, and the test case does not state its storage."""
         there = any(other_layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
         return there and super().applies(test)
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Elements that share a place cannot be written to one by one."""
+        """See `Mode`; elements that share a place cannot be written to one by one."""
         self.seed, self.scattered = test.seed, list[torch.Tensor]()
         result = super().run(test)
         if any(made._version and 0 in made.stride() for made in self.scattered):
@@ -124,7 +125,7 @@ class Out(Promised):
     """`out=` must be given what is returned without it."""
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether the api has a parameter `out` that the call does not use."""
+        """Return whether the api has a parameter `out` that the call does not use."""
         call = test.invocation
         free = call.then is None and all(name != "out" for name, _ in call.kwargs)
         return free and super().applies(test) and takes_out(self.builder.found(test.invocation.api))
@@ -141,7 +142,7 @@ class Out(Promised):
 
 
 def _places(result: Any) -> Any:
-    """Memory for a result, with other numbers in it. Raises BuildError for what is no tensor, or a view."""
+    """Return memory for a result, with other numbers in it."""
     parts = result if isinstance(result, tuple) and result else (result,)
     if not all(
         isinstance(each, torch.Tensor) and each.layout is torch.strided and not each._is_view() for each in parts
@@ -153,7 +154,7 @@ def _places(result: Any) -> Any:
 
 @cache
 def parameters(function: Any) -> Collection[str] | None:
-    """Returns the names of a function's parameters; None if it has no signature."""
+    """Return the names of a function's parameters; None if it has no signature."""
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -161,7 +162,7 @@ def parameters(function: Any) -> Collection[str] | None:
 
 
 def takes_out(function: Any) -> bool:
-    """Returns whether a function has a parameter `out`, by its signature or by the operator's schemas."""
+    """Return whether a function has a parameter `out`, by its signature or by the operator's schemas."""
     if (names := parameters(function)) is not None:
         return "out" in names
     name = getattr(function, "__name__", "")
@@ -178,7 +179,7 @@ class InPlace(Promised):
     """The call that writes into its argument must leave there what the plain one returns."""
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether an in-place call exists, and its first argument can be written to: gradients allow it."""
+        """Return whether an in-place call exists, and its first argument can be written to: gradients allow it."""
         call = inplace(test.invocation)
         args = () if call is None else (call.then or call).args
         if call is None or not args or not isinstance(first := args[0], Tensor):
@@ -201,7 +202,7 @@ class InPlace(Promised):
 
 
 class Meta(Promised):
-    """The meta device must foresee shape and dtype. Strides may depend on the device that it does not stand for."""
+    """The meta device must foresee shape and dtype; strides may depend on the real device."""
 
     device = "meta"
 
@@ -215,7 +216,7 @@ class Meta(Promised):
 
 
 class Fake(Promised):
-    """Mode with fake tensors, whose strides must be those of the result. The meta device checks shape and dtype."""
+    """Mode with fake tensors, whose strides must be those of the result; `Meta` checks shape and dtype."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`: it pretends to be on the CPU."""
@@ -228,7 +229,7 @@ class Fake(Promised):
 
 
 class VMap(Promised):
-    """The first of two calls at once must give what it gives alone. Members of a batch have no storage of their own."""
+    """The first of two calls in a batch must give what it gives alone; members have no storage of their own."""
 
     unless = STORAGE
 
@@ -246,7 +247,7 @@ class Compiled(Promised):
     """Traced and compiled without code generation; it must also be accepted and refused alike."""
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Raises BuildError if no part of the call can be compiled."""
+        """See `Mode`; raises BuildError if no part of the call can be compiled."""
         function, args, keywords = self.builder.parts(test.invocation)
         torch._dynamo.reset()
         try:
@@ -276,7 +277,7 @@ class Threads(Promised):
     least = 2048
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether a tensor is large enough to be shared between threads."""
+        """Return whether a tensor is large enough to be shared between threads."""
         large = any(tensor.size >= self.least for tensor in tensors_of(test.invocation))
         return large and super().applies(test)
 
@@ -296,7 +297,7 @@ class Backward(Trained):
         return live.detach().requires_grad_().clone()
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Returns None. Raises BuildError if no part of the result is differentiable."""
+        """See `Mode`; raises BuildError if no part of the result is differentiable."""
         leaves = (leaf for leaf in self.adapter.comparer.leaves(super().run(test)) if isinstance(leaf, torch.Tensor))
         results = [leaf for leaf in leaves if leaf.requires_grad and leaf.layout is torch.strided]
         if not results:
@@ -336,7 +337,7 @@ class Gradient(Promised, Doubled, doubles.Gradient):
     unless = _NO_DERIVATIVE
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether there is a floating-point tensor, and the api is meant to be differentiated."""
+        """Return whether there is a floating-point tensor, and the api is meant to be differentiated."""
         return super().applies(test) and not hides_from_gradients(self.builder.found(test.invocation.api))
 
     def is_double(self, leaf: Any) -> bool:
@@ -352,7 +353,7 @@ class Gradient(Promised, Doubled, doubles.Gradient):
         return direction(shape, 0.9)
 
     def slopes(self, scalar: Scalar, points: Points, again: bool = False) -> list[Any]:
-        """See `doubles.Gradient`; a missing derivative is 0. Raises BuildError if all are missing."""
+        """See `doubles.Gradient`; a missing derivative is 0, and raises BuildError if all are missing."""
         leaves = [point if point.requires_grad else point.clone().requires_grad_() for point in points]
         value = scalar(*leaves)
         if not value.requires_grad:
@@ -361,7 +362,7 @@ class Gradient(Promised, Doubled, doubles.Gradient):
         return [_NONE if grad is None else (self.live(self.along(grad.shape)) * grad).sum() for grad in found]
 
     def slope(self, scalar: Scalar) -> Scalar:
-        """Returns the sum of a function's derivatives along the directions, itself a function of the points."""
+        """Return the sum of a function's derivatives along the directions, itself a function of the points."""
 
         def slope(*points: torch.Tensor) -> torch.Tensor:
             again = any(point.requires_grad for point in points)

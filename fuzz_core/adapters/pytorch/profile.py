@@ -1,10 +1,11 @@
-"""Profile of PyTorch: names that its examples use without importing them, its issue form, facts of a build."""
+"""Profile of PyTorch: names that examples use without an import, its issue form, facts of a build, forms of tensors."""
 
 from __future__ import annotations
 
 from datetime import date
 
 from fuzz_core.adapters.library import Disclosure, Profile, RulePage, assigned, bound
+from fuzz_core.ir.values import Invocation, Ref, Seq, prim
 
 _IMPORTS = """
 import torch
@@ -66,8 +67,8 @@ _TRIAGE = RulePage(f"{_FILES}/.claude/skills/triaging-issues/SKILL.md", _READ)
 _DISCLOSURE = Disclosure(
     "pytorch/pytorch",
     accepts=True,
-    why="reports of fuzzers are taken, but none that no person has understood: whoever approves answers for the "
-    "report. Read it, run its script, and say in a comment of your own words why it matters",
+    why="reports of fuzzers are accepted if a person has understood them: the person who approves a report answers for "
+    "the report. Read the report, run its script, and explain in your own comment why the report matters",
     sources={
         "accepts": _AI,
         "why": _AI,
@@ -80,8 +81,8 @@ _DISCLOSURE = Disclosure(
     },
     memory_errors="public",
     umbrella=195547,
-    proposed_fix="an error input in the operator's OpInfo, which every device then has to refuse",
-    human_part="why it matters",
+    proposed_fix="add an error input to the operator's OpInfo, so that every device must refuse this input",
+    human_part="why the report matters",
     labels={
         "crash": ("module: crash", "triage review"),
         "internal-error": ("module: assert failure", "triage review"),
@@ -107,3 +108,14 @@ _DISCLOSURE = Disclosure(
 PROFILE = Profile(
     bound(_IMPORTS), assigned(_STAND_INS), "torch.tensor", "torch.ones", _FORM, {"torch": _DISCLOSURE}, _FACTS
 )
+
+# Forms of a tensor, see `Dialect`.
+FORMS = {
+    "sparse": Invocation("torch.Tensor.to_sparse"),
+    "sparse CSR": Invocation("torch.Tensor.to_sparse_csr"),
+    "sparse BSC": Invocation("torch.Tensor.to_sparse_bsc", (Seq("tuple", (prim(1), prim(1))),)),
+    "oneDNN": Invocation("torch.Tensor.to_mkldnn"),
+    "quantised": Invocation("torch.quantize_per_tensor", (prim(0.1), prim(0), Ref("name", "torch.quint8"))),
+    "nested": Invocation("torch.nested.as_nested_tensor"),
+    "meta": Invocation("torch.empty_like", (), (("device", Ref("device", "meta")),)),
+}

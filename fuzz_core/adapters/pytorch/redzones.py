@@ -11,7 +11,7 @@ import torch
 
 from fuzz_core.adapters.pytorch.checks import BETWEEN
 from fuzz_core.adapters.pytorch.dialect import spaced
-from fuzz_core.adapters.pytorch.modes import STORAGE, Promised, alike, scattering
+from fuzz_core.adapters.pytorch.modes import STORAGE, Promised, alike, layout_function
 from fuzz_core.ir.values import Tensor
 
 
@@ -61,7 +61,7 @@ class Gaps(Promised):
         expression = spaced(described, self.fill)
         if not expression or not isinstance(live, torch.Tensor) or live.layout is not torch.strided:
             return live
-        return alike(scattering(expression)(live.detach()), live)
+        return alike(layout_function(expression)(live.detach()), live)
 
 
 class GapsZeros(Gaps):

@@ -18,12 +18,17 @@ from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Invocation, Ref, Seq, Tensor, Value, prim
 
 TORCH_DTYPES = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
+STORAGES = (torch.UntypedStorage, torch.TypedStorage)
 NAMES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
 _STORAGE = {name: getattr(torch, DTYPES[name].storage, None) for name in TORCH_DTYPES}
 
 
 def describe_tensor(tensor: torch.Tensor, describe: Describe) -> Value:
-    """Returns a Tensor, or the construction of a sparse, quantised or nested one. Raises Undescribable."""
+    """Return a Tensor, or the construction of a sparse, quantised or nested one.
+
+    Raises:
+        Undescribable: the tensor fits no description.
+    """
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         raise Undescribable(f"{type(tensor).__module__}.{type(tensor).__qualname__}")
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or torch._is_functional_tensor(tensor):
@@ -106,7 +111,7 @@ def refusal(value: Any) -> str:
 
 
 def build_tensor(tensor: Tensor, device: str) -> Any:
-    """Returns a live tensor (numpy array for container `ndarray`) with the elements of `fuzz_core.ir.elements`."""
+    """Return a live tensor (numpy array for container `ndarray`) with the elements of `fuzz_core.ir.elements`."""
     if tensor.container == "ndarray":
         check_size(tensor.size)
         return elements(tensor).reshape(tensor.shape)
@@ -122,12 +127,16 @@ def build_tensor(tensor: Tensor, device: str) -> Any:
 
 
 def _reach(tensor: Tensor) -> int:
-    """Returns how many elements of a storage a tensor needs."""
+    """Return how many elements of a storage a tensor needs."""
     return tensor.size if tensor.strides is None else span(tensor.shape, tensor.strides)
 
 
 def _drawn(tensor: Tensor) -> torch.Tensor:
-    """Returns the tensor itself, or the flat storage that its strides reach over. Raises BuildError."""
+    """Return the tensor itself, or the flat storage that its strides reach over.
+
+    Raises:
+        BuildError: the elements cannot be drawn.
+    """
     if tensor.dtype not in TORCH_DTYPES:
         raise BuildError(f"no dtype {tensor.dtype} in this target")
     strided, reach = tensor.strides is not None and tensor.size > 0, _reach(tensor)
@@ -154,7 +163,9 @@ class TorchComparer(Comparer):
     slope = "another derivative\nby tensor {place}: {actual}, expected {expected}"
 
     def leaf(self, value: Any) -> Leaf | None:
-        """Tensors, and numbers, which have no shape or dtype to foresee. Quantised tensors have data.
+        """See `Comparer`; numbers have no shape or dtype to foresee.
+
+        Quantised tensors have data.
 
         Nested tensors have no shape.
         """
@@ -177,9 +188,13 @@ class TorchComparer(Comparer):
         return None
 
     def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
-        """Returns the difference that `torch.testing.assert_close` finds. Objects that it cannot compare must have
-        equal types.
+        """Return the difference that `torch.testing.assert_close` finds.
+
+        Objects that it cannot compare must have equal types. Storages are not compared, because
+        `assert_close` reads them byte by byte: a megabyte takes seconds.
         """
+        if isinstance(first, STORAGES) and isinstance(second, STORAGES):
+            return self._typed(first, second)
         try:
             torch.testing.assert_close(second, first, equal_nan=True, check_device=False, check_stride=False)
         except AssertionError as error:
@@ -187,17 +202,20 @@ class TorchComparer(Comparer):
         except TypeError as error:
             if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
                 return f"not comparable\n{error}"[:MAX_TEXT]
-            one, other = self.kinds(first, second)
-            return self.said("type of result", one, other) if one != other else ""
+            return self._typed(first, second)
         except (ValueError, RuntimeError):
             return ""
         return ""
 
+    def _typed(self, first: Any, second: Any) -> str:
+        one, other = self.kinds(first, second)
+        return self.said("type of result", one, other) if one != other else ""
+
     def structure(self, reference: Any, other: Any, pair: LeafPair, relation: str) -> str:
-        """In the words of `assert_close`, where it is asked and has any."""
+        """Return the difference in the words of `assert_close`, if it is asked and has any."""
         return self.close(pair.first, pair.second, pair.place) if relation in ("values", "behaviour", "memory") else ""
 
-    def whole(self, result: Any) -> bool:
+    def has_whole_numbers(self, result: Any) -> bool:
         """See `Adapter.whole`, of tensors."""
         tensors = (value for value in self.leaves(result) if isinstance(value, torch.Tensor))
         return any(not (tensor.is_floating_point() or tensor.is_complex()) for tensor in tensors)
@@ -212,7 +230,7 @@ def _worded(text: str, place: tuple[Any, ...]) -> str:
 
 
 def _read(tensor: torch.Tensor) -> Array | None:
-    """Returns the elements; None if PyTorch does not give them: on the meta device, or for an impossible size."""
+    """Return the elements; None if PyTorch does not give them: on the meta device, or for an impossible size."""
     try:
         return numbers(tensor)
     except (RuntimeError, ValueError):
@@ -220,6 +238,7 @@ def _read(tensor: torch.Tensor) -> Array | None:
 
 
 def numbers(tensor: torch.Tensor) -> Array:
+    """Return the elements as numbers of a numpy dtype that has room for them."""
     wide = tensor.detach().resolve_conj().resolve_neg().cpu()
     if tensor.dtype.is_complex:
         wide = wide.to(torch.complex128)

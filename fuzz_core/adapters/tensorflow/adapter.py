@@ -9,7 +9,7 @@ import logging
 import os
 import random
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -17,12 +17,13 @@ from types import ModuleType
 from typing import Any
 
 from fuzz_core.adapters.arrays import Arrays
-from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Conversion, Describe, Examples, Seen
 from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.tensorflow.dialect import MODES
 from fuzz_core.ir.constraints import Constraint
-from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
+from fuzz_core.ir.signatures import ApiSignature
+from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase, Then, Value, prim
 
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
 _DRIVER = Path("/proc/driver/nvidia/gpus")
@@ -35,7 +36,7 @@ _GRAPHS = "tensorflow.python.eager.polymorphic_function"
 
 
 class Stream:
-    """`random.Random(seed)` for the first one who wants a number of it: to seed costs more than many a test."""
+    """A `random.Random(seed)` that is made at its first use, because to seed it takes longer than many tests."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -55,9 +56,10 @@ class TensorFlowAdapter(Adapter):
     library = "tensorflow"
     prefixes = ("tensorflow", "keras")
     ways = MODES
+    previews = True
 
     def load(self) -> ModuleType:
-        """Imports TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
+        """Import TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         # The allocator of CPU builds with oneDNN sleeps for 10 s before it reports that memory is out.
         os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
@@ -66,9 +68,10 @@ class TensorFlowAdapter(Adapter):
         from tensorflow.python.framework import config, op_callbacks
         from tensorflow.python.util import tf_export
 
-        from fuzz_core.adapters.tensorflow import apis, keras_versions, tensors
+        from fuzz_core.adapters.tensorflow import apis, keras_versions, signatures, tensors
 
         self.keras, self.apis, self.tensors, self.dtypes = keras_versions, apis, tensors, tensors.TF_DTYPES
+        self.definition = signatures
         # In the library's own dtypes of arrays: numpy has no bfloat16.
         self.arrays = Arrays({name: dtype.as_numpy_dtype for name, dtype in self.dtypes.items()})
         self.comparer = tensors.COMPARER
@@ -87,7 +90,7 @@ class TensorFlowAdapter(Adapter):
         return self.root
 
     def listed(self) -> list[Listed]:
-        """Returns every exported function and class that computes."""
+        """Return every exported function and class that computes."""
         listed: list[Listed] = self.apis.listed()
         return listed
 
@@ -96,8 +99,38 @@ class TensorFlowAdapter(Adapter):
         found: Iterable[Constraint] = self.apis.definitions(listed)
         return found
 
+    def signatures(self, entry: Listed) -> list[ApiSignature]:
+        """See `tensorflow.signatures`."""
+        then = self.then_methods(entry.found)[:1] if isinstance(entry.found, type) else ()
+        found: list[ApiSignature] = self.definition.signatures(entry, "".join(then))
+        return found
+
+    def makes(self, entry: Listed) -> Iterable[tuple[str, Then | None]]:
+        """See `tensorflow.signatures`."""
+        found: Iterable[tuple[str, Then | None]] = self.definition.makes(entry)
+        return found
+
+    def objects(self) -> Mapping[str, Sequence[Invocation]]:
+        """Return functions that an operation calls."""
+        return {self.definition.FUNCTION: self.definition.FUNCTIONS}
+
+    def casts(self) -> Mapping[str, Conversion]:
+        """Return the quantised dtypes."""
+        return {
+            name: (name.removeprefix("q"), "tf.bitcast", (Ref("name", f"tf.{name}"),))
+            for name in ("qint8", "quint8", "qint16", "quint16", "qint32")
+        }
+
+    def preview(self, api: str, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        """Ask the shape function of a raw operation, by adding the operation to a graph."""
+        self.definition.preview(api, function, args, keywords)
+
+    def missing_requirement(self, message: str) -> str:
+        """See `tensorflow.signatures`."""
+        return self.definition.missing_requirement(message) or super().missing_requirement(message)
+
     def describe(self, value: Any, describe: Describe) -> Value | None:
-        """Describes tensors of every make, dtypes, shapes, specifications, enums and dtype policies."""
+        """Describe tensors of every make, dtypes, shapes, specifications, enums and dtype policies."""
         tf = self.root
         if (tensor := self.tensors.describe_tensor(value, describe)) is not None:
             return tensor
@@ -116,12 +149,13 @@ class TensorFlowAdapter(Adapter):
         return None
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
-        """Returns a live tf.Tensor or tf.Variable."""
+        """Return a live tf.Tensor or tf.Variable."""
         return self.tensors.live_tensor(array, tensor, device)
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
-        """Returns the main methods of Keras objects; of TensorFlow's own classes every public method, but not of its
-        core ones.
+        """Return the main methods of Keras objects, and every public method of TensorFlow's own classes.
+
+        Methods of core classes are left out.
         """
         names = self.functions(cls)
         if cls.__module__.startswith("keras."):
@@ -130,12 +164,23 @@ class TensorFlowAdapter(Adapter):
         core = (tf.Tensor, tf.Variable, tf.TensorShape, tf.DType, tf.TypeSpec, tf.Graph, tf.Operation, tf.GradientTape)
         return () if issubclass(cls, core) else names
 
-    def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Observes every operation executed eagerly, as a call of its raw_ops function."""
+    def observe(self, seen: Seen) -> None:
+        """Observe every operation executed eagerly, as a call of its raw_ops function."""
         self.apis.observe(seen)
 
+    def constructions(self, call: Invocation, args: Mapping[str, Any], result: Any) -> Iterable[tuple[Any, Invocation]]:
+        """See `tensorflow.signatures`."""
+        found: Iterable[tuple[Any, Invocation]] = self.definition.constructions(call, args, result)
+        return found
+
+    def neighbours(self) -> Sequence[Callable[[TestCase], object]]:
+        """Return the call with its first and second derivative, and the layer in training and in evaluation."""
+        from fuzz_core.adapters.tensorflow import neighbours
+
+        return neighbours.ways(self)
+
     def prepare(self) -> None:
-        """Sets one thread for each pool, quiet logs, and a limit of GPU memory."""
+        """Set one thread for each pool, quiet logs, and a limit of GPU memory."""
         warnings.simplefilter("ignore")
         self.root.get_logger().setLevel(logging.ERROR)
         logging.getLogger("absl").setLevel(logging.ERROR)
@@ -143,13 +188,13 @@ class TensorFlowAdapter(Adapter):
         with contextlib.suppress(RuntimeError):  # set before the first operation or never
             threading.set_intra_op_parallelism_threads(1)
             threading.set_inter_op_parallelism_threads(1)
-            if "cuda" in self.modes():
+            if "cuda" in self.device_modes():
                 for gpu in self.root.config.list_physical_devices("GPU"):
                     bounded = self.root.config.LogicalDeviceConfiguration(memory_limit=GPU_MEMORY_BYTES >> 20)
                     self.root.config.set_logical_device_configuration(gpu, [bounded])
 
     def reset(self, seed: int) -> None:
-        """Undoes what an earlier test may have switched globally and reseeds all random streams.
+        """Undo what an earlier test may have switched globally and reseed all random streams.
 
         `tf.random.set_seed` drops all cached kernels, which makes the next operations 50 times slower. Kernels are
         cached by their seeds. So the call is needed only when a seed comes back, and now and then to bound the cache.
@@ -169,8 +214,12 @@ class TensorFlowAdapter(Adapter):
         if self.floatx() != "float32":
             self.keras.set_floatx("float32")
 
+    def drawn(self) -> object:
+        """Return the state of the stream that seeds operations, and of those of Python and numpy."""
+        return self.context._rng.getstate(), super().drawn()
+
     def state(self) -> object:
-        """Returns all global settings of the library.
+        """Return all global settings of the library.
 
         They are Keras's defaults and dtype policy, eager execution, and the settings of the context. The last ones are
         hooks for every graph and operation, determinism, and the promotion of dtypes.
@@ -188,8 +237,8 @@ class TensorFlowAdapter(Adapter):
             [value for value in self.settings(self.context) if type(value) in _PLAIN],
         )
 
-    def modes(self) -> tuple[str, ...]:
-        """Returns `cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
+    def device_modes(self) -> tuple[str, ...]:
+        """Return `cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0") not in ("", "-1")
         built = self.root.test.is_built_with_cuda()
         return ("cpu", "cuda") if built and visible and _DRIVER.is_dir() and any(_DRIVER.iterdir()) else ("cpu",)
@@ -197,10 +246,10 @@ class TensorFlowAdapter(Adapter):
     @cached_property
     def several(self) -> bool:
         """Whether there is more than one device."""
-        return len(self.modes()) > 1
+        return len(self.device_modes()) > 1
 
     def enter(self, mode: str) -> str:
-        """Places operations on a device: with a GPU, TensorFlow would otherwise choose by itself."""
+        """Place operations on a device: with a GPU, TensorFlow would otherwise choose by itself."""
         if not self.several:
             return "cpu"
         device = "/CPU:0" if mode == "cpu" else "/GPU:0"
@@ -211,13 +260,16 @@ class TensorFlowAdapter(Adapter):
         return device
 
     def synchronise(self, mode: str) -> None:
-        """Waits for the GPU's streams."""
+        """Wait for the GPU's streams."""
         if mode != "cpu":
             self.root.test.experimental.sync_devices()
 
     @contextlib.contextmanager
     def operators(self, seen: Callable[[str], None]) -> Iterator[None]:
-        """Operations, by op callbacks. Within it `reset` leaves the callbacks and all cached kernels as they are."""
+        """Pass operations to `seen` by op callbacks.
+
+        Within it `reset` leaves the callbacks and all cached kernels as they are.
+        """
         self.watched = True
         try:
             with self.apis.operators(seen):
@@ -232,7 +284,7 @@ class TensorFlowAdapter(Adapter):
         return models.TensorFlowModels()
 
     def examples(self) -> Examples:
-        """Returns a function and a layer."""
+        """Return a function and a layer."""
         matrix = Tensor("float32", (2, 3))
         layer = Invocation("tf.keras.layers.ReLU", then=Then("__call__", (matrix,)))
         call = Invocation("tf.math.exp", (matrix,))

@@ -14,6 +14,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks, op_def_registry
 from tensorflow.python.util import tf_export
 
+from fuzz_core.adapters.base import Seen
 from fuzz_core.adapters.inventory import Listed, folded, is_api, members, shortest, within
 from fuzz_core.adapters.tensorflow.tensors import NAMES
 from fuzz_core.ir.constraints import Constraint
@@ -62,7 +63,7 @@ _HOMES = ("tensorflow", "keras")
 
 
 def listed() -> list[Listed]:
-    """Functions and classes of every public module, one entry per object, in the order of canonical names."""
+    """Return functions and classes of every public module, one entry per object, in the order of canonical names."""
     return folded(members(within("tf", tf, _computes), _is_api), _canonical_first)
 
 
@@ -77,7 +78,7 @@ def _is_api(found: Any) -> bool:
 
 
 def _canonical_first(found: Any, names: list[str]) -> list[str]:
-    """Returns names with the library's canonical one in front, else the shortest; `tf.losses.X` is Keras's `X` too."""
+    """Return names with the library's canonical one in front, else the shortest; `tf.losses.X` is Keras's `X` too."""
     ordered = shortest(names)
     keras = [name for name in ordered if name.startswith("tf.keras.")]
     exported = f"tf.{tf_export.get_canonical_name_for_symbol(found)}"
@@ -117,8 +118,9 @@ def _input(api: str, keyword: str, argument: Any, attributes: dict[str, Any]) ->
 
 
 def _types(api: str, keyword: str, numbers: Iterable[int], before: str) -> Iterator[Constraint]:
-    """Yield the allowed dtypes of an argument. An operation that allows a resource or a reference yields no
-    constraint.
+    """Yield the allowed dtypes of an argument.
+
+    An operation that allows a resource or a reference yields no constraint.
     """
     dtypes = [tf.as_dtype(number) for number in numbers]
     names = tuple(NAMES.get(dtype, dtype.name) for dtype in dtypes)
@@ -140,8 +142,8 @@ def _attribute(api: str, keyword: str, attribute: Any) -> Iterator[Constraint]:
             yield from _types(api, keyword, allowed.type, f"{keyword}: type in ")
 
 
-Seen = Callable[[str, dict[str, Any]], None]
-
+# The dtypes of objects: the call that made one is the only description.
+OPAQUE = (tf.resource, tf.variant)
 _UNIQUE_NAMES = ("container", "shared_name", "debug_name")
 
 
@@ -154,9 +156,9 @@ class RawOp(NamedTuple):
 
 @cache
 def raw_op(name: str) -> RawOp | None:
-    """Return the spelling of an operation; None if raw_ops has none of that name or it takes functions."""
+    """Return the spelling of an operation; None if raw_ops has none of that name."""
     function, definition = getattr(tf.raw_ops, name, None), op_def_registry.get(name)
-    if function is None or definition is None or any(attr.type == "func" for attr in definition.attr):
+    if function is None or definition is None:
         return None
     parameters = [p for p in inspect.signature(function).parameters if p != "name"]
     own = {argument.name for argument in definition.input_arg} | {attr.name for attr in definition.attr}
@@ -170,8 +172,9 @@ def raw_op(name: str) -> RawOp | None:
 
 
 class Observer:
-    """Callback that reports each operation once per dtypes, shapes and attributes: describing costs more than running
-    most.
+    """Callback that reports each operation once per dtypes, shapes and attributes, and each one that makes an object.
+
+    The description of an operation costs more than most operations.
     """
 
     def __init__(self, seen: Seen) -> None:
@@ -179,9 +182,16 @@ class Observer:
         self.told: set[int] = set()
 
     def __call__(
-        self, op_type: str | bytes, inputs: Sequence[Any], attrs: Sequence[Any], *_: Any, graph: Any = None, **__: Any
+        self,
+        op_type: str | bytes,
+        inputs: Sequence[Any],
+        attrs: Sequence[Any],
+        outputs: Sequence[Any],
+        *_: Any,
+        graph: Any = None,
+        **__: Any,
     ) -> None:
-        """Runs after an operation ran (`graph` is None) or was added to a graph: TensorFlow's callback."""
+        """Run after an operation ran (`graph` is None) or was added to a graph: TensorFlow's callback."""
         if graph is not None:
             return
         name = _name(op_type)
@@ -190,22 +200,25 @@ class Observer:
             return
         values = dict(zip(attrs[::2], attrs[1::2], strict=True))
         key = hash((name, tuple((i.dtype, tuple(i.shape)) for i in inputs if i.shape.rank is not None), repr(attrs)))
-        if key not in self.told:
-            self.told.add(key)
+        if key not in self.told or any(output.dtype in OPAQUE for output in outputs):
             arguments = keywords(spelled, inputs, values)
-            if arguments is not None:
-                self.seen(f"tf.raw_ops.{name}", arguments)
+            if arguments is not None and self.seen(f"{RAW}{name}", arguments, outputs):
+                self.told.add(key)
 
 
 def _name(op_type: str | bytes) -> str:
-    """Returns an operation's name: it is bytes if the operation ran, and text if it was added to a graph."""
+    """Return an operation's name: it is bytes if the operation ran, and text if it was added to a graph."""
     return op_type.decode() if isinstance(op_type, bytes) else op_type
 
 
 def keywords(spelled: RawOp, inputs: Sequence[Any], attrs: dict[str, Any]) -> dict[str, Any] | None:
-    """Return arguments of a raw_ops function from a callback's flat ones; None if lists of inputs are ambiguous."""
+    """Return arguments of a raw_ops function from a callback's flat ones.
+
+    Returns:
+        None if lists of inputs are ambiguous, or the operation takes functions: the callback gets their names alone.
+    """
     counts = _counts(spelled, len(inputs), attrs)
-    if counts is None:
+    if counts is None or any("func" in kind for kind in spelled.attributes.values()):
         return None
     arguments: dict[str, Any] = {}
     rest = list(inputs)
@@ -237,14 +250,15 @@ def _decoded(value: Any, kind: str) -> Any:
 
 
 def observe(seen: Seen) -> None:
-    """Adds the observer to this thread's eager context, which that does not initialise."""
+    """Add the observer to this thread's eager context, which that does not initialise."""
     op_callbacks.add_op_callback(Observer(seen))
 
 
 @contextmanager
 def operators(seen: Callable[[str], None]) -> Iterator[None]:
-    """Pass `name dtype` of every operation executed within the context or added to a graph; dtype of the first
-    input.
+    """Pass `name dtype` of every operation executed within the context or added to a graph.
+
+    The dtype is that of the first input.
     """
 
     def callback(op_type: str | bytes, inputs: Sequence[Any], *_: Any, **__: Any) -> None:

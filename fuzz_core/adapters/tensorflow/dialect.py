@@ -1,6 +1,4 @@
-"""TensorFlow as text: how values are spelled, how errors look, and all of its modes. The module does not import
-TensorFlow.
-"""
+"""TensorFlow as text: how values are spelled, how errors look, and its modes, without an import of TensorFlow."""
 
 from __future__ import annotations
 
@@ -21,10 +19,10 @@ from fuzz_core.adapters.dialect import (
     doubles,
     told_inside,
 )
-from fuzz_core.adapters.program_checks import last_use, twice
+from fuzz_core.adapters.program_checks import last_use, losses_in_doubles
 from fuzz_core.adapters.tensorflow.profile import PROFILE
 from fuzz_core.ir.dtypes import DTYPES, double_of
-from fuzz_core.ir.values import Fill, Ref, Tensor
+from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +98,7 @@ PROGRAMS = {
     **BARE,
     "compiled": last_use(_PLAIN, "tf.keras.layers.Layer", _COMPILED + COMPARED),
     "training": last_use(_PLAIN, "tf.keras.layers.Layer", _TRAINED, "wrong-gradient"),
-    "cpu-fp64": twice(_PLAIN, _DOUBLES, _NOTING),
+    "cpu-fp64": losses_in_doubles(_PLAIN, _DOUBLES, _NOTING),
 }
 _MODES = "fuzz_core.adapters.tensorflow.modes:"
 _TRACED = ModeSpec(
@@ -111,12 +109,12 @@ _TRACED = ModeSpec(
     blind="function-known",
     dear=True,
     meaning="inside `tf.function`",
-    phrases=("inside tf.function", "outside of it"),
+    phrases=("inside tf.function", "outside of tf.function"),
 )
 MODES: dict[str, ModeSpec] = {
     **doubles(f"{_MODES}Precise", Way(FINITE, _wide)),
     "function": _TRACED,
-    "function-known": REFERENCE._replace(run=f"{_MODES}Known", dear=True),
+    "function-known": REFERENCE._replace(run=f"{_MODES}KnownElements", dear=True),
     # Minima and maxima lose NaN: TensorFlow turns XLA's option xla_cpu_enable_fast_min_max on.
     "xla": _TRACED._replace(
         run=f"{_MODES}Compiled",
@@ -149,14 +147,27 @@ _INTERNAL = (
 )
 
 
+# Forms of a tensor, see `Dialect`.
+FORMS = {
+    "sparse": Invocation("tf.sparse.from_dense"),
+    "ragged": Invocation("tf.RaggedTensor.from_tensor"),
+    "variable": Invocation("tf.Variable"),
+    "Keras variable": Invocation("tf.keras.Variable"),
+}
+
+
 class TensorFlowDialect(Dialect):
     """How TensorFlow is written and how it complains."""
 
     library = "tensorflow"
+    forms = FORMS
+    neighbours = True
+    searched = True
     imports = ("import tensorflow as tf",)
     lacking = ("complex32",)
     modes = MODES
     programs = PROGRAMS
+    identity = "tf.keras.layers.Identity"
     profile = PROFILE
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = told_inside(_INTERNAL, f"{_OUT_OF_MEMORY}|{_ENVIRONMENT}")
@@ -177,18 +188,18 @@ class TensorFlowDialect(Dialect):
         return f"tf.Variable({bare.group(1) if bare else made})"
 
     def ref(self, ref: Ref) -> str:
-        """Returns `tf.float32`, `'cpu'` (TensorFlow names devices by strings), or the name as it is."""
+        """Return `tf.float32`, `'cpu'` (TensorFlow names devices by strings), or the name as it is."""
         if ref.kind == "dtype":
             return dtype_name(ref.name)
         return repr(ref.name) if ref.kind == "device" else ref.name
 
     def seed(self, seed: int) -> str:
-        """Returns `tf.keras.utils.set_random_seed(0)`: Keras draws seeds of initialisers from Python's own stream."""
+        """Return `tf.keras.utils.set_random_seed(0)`: Keras draws seeds of initialisers from Python's own stream."""
         return f"tf.keras.utils.set_random_seed({seed & 0x7FFFFFFF})"
 
 
 def dtype_name(name: str) -> str:
-    """Returns `tf.float32`; 8-bit floats are experimental."""
+    """Return `tf.float32`; 8-bit floats are experimental."""
     return f"tf.dtypes.experimental.{name}" if name.startswith("float8") else f"tf.{name}"
 
 
@@ -200,7 +211,7 @@ def _constant(tensor: Tensor) -> str:
     if tensor.dtype == "bfloat16" and literals.inlined(tensor) and _vanishes(elements(tensor)):
         bits = literals.nested(elements(tensor).view("uint32") >> 16, tensor.shape, "uint16")
         return f"tf.bitcast(tf.constant({bits}, tf.uint16), tf.bfloat16)"
-    value = literals.common(tensor)
+    value = literals.common_element(tensor)
     if value == "-0.0":
         # A scalar of Python's is looked up among those seen before, and 0.0 is found for it.
         return f"-{_constant(tensor._replace(fill=Fill('constant', 0.0)))}"
@@ -216,12 +227,12 @@ def _constant(tensor: Tensor) -> str:
     if tensor.dtype in _INFERRED:
         full, fill = f"{shape}, {{value}}", "fill"
     told = f"tf.constant({{elements}}{_dtype(tensor)})"
-    made = literals.filled(tensor, value, "tf", named, full, told, "zeros", fill)
+    made = literals.short_expressions(tensor, value, "tf", named, full, told, "zeros", fill)
     return min(made, key=len) if made else _draw(tensor)
 
 
 def _vanishes(flat: NDArray[Any]) -> bool:
-    """Returns whether TensorFlow takes an element for zero: conversions flush numbers without a full mantissa."""
+    """Return whether TensorFlow takes an element for zero: conversions flush numbers without a full mantissa."""
     return bool(((flat != 0) & (abs(flat) < DTYPES["float32"].normal)).any())
 
 
@@ -231,7 +242,7 @@ def _dtype(tensor: Tensor) -> str:
 
 def _draw(tensor: Tensor) -> str:
     fill, kind = tensor.fill, DTYPES[tensor.dtype].kind
-    if literals.special(tensor):
+    if literals.has_special_elements(tensor):
         mask = f"tf.reshape(tf.range({tensor.size}), {list(tensor.shape)}) % 3 == 0"
         odd = literals.literal(fill.special if kind == "float" else complex(fill.special or 0.0))
         return f"tf.where({mask}, {odd}, {_constant(tensor._replace(fill=fill._replace(special=None)))})"
@@ -248,7 +259,7 @@ def _draw(tensor: Tensor) -> str:
 
 
 def _uniform(tensor: Tensor) -> str:
-    """Returns a uniform draw by an operation with a seed of its own, which is the same in every process."""
+    """Return a uniform draw by an operation with a seed of its own, which is the same in every process."""
     shape, dtype = list(tensor.shape), dtype_name(tensor.dtype)
     if DTYPES[tensor.dtype].kind == "int":
         low, high = literals.whole_range(tensor)

@@ -39,7 +39,7 @@ policy, set_policy = keras.mixed_precision.global_policy, keras.mixed_precision.
 
 
 def settings() -> tuple[object, ...]:
-    """Its defaults and its policy of dtypes."""
+    """Return Keras's defaults and its policy of dtypes."""
     return floatx(), keras.backend.epsilon(), keras.backend.image_data_format(), policy().name
 
 
@@ -52,7 +52,7 @@ def unseeded() -> Callable[[], None]:
 
 @contextmanager
 def doubles() -> Iterator[None]:
-    """Its default dtype and policy are double precision."""
+    """Make double precision Keras's default dtype and policy within the context."""
     # The policy first: Keras makes its first one from the default dtype.
     with switched(policy, set_policy, "float64"), switched(floatx, set_floatx, "float64"):
         yield

@@ -17,7 +17,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework import random_seed
 from tensorflow.python.ops import gen_array_ops
 
-from fuzz_core.adapters.models import Models, replaced, telling
+from fuzz_core.adapters.models import Models, announcing, replaced
 from fuzz_core.adapters.tensorflow import keras_versions
 
 # Kernels are kept from one program to the next: cold operations take fifty times as long.
@@ -35,6 +35,8 @@ class TensorFlowModels(Models):
     """A kernel that draws random numbers has a stream of its own, which begins anew when kernels are cleared."""
 
     layer, computes = keras.layers.Layer, "call"
+    symbolic = keras.KerasTensor
+    weights = (tf.Variable, keras.Variable)
 
     def __init__(self) -> None:
         self.context = context.context()
@@ -45,7 +47,7 @@ class TensorFlowModels(Models):
         random_seed.get_seed = self._noted(random_seed.get_seed)
 
     def _noted(self, get_seed: Callable[[int | None], Any]) -> Callable[[int | None], Any]:
-        """Returns a replacement of the function that seeds operations with such kernels; it records each call."""
+        """Return a replacement of the function that seeds operations with such kernels; it records each call."""
 
         @functools.wraps(get_seed)
         def noted(seed: int | None) -> Any:
@@ -59,7 +61,7 @@ class TensorFlowModels(Models):
         self.drawn = False
 
     def streams(self) -> Callable[[], None] | None:
-        """Returns a function that restores the stream that seeds operations, and Keras's stream."""
+        """Return a function that restores the stream that seeds operations, and Keras's stream."""
         seed, stream = self.context._seed, random.Random()
         place, others = self.context._rng.getstate(), keras_versions.streams()
 
@@ -73,7 +75,7 @@ class TensorFlowModels(Models):
         return again
 
     def forget(self) -> None:
-        """Keras's names, graphs and settings; now and then kernels."""
+        """Clear Keras's names, graphs and settings, and now and then kernels."""
         self.programs += 1
         self.context.clear_kernel_cache = lambda: None
         try:
@@ -85,7 +87,7 @@ class TensorFlowModels(Models):
 
     @contextmanager
     def program(self) -> Iterator[None]:
-        """Returns a context for a program, in which tracebacks keep all frames and a seed rarely clears kernels.
+        """Return a context for a program, in which tracebacks keep all frames and a seed rarely clears kernels.
 
         Filters let all frames pass; if they were switched off, Keras would describe a call differently. A seed that is
         set clears kernels only if there are any with a stream.
@@ -110,28 +112,28 @@ class TensorFlowModels(Models):
         return seeded
 
     def doubles(self) -> AbstractContextManager[None]:
-        """Returns a context with Keras's default dtype and policy in doubles; TensorFlow itself has no such setting."""
+        """Return a context with Keras's default dtype and policy in doubles; TensorFlow itself has no such setting."""
         return keras_versions.doubles()
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
-        """As a graph."""
+        """Return the call as a graph."""
         made: Callable[..., Any] = tf.function(lambda *args, **kwargs: call(*args, **kwargs), autograph=False)
         return made
 
     def numbers(self, layer: Any) -> Iterable[Any]:
-        """Weights, also those that are not trained."""
+        """Return weights, also those that are not trained."""
         return list(layer.weights)
 
     @contextmanager
     def losses(self, note: Callable[[float], object]) -> Iterator[None]:
-        """Notes losses that a tape differentiates, and losses that Keras records for each epoch of `fit`."""
+        """Note losses that a tape differentiates, and losses that Keras records for each epoch of `fit`."""
         with ExitStack() as stack:
             for owner, name, loss in _TOLD:
-                stack.enter_context(replaced(owner, name, partial(telling, number=loss, note=note)))
+                stack.enter_context(replaced(owner, name, partial(announcing, number=loss, note=note)))
             yield
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns weights that a tape finds no gradient for, see `gradients`; empty if the model fails on a tape."""
+        """Return weights that a tape finds no gradient for, see `gradients`; empty if the model fails on a tape."""
         try:
             return untrained(model, args, kwargs)
         except Exception:  # noqa: BLE001 - a model that cannot be used on a tape tells nothing
@@ -143,11 +145,15 @@ STEP, LEAST = 2.0**-6, 1e-4
 
 
 def untrained(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-    """See `Models.untrained`. Raises the model's exceptions, and LookupError for an operation that has no slope.
+    """See `Models.untrained`.
 
     Considers only gradients that the library alone can have cut off: between the weights of a layer of its own and the
     layer's result. Steps (indices, comparisons, rounding) do not count, because their slope is 0. Tensors that
     `stop_gradient` stops do not count, as that is its purpose.
+
+    Raises:
+        LookupError: an operation has no slope.
+        Exception: the model's own.
     """
     # `given` has each layer with its result at one call, if all of that result could have a gradient. `stopped` has the
     # tensors that were kept from gradients.
@@ -187,13 +193,13 @@ def untrained(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> t
 
 
 def _without(weights: list[Any], tape: Any, result: Any) -> list[Any]:
-    """Returns the weights that get no gradient from a result."""
+    """Return the weights that get no gradient from a result."""
     slopes = tape.gradient(result, [_plain(each) for each in weights])
     return [weight for weight, slope in zip(weights, slopes, strict=True) if slope is None]
 
 
 def _plain(value: Any) -> Any:
-    """Returns TensorFlow's own variable, if Keras has wrapped one."""
+    """Return TensorFlow's own variable, if Keras has wrapped one."""
     return value if isinstance(value, tf.Tensor | tf.Variable) else getattr(value, "value", None)
 
 
@@ -202,7 +208,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _is_programs(layer: Any) -> bool:
-    """Returns whether the program defines the computation of a layer: its class, or a function that it was given."""
+    """Return whether the program defines the computation of a layer: its class, or a function that it was given."""
     return "__main__" in {getattr(each, "__module__", "") for each in (layer, *vars(layer).values())}
 
 
@@ -213,7 +219,7 @@ def _own(layer: Any) -> list[Any]:
 
 
 def _moves(weight: Any, result: Any, again: Any) -> bool:
-    """Returns whether the result moves with a weight, half as far with half of the step: a step function does not."""
+    """Return whether the result moves with a weight, half as far with half of the step: a step function does not."""
     before, value = _numbers(result), np.asarray(weight.numpy())
     # The step differs between elements, because normalisation would hide an equal step.
     step = STEP * (np.abs(value).mean() or 1.0) * np.linspace(0.5, 1.5, value.size).reshape(value.shape)

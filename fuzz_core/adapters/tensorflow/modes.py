@@ -48,7 +48,11 @@ class Traced(Mode):
     drawing: tuple[str, ...] = ("seed2",)
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Raises BuildError for what graphs are documented not to do, and for random numbers."""
+        """See `Mode`.
+
+        Raises:
+            BuildError: graphs are documented not to do the call, or it draws random numbers.
+        """
         function, tensors = of_tensors(*_unnamed(*self.builder.parts(test.invocation)))
         graph = self.traced(function, tensors)
         if any(draws(operation, self.drawing) for operation in _operations(graph.graph)):
@@ -56,7 +60,7 @@ class Traced(Mode):
         return self.executed(graph, tensors)
 
     def traced(self, function: Call, tensors: list[Any]) -> Any:
-        """Returns the graph of a function of these tensors."""
+        """Return the graph of a function of these tensors."""
         call = tf.function(function, autograph=False, jit_compile=self.compiled)
         try:
             return self.builder.timed(call.get_concrete_function, tensors, {})
@@ -69,7 +73,7 @@ class Traced(Mode):
             raise
 
     def _is_made_when_told(self, function: Call, tensors: list[Any]) -> bool:
-        """Returns whether a graph lacks only elements: it may need a number, such as an axis, before it is made."""
+        """Return whether a graph lacks only elements: it may need a number, such as an axis, before it is made."""
         try:
             tf.function(lambda: function(*tensors), autograph=False).get_concrete_function()
         except Exception:  # noqa: BLE001 - what is refused anyway is refused for another reason
@@ -77,19 +81,19 @@ class Traced(Mode):
         return True
 
     def executed(self, graph: Any, tensors: list[Any]) -> Any:
-        """Returns the result of the graph."""
+        """Return the result of the graph."""
         return self.builder.timed(graph, tensors, {})
 
 
 def _check_arguments(tensors: list[Any]) -> None:
-    """Raises BuildError for arguments that no graph takes: eager code reads parts of a composite when it uses them."""
+    """Raise BuildError for arguments that no graph takes: eager code reads parts of a composite when it uses them."""
     try:
         tf.function(lambda *_: None, autograph=False).get_concrete_function(*tensors)
     except (TypeError, ValueError) as error:
         raise BuildError(f"no arguments of a graph: {str(error)[:200]}") from error
 
 
-class Known(Traced):
+class KnownElements(Traced):
     """Mode as a graph that knows the elements of the tensors; by itself it is not compared."""
 
     def run(self, test: TestCase) -> Any:
@@ -118,7 +122,7 @@ class Compiled(Traced):
 
 
 def _unnamed(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any], dict[str, Any]]:
-    """Returns a call without the name of its operations, which graphs alone read."""
+    """Return a call without the name of its operations, which graphs alone read."""
     try:
         place = list(inspect.signature(function).parameters).index("name")
     except (TypeError, ValueError):
@@ -128,13 +132,13 @@ def _unnamed(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple
 
 
 def of_tensors(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any]]:
-    """Returns a call as a function of its tensors alone, and the tensors, as TensorFlow orders them."""
+    """Return a call as a function of its tensors alone, and the tensors, as TensorFlow orders them."""
     tensors = tf.Tensor | tf.Variable | tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices
     return of_leaves(function, args, dict(sorted(keywords.items())), lambda leaf: isinstance(leaf, tensors))
 
 
 def _operations(graph: Any) -> Iterable[str]:
-    """Returns the operators in a graph and in the functions that it calls."""
+    """Return the operators in a graph and in the functions that it calls."""
     for operation in graph.get_operations():
         yield operation.type
     for function in graph._functions.values():
@@ -144,7 +148,7 @@ def _operations(graph: Any) -> Iterable[str]:
 
 @cache
 def draws(operator: str, names: tuple[str, ...]) -> bool:
-    """Returns whether an operator has an input or an attribute of one of these names, by its definition."""
+    """Return whether an operator has an input or an attribute of one of these names, by its definition."""
     definition = op_def_registry.get(operator)
     if definition is None:
         return False
@@ -166,7 +170,11 @@ class Backward(Trained):
         return live
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Returns None. Raises BuildError if no part of the result is differentiable."""
+        """See `Mode`; the result is None.
+
+        Raises:
+            BuildError: no part of the result is differentiable.
+        """
         self.tensors = []
         with tf.GradientTape() as self.tape:
             parts = tf.nest.flatten(super().run(test), expand_composites=True)
@@ -200,7 +208,7 @@ class Doubled(doubles.Doubled):
         makers[Invocation] = lambda value: self._as_doubles(self.builder.call(value))
 
     def applies(self, test: TestCase) -> bool:
-        """Always: tensors may also be written as lists."""
+        """Return True, because tensors may also be written as lists."""
         return True
 
     def run(self, test: TestCase) -> Any:
@@ -214,14 +222,14 @@ class Doubled(doubles.Doubled):
 
 
 def _are_numbers(value: Value) -> bool:
-    """Returns whether TensorFlow takes a sequence for a tensor of floating-point numbers."""
+    """Return whether TensorFlow takes a sequence for a tensor of floating-point numbers."""
     if isinstance(value, Seq):
         return value.kind != "set" and len(value.items) > 0 and all(map(_are_numbers, value.items))
     return isinstance(value, Prim) and value.type == "float"
 
 
 def _doubles(numbers: Any) -> Any:
-    """Returns the numbers as they are in single precision."""
+    """Return the numbers as they are in single precision."""
     try:
         return tf.constant(np.asarray(numbers, dtype="float32").astype(np.float64))
     except ValueError:
@@ -239,7 +247,7 @@ class Gradient(Doubled, doubles.Gradient):
     number = np.float64
 
     def applies(self, test: TestCase) -> bool:
-        """Returns whether there is a floating-point tensor, and no object with state."""
+        """Return whether there is a floating-point tensor, and no object with state."""
         return doubles.Gradient.applies(self, test) and test.invocation.then is None
 
     def is_double(self, leaf: Any) -> bool:
@@ -247,7 +255,7 @@ class Gradient(Doubled, doubles.Gradient):
         return isinstance(leaf, tf.Tensor) and leaf.dtype == tf.float64
 
     def copied(self, point: Any) -> Any:
-        """Returns the point itself, because no code writes into tensors."""
+        """Return the point itself, because no code writes into tensors."""
         return point
 
     def total(self, tensor: Any) -> Any:
@@ -255,7 +263,11 @@ class Gradient(Doubled, doubles.Gradient):
         return tf.reduce_sum(tensor)
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `doubles.Gradient`. Raises BuildError if there are none."""
+        """See `doubles.Gradient`.
+
+        Raises:
+            BuildError: no derivative exists.
+        """
         found = _slopes(scalar, points)
         if all(each is None for each in found):
             raise BuildError("no derivative")
@@ -265,7 +277,7 @@ class Gradient(Doubled, doubles.Gradient):
         ]
 
     def check(self, scalar: Scalar, points: Points) -> None:
-        """Raises BuildError if the result is no function whose slopes are derivatives.
+        """Raise BuildError if the result is no function whose slopes are derivatives.
 
         There are three cases. The result is drawn. An argument must be the result of an earlier operator. Slopes are no
         derivatives by design, as those of quantisers, which take steps.
@@ -288,7 +300,7 @@ class Gradient(Doubled, doubles.Gradient):
                 alone = np.zeros(tuple(point.shape))
                 alone.flat[index] = 1.0
                 steps = (8 * STEP, -8 * STEP, *FAR)
-                moved = [self.moved(scalar, points, place, step * alone) != here for step in steps]
+                moved = [self.value_after_move(scalar, points, place, step * alone) != here for step in steps]
                 if any(moved[2:]) and not any(moved[:2]):
                     raise BuildError("a step function")
 

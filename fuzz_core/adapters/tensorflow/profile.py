@@ -80,8 +80,8 @@ _FUZZERS = RulePage("https://github.com/tensorflow/tensorflow/issues/98217", _RE
 _TENSORFLOW = Disclosure(
     "tensorflow/tensorflow",
     accepts=True,
-    why="what can be reached through tf.raw_ops alone is no typical use; go beyond what the fuzzer has found; always "
-    "use the latest version; issues that are raised automatically count as spam",
+    why="a bug that only tf.raw_ops reaches is not typical use; explain more than the output of the fuzzer; always use "
+    "the latest version; issues that are filed automatically count as spam",
     sources={
         "accepts": _FUZZERS,
         "why": _FUZZERS,
@@ -99,7 +99,7 @@ _KERAS_FORM = RulePage("https://github.com/keras-team/keras/blob/master/.github/
 _KERAS = Disclosure(
     "keras-team/keras",
     accepts=False,
-    why="it says nothing about reports of fuzzers: ask there first",
+    why="the tracker has no rule about reports of fuzzers: ask there first",
     sources={
         "accepts": _KERAS_FORM,
         "why": _KERAS_FORM,

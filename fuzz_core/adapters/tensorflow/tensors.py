@@ -27,7 +27,11 @@ NAMES = {dtype: name for name, dtype in TF_DTYPES.items()}
 
 
 def describe_tensor(value: Any, describe: Describe) -> Value | None:
-    """Returns a tensor or variable of any make; else None. Raises Undescribable for symbolic and opaque ones."""
+    """Return a tensor or variable of any make; else None.
+
+    Raises:
+        Undescribable: symbolic and opaque ones.
+    """
     if isinstance(value, EagerTensor):
         return _dense(value, "tensor", describe)
     if isinstance(value, tf.Variable):
@@ -65,7 +69,8 @@ def _dense(value: Any, container: str, describe: Describe) -> Value:
     name = NAMES.get(value.dtype)
     if name is None:
         raise Undescribable(f"{container} of {value.dtype.name}")
-    array = np.asarray(value.numpy())
+    if (array := _values(value)) is None:
+        raise Undescribable(f"{container} whose values TensorFlow does not give")
     if name == "string":
         array = np.array(array, dtype=object)
         if not _is_text(array):
@@ -76,7 +81,7 @@ def _dense(value: Any, container: str, describe: Describe) -> Value:
 
 
 def _is_text(array: Any) -> bool:
-    """Returns whether the elements survive as text: encoded images and serialised messages do not."""
+    """Return whether the elements survive as text: encoded images and serialised messages do not."""
     try:
         return all(b"\0" not in item and item.decode() is not None for item in array.ravel()[:KEPT_INTEGERS])
     except UnicodeDecodeError:
@@ -96,7 +101,7 @@ def live_tensor(array: Any, tensor: Tensor, device: str) -> Any:
 
 
 def shape_value(shape: Any) -> Value:
-    """Returns a TensorShape as a list of sizes, None for unknown ones; one of unknown rank by construction."""
+    """Return a TensorShape as a list of sizes, None for unknown ones; one of unknown rank by construction."""
     if shape.rank is None:
         return Invocation("tf.TensorShape", (prim(None),))
     return Seq("list", tuple(prim(size) for size in shape.as_list()))
@@ -115,7 +120,7 @@ class TensorFlowComparer(Comparer):
     converts = True
 
     def parts(self, value: Any) -> Parts | None:
-        """Returns the parts of containers, of ragged and sparse tensors, and of objects that TensorFlow nests."""
+        """Return the parts of containers, of ragged and sparse tensors, and of objects that TensorFlow nests."""
         if (parts := super().parts(value)) is not None:
             return parts
         try:
@@ -125,12 +130,12 @@ class TensorFlowComparer(Comparer):
         return None if len(flat) == 1 and flat[0] is value else Parts("composite", dict(enumerate(flat)))
 
     def missing(self, first: Any, second: Any) -> bool:
-        """Returns whether exactly one of two leaves is None, for tensors alone: a traced function may lack an array."""
+        """Return whether exactly one of two leaves is None, for tensors alone: a traced function may lack an array."""
         tensor = any(isinstance(value, tf.Tensor | tf.Variable | VARIABLE) for value in (first, second))
         return tensor and super().missing(first, second)
 
     def leaf(self, value: Any) -> Leaf | None:
-        """Python's numbers are computed by no kernel."""
+        """See `Comparer`; no kernel computes Python's numbers."""
         pythons = isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic)
         return None if pythons else super().leaf(value)
 
@@ -139,7 +144,15 @@ def _elements(part: Any) -> Array | None:
     if isinstance(part, VARIABLE):
         part = part.value
     known = isinstance(part, tf.Tensor | tf.Variable) and part.dtype not in (tf.resource, tf.variant)
-    return np.asarray(part.numpy()) if known and hasattr(part, "numpy") else None
+    return _values(part) if known and hasattr(part, "numpy") else None
+
+
+def _values(part: Any) -> Array | None:
+    """Return the elements; None if TensorFlow does not give them: numpy has no array of an impossible size."""
+    try:
+        return np.asarray(part.numpy())
+    except tf.errors.InvalidArgumentError:
+        return None
 
 
 COMPARER = TensorFlowComparer(_elements, _TOLERANCES)

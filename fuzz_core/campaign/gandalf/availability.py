@@ -31,7 +31,7 @@ results = {{0: np.array([has(each) for each in {paths}])}}
 
 
 @dataclass
-class Takings:
+class OperatorOutcomes:
     """How often libraries have taken operators so far, refused them, or failed with them: by library and operator."""
 
     taken: Counter[tuple[Library, str]] = field(default_factory=Counter)
@@ -41,7 +41,7 @@ class Takings:
     def note(
         self, graph: Graph, libraries: Set[Library], failing: Mapping[Library, int], crashed: bool = False
     ) -> None:
-        """Counts the operators that libraries took in a graph, and those that they refused or failed with.
+        """Count the operators that libraries took in a graph, and those that they refused or failed with.
 
         Args:
             failing: the nodes with which some of the libraries failed.
@@ -53,8 +53,8 @@ class Takings:
         counted = self.failed if crashed else self.refused
         counted.update((library, graph.nodes[place].operator) for library, place in failing.items())
 
-    def add(self, other: Takings) -> None:
-        """Counts what another one counted."""
+    def add(self, other: OperatorOutcomes) -> None:
+        """Count what another one counted."""
         self.taken += other.taken
         self.refused += other.refused
         self.failed += other.failed
@@ -70,7 +70,7 @@ class Takings:
 
 
 def absent(sides: Sides) -> dict[Library, set[str]]:
-    """Returns the operators of which a build lacks a name in the spelling; none if the build does not answer."""
+    """Return the operators of which a build lacks a name in the spelling; none if the build does not answer."""
     found = {}
     for library in sides.sides:
         needed = {

@@ -32,7 +32,7 @@ def first_failing(sides: Sides, graph: Graph, library: Library) -> int:
 def crashes(
     sides: Sides, graph: Graph, ended: Mapping[Library, Outcome], places: Mapping[Library, int], refused: Counter[str]
 ) -> Iterator[tuple[Library, Finding]]:
-    """Yield what died or failed internally; count what was only refused, by library and operator.
+    """Yield the crashes and internal errors; count mere refusals, by library and operator.
 
     Args:
         places: the nodes with which libraries fail, see `first_failing`.

@@ -66,12 +66,16 @@ def data_of(each: GraphInput) -> Array:
     return data.astype({"float": np.float32, "int": np.int64, "bool": np.bool_}[each.dtype])
 
 
-def nudged_graph(graph: Graph) -> Graph:
-    """Return the graph on perturbed data."""
+def nudged_graph(graph: Graph, sign: int = 1) -> Graph:
+    """Return the graph on perturbed data.
+
+    Args:
+        sign: see `distance.nudged`.
+    """
     inputs = []
     for place, each in enumerate(graph.inputs):
         data = data_of(each)
-        moved = nudged(data.astype(np.float64) if each.dtype == "float" else data, place)
+        moved = nudged(data.astype(np.float64) if each.dtype == "float" else data, place, sign)
         inputs.append(given(TensorShape(each.shape, each.dtype), moved.ravel().tolist()))
     return graph.model_copy(update={"inputs": tuple(inputs)})
 
@@ -147,7 +151,7 @@ def _rounded(
     return between(first, SINGLE, witnesses, True, single[first], double[first], most[first])
 
 
-def loss(
+def precision_loss(
     double: Mapping[Library, Array], nudge: Mapping[Library, Array], known: Sequence[Library] = ()
 ) -> Disagreement | None:
     """Return a library whose double precision is off by more than its roundings, but within single precision.

@@ -52,15 +52,18 @@ def moderate(arrays: Sequence[Array]) -> bool:
     return all(bool(np.all(np.abs(each.astype(np.float64)) <= MOST_MAGNITUDE)) for each in arrays)
 
 
-def nudged(array: Array, seed: int) -> Array:
-    """Return the array with each element a little more or less.
+def nudged(array: Array, seed: int, sign: int = 1) -> Array:
+    """Return the array with each element a little more or less; the other sign moves each the other way.
 
-    A result that moves far by this is ill-conditioned, or there was a tie.
+    A result that moves far by this is ill-conditioned, or there was a tie. One of two opposite moves shows a tie or a
+    step at any place.
     """
     if array.dtype.kind != "f":
         return array
     scale = float(np.max(np.abs(array), initial=0.0)) or 1.0
-    moved: Array = array + np.random.RandomState(seed).uniform(-NUDGE, NUDGE, array.shape) * (np.abs(array) + scale)
+    moved: Array = array + sign * np.random.RandomState(seed).uniform(-NUDGE, NUDGE, array.shape) * (
+        np.abs(array) + scale
+    )
     return moved
 
 

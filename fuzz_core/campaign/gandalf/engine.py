@@ -13,7 +13,7 @@ from fuzz_core.campaign.gandalf.order import order_of
 from fuzz_core.campaign.gandalf.reward import Weights, of_choices
 from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.campaign.gandalf.sides import Sides
-from fuzz_core.campaign.gandalf.workshop import Drawn, GraphWorkshop, JudgedGraph
+from fuzz_core.campaign.gandalf.workshop import DrawnGraph, GraphWorkshop, JudgedGraph
 from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Run, Session
@@ -37,7 +37,7 @@ def fuzz_graphs(
     options: GandalfOptions,
     experience: Experience | None = None,
 ) -> GandalfReport:
-    """Generates graphs and compares what the libraries make of them; findings are pending in the store, by target.
+    """Generate graphs and compare what the libraries make of them; findings are pending in the store, by target.
 
     Args:
         experience: experience of earlier rounds of the session, which this round adds to; None: the round begins anew.
@@ -46,7 +46,8 @@ def fuzz_graphs(
         UserError: there are fewer than two libraries, or a domain has no operator that all of them have.
     """
     if len(sessions) < 2:
-        raise UserError("one library alone has nothing to be compared with", "name two or three with --libraries")
+        problem = f"{', '.join(sessions)} alone cannot be compared: models need two libraries or more"
+        raise UserError(problem, "name two or three libraries with --libraries")
     experience = experience or Experience()
     order = order_of(table, sessions, options.models)
     session, report = next(iter(sessions.values())), GandalfReport()
@@ -74,7 +75,7 @@ def fuzz_graphs(
             _show(session, report, options)
             return session.stopped() or (options.seconds is not None and report.seconds >= options.seconds)
 
-        schedule = Schedule(table, sessions, Rng(derive(options.seed, "relations")))
+        schedule = Schedule(table, sessions, Rng(derive(options.seed, "relations")), options.added_operators)
         graphs = _graphs(grammars, options, report, Noting(guidance), experience, schedule)
         for judged in workshop(graphs, options.graphs, over):
             report.add(judged.report)
@@ -82,8 +83,8 @@ def fuzz_graphs(
             known = report.signatures <= experience.signatures
             experience.signatures |= report.signatures
             _teach(guidance, judged, options, known)
-            if not report.takings.left_out <= left_out:
-                left_out |= report.takings.left_out
+            if not report.operator_outcomes.left_out <= left_out:
+                left_out |= report.operator_outcomes.left_out
                 grammars |= _grammars(table, left_out, sessions, options, order)
         if options.kept_guidance:
             keep(session, options.guidance, guidance)
@@ -94,7 +95,7 @@ def fuzz_graphs(
 
 
 def _kept(judged: JudgedGraph, keeping: Mapping[Library, FindingRecorder], report: GandalfReport) -> None:
-    """Puts findings on record."""
+    """Put findings on record."""
     kept = [(library, keeping[library].keep(*found[:4])) for library, found in judged.found]
     report.findings += len(kept)
     report.kept += sum(each.added for _, each in kept)
@@ -107,19 +108,19 @@ def _worth(judged: JudgedGraph, options: GandalfOptions) -> float:
 
 
 def _teach(guidance: Guidance, judged: JudgedGraph, options: GandalfOptions, known: bool) -> None:
-    """Rewards the guidance for a graph.
+    """Reward the guidance for a graph.
 
     Args:
         known: whether the graph has found no new fault.
     """
     drawn = judged.drawn
     if drawn.trap and known:
-        guidance.told(drawn.chosen, TRAP)
+        guidance.learn_reward(drawn.chosen, TRAP)
     elif options.rewarded_selections:
         operators = [node.operator for node in drawn.graph.nodes]
-        guidance.told_each(drawn.chosen, of_choices(drawn.chosen, operators, judged.report.worth))
+        guidance.learn_rewards(drawn.chosen, of_choices(drawn.chosen, operators, judged.report.worth))
     else:
-        guidance.told(drawn.chosen, _worth(judged, options) * (guidance.again if known else 1.0))
+        guidance.learn_reward(drawn.chosen, _worth(judged, options) * (guidance.again if known else 1.0))
 
 
 def _left_out(sides: Sides, report: GandalfReport) -> set[str]:
@@ -140,8 +141,8 @@ def _grammars(
     found = {domain: grammar(known, tuple(sessions), domain, order) for domain in options.domains}
     for domain, each in found.items():
         if not (each.starts and each.inner and each.ends):
-            problem = f"no operators for {domain} that {', '.join(sessions)} all have"
-            raise UserError(problem, "name fewer libraries, or other domains")
+            problem = f"the domain {domain} has no operators that all of {', '.join(sessions)} have"
+            raise UserError(problem, "name fewer libraries with --libraries")
     return found
 
 
@@ -156,8 +157,11 @@ def _graphs(
     guide: Noting,
     experience: Experience,
     schedule: Schedule,
-) -> Iterator[Drawn]:
-    """Yield a stream of graphs, the domains in turn, none twice. A graph is a trap if its structure is not new."""
+) -> Iterator[DrawnGraph]:
+    """Yield a stream of graphs, the domains in turn, none twice.
+
+    A graph is a trap if its structure is not new.
+    """
     for number in count():
         domain = options.domains[number % len(options.domains)]
         graph = generate(grammars[domain], derive(options.seed, domain, number), guide, options.growth)
@@ -165,20 +169,19 @@ def _graphs(
         identity = derive(canonical(graph).model_dump_json())
         if identity in experience.graphs:
             report.repeated += 1
-            guide.guidance.told(chosen, TRAP)
+            guide.guidance.learn_reward(chosen, TRAP)
             continue
         experience.graphs.add(identity)
         trap = (alike := structure(graph)) in experience.structures
         experience.structures.add(alike)
         report.trapped += trap
-        beside = derive(options.seed, domain, number, "beside")
-        whole = schedule.extended(graph, grammars[domain], beside) if options.added_operators else graph
+        whole = schedule.extended(graph, grammars[domain], derive(options.seed, domain, number, "beside"))
         asks = schedule.asks(whole)._replace(
             between=options.between_libraries,
             further=options.further_checks,
             weights=Weights(options.beta, options.gamma, options.delta) if options.rewarded_selections else None,
         )
-        yield Drawn(domain, whole, chosen, asks, trap, len(graph.nodes))
+        yield DrawnGraph(domain, whole, chosen, asks, trap, len(graph.nodes))
 
 
 @contextmanager

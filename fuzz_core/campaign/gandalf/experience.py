@@ -34,7 +34,7 @@ def path_of(session: Session, name: str) -> Path:
 
 
 def recall(session: Session, name: str, guidance: Guidance) -> bool:
-    """Goes on with the saved experience if there is any, and if it is about the same operators."""
+    """Go on with the saved experience if there is any, and if it is about the same operators."""
     path = path_of(session, name)
     if not isinstance(guidance, Kept) or not path.exists():
         return False
@@ -42,12 +42,12 @@ def recall(session: Session, name: str, guidance: Guidance) -> bool:
         with np.load(path, allow_pickle=False) as saved:
             return guidance.restore(dict(saved))
     except (OSError, EOFError, ValueError, zipfile.BadZipFile):
-        session.watch.note(f"{path} cannot be read: what was learnt before is left out")
+        session.watch.note(f"cannot read {path}: nightfuzz begins without the experience of earlier runs")
         return False
 
 
 def keep(session: Session, name: str, guidance: Guidance) -> None:
-    """Saves what the guidance has learnt; if writing fails, the earlier file stays."""
+    """Save what the guidance has learnt; if writing fails, the earlier file stays."""
     if not isinstance(guidance, Kept):
         return
     path = path_of(session, name)

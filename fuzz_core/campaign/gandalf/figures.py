@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.gandalf.availability import Takings
+from fuzz_core.campaign.gandalf.availability import OperatorOutcomes
 from fuzz_core.campaign.gandalf.finding import Symptom
 from fuzz_core.modelgen.gandalf.diversity import diversity
 from fuzz_core.modelgen.gandalf.generation import GraphOptions
@@ -73,7 +73,7 @@ class GandalfReport:
     skipped: Counter[str] = field(default_factory=Counter)  # how often a library lacks a way to execute
     operators: set[str] = field(default_factory=set)
     signatures: set[tuple[Library, str]] = field(default_factory=set)  # different signatures of findings, by library
-    takings: Takings = field(default_factory=Takings)
+    operator_outcomes: OperatorOutcomes = field(default_factory=OperatorOutcomes)
     worth: list[float] = field(default_factory=list)  # rewards of a graph's nodes by equation 3, if they are asked for
     absent: dict[str, int] = field(default_factory=dict)  # how many operators each build does not have
     models: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)  # effective graphs, with their domains
@@ -90,7 +90,7 @@ class GandalfReport:
         return self.graphs.total()
 
     @property
-    def told(self) -> str:
+    def headline(self) -> str:
         """A summary in one line."""
         rate = self.tests / self.seconds if self.seconds else 0.0
         made = f"{self.tests:,} graphs of {len(self.operators)} operators"
@@ -128,13 +128,13 @@ class GandalfReport:
             "operators": sorted(self.operators),
             "apis": len(self.operators),
             "signatures": len(self.signatures),
-            "takings": sorted(self.takings.left_out),
+            "operator_outcomes": sorted(self.operator_outcomes.left_out),
             "symptoms": {" ".join(each): count for each, count in sorted(self.symptoms.items())},
             "models": {domain: self.diversity(domain) for domain in ("", *sorted(self.graphs))},
         }
 
     def add(self, other: GandalfReport) -> None:
-        """Counts what another one counted; of models, those that are compared with each other."""
+        """Count what another one counted; of models, those that are compared with each other."""
         for name, each in vars(other).items():
             if name == "worth":
                 continue
@@ -143,7 +143,7 @@ class GandalfReport:
                 mine.update(each)
             elif isinstance(each, dict):
                 mine |= each
-            elif isinstance(each, Takings):
+            elif isinstance(each, OperatorOutcomes):
                 mine.add(each)
             elif isinstance(each, list):
                 mine += each[: COMPARED - len(mine)]

@@ -59,7 +59,7 @@ def crash(
 
 
 def crash_verdict(sides: Sides, library: Library, outcome: Outcome) -> Verdict:
-    """Return whether a library died or failed internally; what it refuses in words is no crash."""
+    """Return the verdict on a library that died or failed internally; a refusal in words is no crash."""
     return oracle_of("crash").judge({"cpu": outcome}, sides.sides[library].session.dialect)
 
 

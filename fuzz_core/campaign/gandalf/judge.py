@@ -8,7 +8,7 @@ from fuzz_core.campaign.gandalf.crash import beginning, crashes, first_failing
 from fuzz_core.campaign.gandalf.disagreement import suspicious
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import Finding, finding
-from fuzz_core.campaign.gandalf.probe import Fault, Gradients
+from fuzz_core.campaign.gandalf.probe import Fault, GradientProbe
 from fuzz_core.campaign.gandalf.reward import crash_rewards, rewards
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.search import FaultSearch
@@ -47,12 +47,12 @@ def _findings(sides: Sides, graph: Graph, report: GandalfReport, asks: Asks) -> 
     runs = sides.runs(graph)
     if isinstance(runs, Runs):
         report.worth = rewards(graph, runs, asks.weights) if asks.weights else []
-        report.takings.note(graph, set(sides.sides), {})
+        report.operator_outcomes.note(graph, set(sides.sides), {})
         return compare(FaultSearch(sides, graph, runs, report), asks)
     places = {library: first_failing(sides, graph, library) for library in runs}
     found = list(crashes(sides, graph, runs, places, report.refused))
     # Libraries that did not fail may have run the graph in one precision alone.
-    report.takings.note(graph, set(places), places, crashed=bool(found))
+    report.operator_outcomes.note(graph, set(places), places, crashed=bool(found))
     if found:
         report.worth = crash_rewards(graph, sorted(places.values()), asks.weights) if asks.weights else []
         return found
@@ -76,22 +76,24 @@ def compare(search: FaultSearch, asks: Asks) -> list[tuple[Library, Finding]]:
             return []
         return [finding(sides, graph, fault)]
     rng = Rng(derive("relations", operators_of(graph), graph.model_dump_json()))
-    faults = [*search.rewritten(asks.within(len(graph.nodes)))]
+    asks = asks.within(len(graph.nodes))
+    faults = [*search.rewritten(asks)]
+    crashed = [*search.rewriting_crashes(asks)]
     if not asks.further:
         report.hits.update(each.probe.name for each in faults)
-        return [finding(sides, graph, each) for each in faults]
+        return [*crashed, *(finding(sides, graph, each) for each in faults)]
     faults += search.row_by_row(rng)
     if rng.chance(COMPILED):
         faults += search.compiled(rng.choice(PRECISIONS))
     faults += search.losses()
     report.hits.update(each.probe.name for each in faults)
-    found = [finding(sides, graph, each) for each in faults]
+    found = [*crashed, *(finding(sides, graph, each) for each in faults)]
     return [*found, *_trained(search)] if rng.chance(TRAINED) else found
 
 
 def _trained(search: FaultSearch) -> list[tuple[Library, Finding]]:
     """Train the graph without constant weights: if all elements are equal, the largest has no unique gradient."""
-    sides, report, probe = search.sides, search.report, Gradients()
+    sides, report, probe = search.sides, search.report, GradientProbe()
     nodes = tuple(each.model_copy(update={"constants": ()}) for each in search.graph.nodes)
     search = FaultSearch(sides, search.graph.model_copy(update={"nodes": nodes}), search.runs, report)
     gradients = probe.runs(sides, search.graph)

@@ -14,15 +14,15 @@ from fuzz_core.campaign.gandalf.disagreement import (
     between,
     data_of,
     disagreements,
-    loss,
     nudged_graph,
+    precision_loss,
     suspicious,
 )
 from fuzz_core.campaign.gandalf.distance import TIMES, bound, error, moderate
 from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Answer, Runs, Sides, failures, results_of
 from fuzz_core.execution.replay import Array
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.modelgen.gandalf.again import compiling, losing, training, variables
+from fuzz_core.modelgen.gandalf.again import compiling, loss_nodes, training, variables
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.renderer import Precision, written
@@ -68,7 +68,7 @@ class Probe(ABC):
         return names if wrong.decided else f"{names}; which of the two is right is not decided"
 
     def origin(self, wrong: Disagreement) -> str:
-        """Return what an origin says behind the name of the operator."""
+        """Return the end of a finding's origin, which begins with the operator: the precision and the evidence."""
         return f" in {wrong.precision}{'' if wrong.decided else ', undecided'}"
 
 
@@ -113,8 +113,8 @@ def smaller(table: Mapping[str, Operator], graph: Graph, place: int) -> Iterator
     yield above(graph, place)
 
 
-class Results(Probe):
-    """The plain way, beside other libraries."""
+class ResultProbe(Probe):
+    """Comparison of a graph's results, computed in the plain way, between libraries."""
 
     name, said = "results", RESULT
 
@@ -134,7 +134,7 @@ class Results(Probe):
         return Snippet(written(graph, table, wrong.wrong, wrong.precision), _last(graph), wrong.at)
 
 
-class Losses(Results):
+class LossProbe(ResultProbe):
     """Double precision that is only as good as single precision in some library."""
 
     name = "double precision"
@@ -147,17 +147,17 @@ class Losses(Results):
             return None
         known = [each for each in sides.table[graph.nodes[place].operator].loses if each in double]
         results, nudge = ({of: each[place] for of, each in found.items()} for found in (double, moved))
-        return loss(results, nudge, known)
+        return precision_loss(results, nudge, known)
 
 
-class Gradients(Probe):
+class GradientProbe(Probe):
     """The gradients of a step of training, beside other libraries (beyond the paper)."""
 
     name, said = "training", GRADIENT
 
     def variables(self, sides: Sides, graph: Graph) -> list[str]:
         """Return what a graph can be trained on in all libraries."""
-        return variables(graph, sides.table, list(sides.sides)) if losing(graph, sides.table) else []
+        return variables(graph, sides.table, list(sides.sides)) if loss_nodes(graph, sides.table) else []
 
     def runs(self, sides: Sides, graph: Graph) -> Runs | dict[Library, Outcome]:
         """Return gradients by the place of their variable, or how those libraries ended that have none.
@@ -207,6 +207,7 @@ class OwnProbe(Probe):
 
     where: str  # how the right result is computed, in words
     reference: Precision  # the precision of the plain result
+    shapes = True  # whether a result of another shape is wrong
 
     def __init__(self, library: Library, precision: Precision, against: Library | None = None) -> None:
         """Compare one way to compute a graph in a library with the plain way.
@@ -226,7 +227,9 @@ class OwnProbe(Probe):
         graphs = (graph, nudged_graph(graph))
         plain, nudged = (self._plain(sides, each, self.reference, self.against) for each in graphs)
         other = self.result(sides, graph, self.precision)
-        if plain is None or nudged is None or other is None or plain.shape != other.shape or not moderate([plain]):
+        if plain is None or nudged is None or other is None or not moderate([plain]):
+            return None
+        if plain.shape != other.shape and not self.shapes:
             return None
         single = self.library in sides.table[graph.nodes[-1].operator].coarse
         most, far = bound(SINGLE if single else self.reference, plain, nudged), error(plain, other)
@@ -259,7 +262,7 @@ class OwnProbe(Probe):
         return most if most <= 1.0 else 0.0
 
 
-class Rewritten(OwnProbe):
+class RewriteProbe(OwnProbe):
     """Computation of a node by a relation of table 4."""
 
     said = REWRITTEN
@@ -280,8 +283,9 @@ class Rewritten(OwnProbe):
         return _result(sides.run(graph, precision, [self.library], through)[self.library], place)
 
     def snippet(self, graph: Graph, table: Mapping[str, Operator], wrong: Disagreement) -> Snippet:
-        """See `Probe`. The plain way runs first, as it did in the search: a state that the library keeps may be the
-        fault.
+        """See `Probe`.
+
+        The plain way runs first, as it did in the search: a state that the library keeps may be the fault.
         """
         through = {len(graph.nodes) - 1: self.relation}
         plain = written(graph, table, self.library, self.precision)
@@ -309,6 +313,7 @@ class RowByRow(OwnProbe):
     """Computation of each row of a batch alone, for a graph of one operator that has rows, see `rows`."""
 
     said, where, name = ALONE, "the row is one of a batch", "row by row"
+    shapes = False  # a result without the rows of the batch is none of them
 
     def result(self, sides: Sides, graph: Graph, precision: Precision) -> Array | None:
         """See `OwnProbe`."""

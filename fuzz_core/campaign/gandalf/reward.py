@@ -29,7 +29,7 @@ class Weights(NamedTuple):
 
 def rewards(graph: Graph, runs: Runs, weights: Weights) -> list[float]:
     """Return the reward of each node of a graph that all libraries have computed."""
-    mean = mean_of(graph)
+    mean = mean_input_magnitude(graph)
     return [
         _metric({library: each[place] for library, each in runs.double.items()}, mean, weights)
         for place in range(len(graph.nodes))
@@ -42,10 +42,12 @@ def crash_rewards(graph: Graph, places: Sequence[int], weights: Weights) -> list
     Args:
         places: the nodes with which libraries fail.
     """
-    return [weights.crash * mean_of(graph) if place in places else 0.0 for place in range(len(graph.nodes))]
+    return [
+        weights.crash * mean_input_magnitude(graph) if place in places else 0.0 for place in range(len(graph.nodes))
+    ]
 
 
-def mean_of(graph: Graph) -> float:
+def mean_input_magnitude(graph: Graph) -> float:
     """Return m_d: the mean magnitude of the input data."""
     sizes = [np.abs(data_of(each).astype(np.float64)).ravel() for each in graph.inputs]
     every = np.concatenate(sizes) if sizes else np.empty(0)

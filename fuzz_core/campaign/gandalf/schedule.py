@@ -43,11 +43,14 @@ class Schedule:
     """Counts a relation when it is planned, so that a relation that a library refuses delays no other relation.
 
     Attributes:
+        adding: whether graphs get added operators. If they do not, no relation waits for one that hardly ever applies.
         asked: how often each relation was planned that applies to any operator in any of the libraries.
     """
 
-    def __init__(self, table: Mapping[str, Operator], libraries: Collection[Library], rng: Rng) -> None:
-        self.table, self.libraries, self.rng = table, tuple(libraries), rng
+    def __init__(
+        self, table: Mapping[str, Operator], libraries: Collection[Library], rng: Rng, adding: bool = True
+    ) -> None:
+        self.table, self.libraries, self.rng, self.adding = table, tuple(libraries), rng, adding
         shared = [each for each in table.values() if set(libraries) <= set(each.spelled)]
         self.applying = {
             number: {each.name for each in shared if any(relation.applies_to(each, of) for of in self.libraries)}
@@ -56,13 +59,13 @@ class Schedule:
         self.asked = Counter({number: 0 for number, names in self.applying.items() if names})
 
     def extended(self, graph: Graph, operators: Grammar, seed: int) -> Graph:
-        """Return the graph with added operators on data of their own, for the relations that were asked least."""
+        """Return the graph with operators on data of their own for the relations that were asked least, if `adding`."""
         known = {each.name: each for each in (*operators.starts, *operators.inner, *operators.ends)}
         fitting = {
             name: each for name, each in known.items() if not set(self.libraries) & set(each.wrong) and not each.coarse
         }
         wanted = [number for number in self._ranked(self.asked) if self.applying[number] & set(fitting)]
-        for number in wanted[:ADDED]:
+        for number in wanted[: ADDED if self.adding else 0]:
             operator = fitting[self.rng.choice(sorted(self.applying[number] & set(fitting)))]
             constant = float(bool(RELATIONS[number].constants(operator)))
             try:
@@ -72,7 +75,7 @@ class Schedule:
         return graph
 
     def asks(self, graph: Graph) -> Asks:
-        """For each node and library the relation that was asked least of those that apply, unless it has to wait."""
+        """Return for each node and library the applicable relation that was asked least, unless it has to wait."""
         precision = self.rng.choice(PRECISIONS)
         through: dict[Library, dict[int, Relation]] = {library: {} for library in self.libraries}
         # Added operators are the last nodes, and come first.
@@ -90,7 +93,7 @@ class Schedule:
         return [
             number
             for number, times in self.asked.items()
-            if times <= most
+            if (times <= most or not self.adding)
             and precision in RELATIONS[number].precisions
             and RELATIONS[number].applies_to(operator, library)
             and set(RELATIONS[number].constants(operator)) <= set(node.constants)

@@ -7,17 +7,17 @@ from functools import cached_property
 from itertools import islice
 
 from fuzz_core.campaign.gandalf.crash import is_crash
-from fuzz_core.campaign.gandalf.disagreement import LOSS, data_of
-from fuzz_core.campaign.gandalf.distance import BOUNDS, error, moderate
+from fuzz_core.campaign.gandalf.disagreement import LOSS, between, data_of, nudged_graph
+from fuzz_core.campaign.gandalf.distance import BOUNDS, bound, error, moderate
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import Finding, crash
 from fuzz_core.campaign.gandalf.probe import (
     CompiledProbe,
     Fault,
-    Gradients,
-    Losses,
-    Results,
-    Rewritten,
+    GradientProbe,
+    LossProbe,
+    ResultProbe,
+    RewriteProbe,
     RowByRow,
     first_fault,
     smaller,
@@ -30,7 +30,7 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.again import training
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.renderer import Precision
+from fuzz_core.modelgen.gandalf.renderer import Precision, written
 from fuzz_core.modelgen.gandalf.rows import batched
 from fuzz_core.modelgen.gandalf.scripts import printing
 from fuzz_core.modelgen.gandalf.shapes import TensorShape
@@ -46,11 +46,15 @@ class FaultSearch:
 
     def __init__(self, sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> None:
         self.sides, self.graph, self.runs, self.report = sides, graph, runs, report
+        self.ended: dict[Library, Outcome] = {}  # how libraries ended that did not run the rewritten graph
 
     @cached_property
     def tensors(self) -> Mapping[str, tuple[TensorShape, Array]]:
         """Every tensor of the graph, as the first library has it in double precision, by its name in programs."""
-        results = next(iter(self.runs.double.values()))
+        return self._tensors(next(iter(self.runs.double)))
+
+    def _tensors(self, library: Library) -> Mapping[str, tuple[TensorShape, Array]]:
+        results = self.runs.double[library]
         arrays = {f"x{place}": data_of(each) for place, each in enumerate(self.graph.inputs)}
         arrays |= {f"n{place}": results[place] for place in range(len(self.graph.nodes))}
         made = tensors_of(self.graph, shaped(self.graph, self.sides.table))
@@ -62,9 +66,10 @@ class FaultSearch:
         taken = [[self.tensors[name][1] for name in node.takes] for node in self.graph.nodes]
         return [place for place, each in enumerate(taken) if moderate(each) and all(array.size for array in each)]
 
-    def apart(self, *places: int) -> Graph:
-        """Return these nodes alone, each on what it took in the graph."""
-        values = {name: (tensor, array.ravel().tolist()) for name, (tensor, array) in self.tensors.items()}
+    def apart(self, *places: int, library: Library | None = None) -> Graph:
+        """Return these nodes alone, each on what it took in the graph, in one library or in the first."""
+        tensors = self._tensors(library) if library else self.tensors
+        values = {name: (tensor, array.ravel().tolist()) for name, (tensor, array) in tensors.items()}
         return apart(self.graph, places, values)
 
     def smaller(self, place: int) -> Iterator[Graph]:
@@ -72,21 +77,46 @@ class FaultSearch:
         return smaller(self.sides.table, self.graph, place)
 
     def results(self) -> Fault | None:
-        """Return the first operator that is off by itself, on what it took in the graph.
+        """Return the first operator that is off by itself, on what it took in the graph, or else behind other nodes.
 
         If there is none, the sum of many roundings brings results apart, or a nudge of the data moves them as far.
         """
-        probe = Results()
-        found = probe.every(self.sides, self.apart(*self.places)) if self.places else {}
-        if not found:
+        if not self.places:
             return None
+        probe = ResultProbe()
+        found = probe.every(self.sides, self.apart(*self.places))
+        if not found:
+            faults = [each for each in map(self._behind, self.runs.double) if each is not None]
+            return min(faults, key=lambda each: each.place, default=None)
         place, wrong = self.places[min(found)], found[min(found)]
         small = first_fault(self.sides, probe, self.smaller(place), place, wrong)
         return small or Fault(self.apart(place), wrong, place, probe)
 
+    def _behind(self, library: Library) -> Fault | None:
+        """Return the first node whose result in the graph is another than by itself, on the same data.
+
+        Such a fault depends on the nodes before, for example on how they have left their results in memory. Data of
+        programs is rounded, so a result at a tie or a step, which moves by either of two opposite nudges, is no fault.
+        """
+        alone = self.apart(*self.places, library=library)
+        graphs = (alone, nudged_graph(alone), nudged_graph(alone, -1))
+        answers = [self.sides.run(each, DOUBLE, [library])[library] for each in graphs]
+        plain, *moved = [each for each in answers if isinstance(each, Mapping)] or [{}]
+        if len(moved) < 2:
+            return None
+        best = self.sides.precisions(self.graph)
+        for at, place in enumerate(self.places):
+            results = {of: each[place] for of, each in self.runs.double.items()}
+            most = max(bound(best[place], plain[at], each[at]) for each in moved)
+            witnesses = tuple(of for of, each in results.items() if of != library and error(each, plain[at]) <= most)
+            if witnesses and error(results[library], plain[at]) > most:
+                wrong = between(library, DOUBLE, witnesses, True, results[library], results[witnesses[0]], most)
+                return Fault(above(self.graph, place), wrong, place, ResultProbe())
+        return None
+
     def gradients(self, gradients: Runs) -> Fault | None:
         """Return the first operator whose gradient is off by itself, if those of the graph are apart."""
-        probe = Gradients()
+        probe = GradientProbe()
         if not probe.suspicious(self.sides, self.graph, gradients):
             return None
         for place in self.places:
@@ -97,7 +127,10 @@ class FaultSearch:
         return None
 
     def losses(self) -> Iterator[Fault]:
-        """Yield the operators that lose precision on drawn data. Nodes whose results agree closely are not asked."""
+        """Yield the operators that lose precision on drawn data.
+
+        Nodes whose results agree closely are not asked.
+        """
         first, *others = self.runs.double.values()
         distant = (
             place
@@ -106,21 +139,23 @@ class FaultSearch:
             and not set(self.sides.table[self.graph.nodes[place].operator].single) & set(self.sides.sides)
         )
         for place in islice(distant, ASKED):
-            self.report.relations[Losses.name] += 1
-            if (fault := first_fault(self.sides, Losses(), islice(self.smaller(place), 1), place)) is not None:
+            self.report.relations[LossProbe.name] += 1
+            if (fault := first_fault(self.sides, LossProbe(), islice(self.smaller(place), 1), place)) is not None:
                 yield fault
 
     def rewritten(self, asks: Asks) -> Iterator[Fault]:
-        """Yield the first node of each library that does not hold a relation."""
+        """Yield for each library and relation the first node that does not hold it."""
         through = {library: each for library, each in asks.through.items() if each}
         answers = self.sides.run(self.graph, asks.precision, list(through), through) if through else {}
         for library, results in answers.items():
-            names = [f"relation {relation.number}" for relation in through[library].values()]
             if not isinstance(results, Mapping):
-                self.report.refused[f"{library} {' or '.join(sorted(set(names)))}"] += 1
+                self.ended[library] = results
                 continue
-            self.report.relations.update(names)
-            for place, relation in through[library].items():
+            self.report.relations.update(_names(through[library]))
+            broken = set[int]()
+            for place, relation in sorted(through[library].items()):
+                if relation.number in broken:
+                    continue
                 faults = (
                     first_fault(self.sides, probe, [above(self.graph, place)], place)
                     for probe in self._rewritten(library, relation, asks)
@@ -128,15 +163,43 @@ class FaultSearch:
                 )
                 if (fault := next(filter(None, faults), None)) is not None:
                     yield fault
-                    break
+                    broken.add(relation.number)
 
-    def _rewritten(self, library: Library, relation: Relation, asks: Asks) -> Iterator[Rewritten]:
+    def rewriting_crashes(self, asks: Asks) -> Iterator[tuple[Library, Finding]]:
+        """Yield the first node of each library that dies of a relation, of libraries that `rewritten` notes.
+
+        A relation that a library refuses is counted.
+        """
+        for library, outcome in self.ended.items():
+            through = asks.through[library]
+            if not is_crash(self.sides, library, outcome):
+                self.report.refused[f"{library} {' or '.join(sorted(set(_names(through))))}"] += 1
+                continue
+            self.report.relations.update(_names(through))
+            found = (self._rewriting_crash(library, at, through[at], asks.precision) for at in sorted(through))
+            yield from islice(filter(None, found), 1)
+
+    def _rewriting_crash(
+        self, library: Library, place: int, relation: Relation, precision: Precision
+    ) -> tuple[Library, Finding] | None:
+        small = above(self.graph, place)
+        last = len(small.nodes) - 1
+        seen = self.sides.run(small, precision, [library], {library: {last: relation}})[library]
+        if not isinstance(seen, Outcome) or not is_crash(self.sides, library, seen):
+            return None
+        self.report.hits[f"relation {relation.number}"] += 1
+        program = written(small, self.sides.table, library, precision, {last: relation})
+        script = printing(program, f"n{last}.numpy()")
+        where = f", where relation {relation.number} rewrites it"
+        return crash(self.sides, self.graph, place, library, script, seen, where)
+
+    def _rewritten(self, library: Library, relation: Relation, asks: Asks) -> Iterator[RewriteProbe]:
         """Yield the comparisons of a relation: with the same library and, if asked for, with each other library."""
         others = [each for each in self.sides.sides if each != library] if asks.between else []
         for other in (library, *others):
-            yield Rewritten(library, asks.precision, relation, other)
+            yield RewriteProbe(library, asks.precision, relation, other)
 
-    def _is_distant(self, probe: Rewritten, place: int, result: Array) -> bool:
+    def _is_distant(self, probe: RewriteProbe, place: int, result: Array) -> bool:
         return error(self.runs.of(probe.reference)[probe.against][place], result) > BOUNDS[probe.reference]
 
     def compiled(self, precision: Precision) -> Iterator[Fault]:
@@ -179,7 +242,7 @@ class FaultSearch:
 
     def _training_crash(self, library: Library, place: int) -> tuple[Library, Finding] | None:
         alone = self.apart(place)
-        names = Gradients().variables(self.sides, alone)
+        names = GradientProbe().variables(self.sides, alone)
         seen = self.sides.trained(alone, DOUBLE, names, [library])[library] if names else None
         if not isinstance(seen, Outcome) or not is_crash(self.sides, library, seen):
             return None
@@ -190,3 +253,7 @@ class FaultSearch:
     def _rows(self, place: int) -> int:
         node = self.graph.nodes[place]
         return batched(self.sides.table[node.operator], node, [self.tensors[name][0] for name in node.takes])
+
+
+def _names(through: Mapping[int, Relation]) -> list[str]:
+    return [f"relation {relation.number}" for relation in through.values()]

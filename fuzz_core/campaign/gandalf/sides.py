@@ -52,7 +52,10 @@ class Side(NamedTuple):
 
 
 class Sides:
-    """The libraries at work, whose programs run side by side. The object is a context manager."""
+    """The libraries at work, whose programs run side by side.
+
+    The object is a context manager.
+    """
 
     def __init__(
         self, sessions: Mapping[Library, Session], table: Mapping[str, Operator], plans: Mapping[Library, Path]
@@ -126,7 +129,7 @@ class Sides:
         return {library: future.result() for library, future in futures.items()}
 
     def close(self) -> None:
-        """Ends all processes."""
+        """End all processes."""
         self.threads.shutdown()
         for side in self.sides.values():
             side.replayer.close()

@@ -37,7 +37,7 @@ def comparable(sides: Sides, names: Sequence[str] = ()) -> list[Operator]:
 
 
 def verify(sides: Sides, operator: Operator, draws: int, seed: int) -> Iterator[Draw]:
-    """Yield what becomes of an operator on each kind of data that it takes, so many times."""
+    """Yield the results of an operator on each kind of data that it takes, for a number of draws each."""
     schedule = Schedule({operator.name: operator}, list(sides.sides), Rng(derive(seed, operator.name)))
     for kind in KINDS:
         for number in range(seed, seed + draws):

@@ -24,7 +24,7 @@ AHEAD = 4
 MANY = 1 << 20
 
 
-class Drawn(NamedTuple):
+class DrawnGraph(NamedTuple):
     """A graph to be executed."""
 
     domain: Domain
@@ -40,7 +40,7 @@ class JudgedGraph(NamedTuple):
 
     found: list[tuple[Library, Finding]]
     report: GandalfReport
-    drawn: Drawn
+    drawn: DrawnGraph
 
 
 class GraphWorkshop:
@@ -58,7 +58,9 @@ class GraphWorkshop:
         self.ahead = AHEAD * len(every) if len(every) > 1 else 1
         self.threads = ThreadPoolExecutor(len(every), "graphs")
 
-    def __call__(self, graphs: Iterator[Drawn], most: int | None, over: Callable[[], bool]) -> Iterator[JudgedGraph]:
+    def __call__(
+        self, graphs: Iterator[DrawnGraph], most: int | None, over: Callable[[], bool]
+    ) -> Iterator[JudgedGraph]:
         """Yield the results of graphs, in order, at most `most` of them.
 
         A graph is made when a fixed number of graphs is not settled yet. So the stream does not depend on how long any
@@ -80,10 +82,10 @@ class GraphWorkshop:
                 yield each.result()
 
     def close(self) -> None:
-        """Waits for what has begun."""
+        """Wait for what has begun."""
         self.threads.shutdown(cancel_futures=True)
 
-    def _judged(self, drawn: Drawn) -> JudgedGraph:
+    def _judged(self, drawn: DrawnGraph) -> JudgedGraph:
         sides, report = self.free.get(), GandalfReport()
         try:
             found = judge(sides, drawn.graph, drawn.domain, report, drawn.asks)

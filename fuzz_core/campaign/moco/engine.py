@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.examination import WAIT_SECONDS, Desk
+from fuzz_core.campaign.examination import WAIT_SECONDS, ExaminationQueue
 from fuzz_core.campaign.fuzz import LEAST_SHARE
 from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.moco.plot import MocoOptions, Plot, TreeTurn, recorded
-from fuzz_core.campaign.moco.seeds import SeedProgram
+from fuzz_core.campaign.moco.seeds import RefusedProgram, SeedProgram, aliases_of, seeds
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Run, Session
@@ -23,7 +23,9 @@ from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.nodes import SKIPPED
+from fuzz_core.modelgen.moco.program import Program
 
+_REMEDY = "add --models DIR with programs of your own"
 # Most of a time-box that one tree may have before others have begun.
 LONGEST_SHARE = 0.25
 
@@ -52,25 +54,26 @@ class MocoReport:
         return len(self.grown)
 
     @property
-    def executed(self) -> int:
+    def executed_nodes(self) -> int:
         """How many nodes were executed, alone or in a program."""
         return self.nodes.total() - self.nodes[SKIPPED]
 
     @property
     def tests(self) -> int:
         """How many nodes and extreme values were executed."""
-        return self.executed + self.extremes
+        return self.executed_nodes + self.extremes
 
     @property
-    def told(self) -> str:
+    def headline(self) -> str:
         """A summary in one line."""
         states = ", ".join(f"{count} {state}" for state, count in sorted(self.nodes.items())) or "none"
         rate = 60 * self.programs / self.seconds if self.seconds else 0.0
         grown = f"{self.programs:,} programs of {self.trees} trees with {len(self.apis)} apis in {self.seconds:.0f} s"
-        return f"{grown} ({rate:,.0f} per minute); {self.executed:,} nodes: {states}; {self.extremes:,} extreme values"
+        nodes = f"{self.executed_nodes:,} nodes: {states}"
+        return f"{grown} ({rate:,.0f} per minute); {nodes}; {self.extremes:,} extreme values"
 
     def add(self, later: MocoReport) -> None:
-        """Counts a later run that went on with the same trees."""
+        """Count a later run that went on with the same trees."""
         self.run = later.run
         self.grown |= later.grown
         self.programs += later.programs
@@ -85,56 +88,88 @@ class MocoReport:
         self.finished += later.finished
 
     def summary(self) -> dict[str, Any]:
-        """Returns the figures for the run's record."""
+        """Return the figures for the run's record."""
         counts = {"nodes": dict(self.nodes), "operators": dict(self.operators), "apis": sorted(self.apis)}
         return {**vars(self), **counts, "grown": sorted(self.grown), "trees": self.trees, "tests": self.tests}
 
 
 def fuzz_models(
     session: Session,
-    seeds: Sequence[SeedProgram],
+    programs: Sequence[SeedProgram],
     knowledge: Knowledge,
     options: MocoOptions,
-    desk: Desk | None = None,
+    queue: ExaminationQueue | None = None,
 ) -> MocoReport:
-    """Grows the trees of these programs; findings are pending in the store.
+    """Grow the trees of these programs; findings are pending in the store.
 
     A tree on record of the same program and options is continued. A full-grown tree is followed by another one.
 
     Args:
-        desk: examines findings meanwhile. The growth ends early if findings fill the time that is left.
+        queue: examines findings meanwhile. The growth ends early if findings fill the time that is left.
 
     Raises:
-        UserError: there is no program.
+        UserError: there is no program, or none can be taken apart.
     """
-    if not seeds:
-        raise UserError(f"no model program for {session.target.library}", "add --models DIR with programs of your own")
+    if not programs:
+        raise UserError(f"there is no model program for {session.target.library}", _REMEDY)
     report, began = MocoReport(), session.clock()
     run = Run(session, options.seed, options.as_json())
     report.run = run.number
-    plots = [recorded(session, Plot(session, each, knowledge, options)) for each in seeds]
+    aliases = aliases_of(session)
+    plots = [recorded(session, Plot(session, each, knowledge, options, aliases)) for each in programs]
 
     def over() -> bool:
         spent = 0.0 if options.seconds is None else (session.clock() - began) / options.seconds
-        full = desk is not None and desk.is_full
+        full = queue is not None and queue.is_full
         return session.stopped() or spent >= 1.0 or (full and spent >= LEAST_SHARE)
 
-    session.watch.phase("growing models", options.seconds or options.nodes or 0)
+    session.watch.phase("mutating models", options.seconds or options.nodes or 0)
     keeping = FindingRecorder(session.store, session.target.key, report.run)
     with _workshops(session, options) as mine:
-        for plot, turn in _turns(session, plots, mine, over, options, report, desk):
+        for plot, turn in _turns(session, plots, mine, over, options, report, queue):
             _save(session, plot, turn, report, keeping)
             report.seconds = session.clock() - began
             run.tell(report)
-            _show(session, report, options, {} if desk is None else desk.figures)
+            _show(session, report, options, {} if queue is None else queue.figures)
     report.seconds = session.clock() - began
     run.end(report)
+    if report.refused.keys() >= {plot.origin.name for plot in plots}:
+        why = next(iter(report.refused.values()))
+        problem = f"no model program for {session.target.library} can be taken apart"
+        raise UserError(f"{problem}; {why}", _REMEDY)
     return report
+
+
+def take_apart(session: Session, models: Sequence[Path] = ()) -> Iterator[Program | RefusedProgram]:
+    """Yield every seed program in parts; a program without a record runs once.
+
+    Programs for tracing may be left out.
+
+    Raises:
+        UserError: a directory does not exist.
+    """
+    options, aliases = MocoOptions(), aliases_of(session)
+    nothing = Knowledge(library=session.target.library, build=session.target.key)
+    session.watch.phase("splitting programs into blocks")
+    with _workshops(session, options) as mine:
+        for count, each in enumerate(seeds(session, models)):
+            if session.stopped():
+                return
+            session.watch.advance(count, program=each.name)
+            if isinstance(each, RefusedProgram):
+                yield each
+                continue
+            plot = recorded(session, Plot(session, each, nothing, options, aliases))
+            try:
+                yield plot.take_apart(mine())
+            except UserError as error:
+                if each.weight == 1:
+                    yield RefusedProgram(each.name, error.problem)
 
 
 @contextmanager
 def _workshops(session: Session, options: MocoOptions) -> Iterator[Callable[[], BlockWorkshop]]:
-    """Gives each thread a workshop of its own; all workshops end with the context."""
+    """Give each thread a workshop of its own; all workshops end with the context."""
     local, made = threading.local(), list[BlockWorkshop]()
     sweep()
     with scratch() as folder:
@@ -143,7 +178,7 @@ def _workshops(session: Session, options: MocoOptions) -> Iterator[Callable[[], 
 
         def mine() -> BlockWorkshop:
             if not hasattr(local, "workshop"):
-                local.workshop = BlockWorkshop(session, Path(plan), options.timeout)
+                local.workshop = BlockWorkshop(session, Path(plan), options.timeout, options.weighed_blocks)
                 made.append(local.workshop)
             workshop: BlockWorkshop = local.workshop
             return workshop
@@ -162,9 +197,11 @@ def _turns(
     over: Callable[[], bool],
     options: MocoOptions,
     report: MocoReport,
-    desk: Desk | None,
+    queue: ExaminationQueue | None,
 ) -> Iterator[tuple[Plot, TreeTurn]]:
-    """Yields the trees, `workers` at a time, with the result of each turn. The caller records it before the next turn.
+    """Yield the trees, `workers` at a time, with the result of each turn.
+
+    The caller records it before the next turn.
 
     A tree that has begun goes on until it is full-grown, or has had LONGEST_SHARE of the time-box. A program shows
     new behaviour only when many of its blocks are mutated. The tree that has cost least is next.
@@ -181,22 +218,24 @@ def _turns(
 
     with ThreadPoolExecutor(session.workers, "moco") as threads:
         while True:
-            if desk is not None:
-                desk.step(fuzzing=True)
-            places = max(session.workers - (0 if desk is None else desk.running), 1)
+            if queue is not None:
+                queue.step(fuzzing=True)
+            places = max(session.workers - (0 if queue is None else queue.running), 1)
             while waiting and len(running) < places and not enough():
                 plot = min(waiting, key=order)
                 waiting.remove(plot)
                 running[threads.submit(lambda plot=plot: plot.turn(mine(), over))] = plot  # type: ignore[misc]
             if not running:
                 return
-            done, _ = wait(running, None if desk is None else WAIT_SECONDS, FIRST_COMPLETED)
+            done, _ = wait(running, None if queue is None else WAIT_SECONDS, FIRST_COMPLETED)
             for future in done:
                 plot = running.pop(future)
                 try:
                     turn = future.result()
                 except UserError as error:
-                    report.refused[plot.program.name] = error.problem
+                    if plot.origin.weight == 1:
+                        report.refused[plot.origin.name] = error.problem
+                        session.watch.note(error.problem)
                     continue
                 except Interrupted:
                     # The user stopped during the import of the library: the turns of other trees are to be kept.
@@ -209,15 +248,15 @@ def _turns(
 
 
 def _save(session: Session, plot: Plot, turn: TreeTurn, report: MocoReport, keeping: FindingRecorder) -> None:
-    """Saves findings first: a node that is on record is not run again."""
+    """Save findings first: a node that is on record is not run again."""
     store, target = session.store, session.target.key
-    if plot.growth is None and not plot.runs:
+    if plot.apart is None:
         return
     for found in turn.found:
         report.findings += 1
         report.kept += keeping.keep(*found).added
     if plot.number is None:
-        plot.number = store.begin_tree(target, plot.program.name, plot.digest, plot.seed, plot.as_options())
+        plot.number = store.begin_tree(target, plot.origin.name, plot.origin.digest, plot.seed, plot.as_options())
     elif not plot.told:
         store.tell_tree(plot.number, plot.as_options())
     plot.told = plot.verified

@@ -13,7 +13,7 @@ from fuzz_core.ir.values import Invocation, Prim, Seq, TestCase, Value
 from fuzz_core.modelgen.moco.block_test import described
 from fuzz_core.modelgen.moco.calls import parameters
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.mutation.contract import Context, Mutator
+from fuzz_core.mutation.contract import EDGE, Context, Mutator
 from fuzz_core.mutation.registry import STRIDED_ONLY, RuleBook
 from fuzz_core.mutation.space import ArgumentSpace
 
@@ -40,7 +40,7 @@ class Mutations:
     def __init__(self, public: Public) -> None:
         self._public = public
         # A nested element gets a value of the same type and layout: there are no recorded values to replace it with.
-        self._book = RuleBook({}, ("database", "type", *STRIDED_ONLY))
+        self._book = RuleBook({}, ("database", "type", EDGE, *STRIDED_ONLY))
         every = RuleBook({}).rules
         self._rules = [every[name] for name in RULES]
         self._done = set[tuple[str, str, Value | str]]()

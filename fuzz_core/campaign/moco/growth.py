@@ -10,14 +10,14 @@ from fuzz_core.campaign.moco.extremes import Mutations
 from fuzz_core.campaign.moco.judge import (
     Gave,
     Verdicts,
-    arrived,
-    closed,
-    gave,
+    block_results,
+    failing_block_input,
     is_drawn,
     origin,
     state_alone,
     state_whole,
-    why,
+    verdicts_in_words,
+    with_known_sizes,
 )
 from fuzz_core.campaign.moco.negatives import accepted
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
@@ -85,11 +85,11 @@ class ProgramBench:
         self.outputs: Gave | None = None
 
     def heads(self) -> dict[int, Call]:
-        """Returns the layers that stay."""
+        """Return the layers that stay."""
         return {number: self.originals[number] for number in self.program.template.head}
 
     def run(self, workshop: BlockWorkshop, calls: Mapping[int, Call]) -> tuple[ProgramResult, dict[int, Call]]:
-        """Returns the outcome of a program, and its calls as they were made to fit."""
+        """Return the outcome of a program, and its calls as they were made to fit."""
         calls = dict(calls)
         for _ in range(MOST_FITS):
             ran = workshop.program(self.text(calls, watched=True), self.data, self.seed)
@@ -100,27 +100,27 @@ class ProgramBench:
         return ran, calls
 
     def text(self, calls: Mapping[int, Call], watched: bool = False) -> str:
-        """Returns a program with these calls in it."""
+        """Return a program with these calls in it."""
         return assemble(self.program.template, calls, watched, self.names.imports(calls.values()))
 
     def _fitted(self, calls: dict[int, Call], ran: ProgramResult) -> dict[int, Call] | None:
-        """Returns the calls, with the failing call fitted to the input that arrived there; None if it fits already."""
+        """Return the calls, with the failing call fitted to the input that arrived there; None if it fits already."""
         number = ran.inside
         if ran.outcome.kind != "exception" or number is None or number not in calls or number not in ran.saw:
             return None
         took, facts = ran.saw[number].took, self.knowledge.apis.get(calls[number].api)
         if took is None or facts is None:
             return None
-        made = fitted(calls[number], facts, closed(took.shape), self.names.resolved)
+        made = fitted(calls[number], facts, with_known_sizes(took.shape), self.names.resolved)
         return None if made == calls[number] else {**calls, number: made}
 
     def is_trained_alike(self, workshop: BlockWorkshop, ran: ProgramResult) -> bool:
-        """Returns whether output layers gave the results of the seed program's, so that its training is as it was."""
+        """Return whether output layers gave the results of the seed program's, so that its training is as it was."""
         wanted = self._wanted(workshop)
-        return bool(wanted) and gave(ran, self.program.template.head) == wanted
+        return bool(wanted) and block_results(ran, self.program.template.head) == wanted
 
-    def is_halfway(self, workshop: BlockWorkshop, ran: ProgramResult) -> bool:
-        """Returns whether a library refused a call between the first block that was used and the last output layer.
+    def is_refused_midway(self, workshop: BlockWorkshop, ran: ProgramResult) -> bool:
+        """Return whether a library refused a call between the first block that was used and the last output layer.
 
         An outcome that is no exception, or an exception of the program's own, could have happened in any place.
         """
@@ -129,14 +129,14 @@ class ProgramBench:
         return not self._wanted(workshop).keys() <= ran.saw.keys()
 
     def _wanted(self, workshop: BlockWorkshop) -> Gave:
-        """Returns the results of the output layers of the seed program."""
+        """Return the results of the output layers of the seed program."""
         if self.outputs is None:
-            self.outputs = gave(self.run(workshop, self.originals)[0], self.program.template.head)
+            self.outputs = block_results(self.run(workshop, self.originals)[0], self.program.template.head)
         return self.outputs
 
 
 def _data(program: Program) -> int:
-    """Returns the number of characters of a program before the statement with its first block."""
+    """Return the number of characters of a program before the statement with its first block."""
     text = assemble(program.template, {block.number: block.call for block in program.blocks})
     before = 0
     for piece in program.template.pieces:
@@ -169,7 +169,7 @@ class TreeGrowth:
         self.alone: dict[Invocation, Alone] = {}
 
     def grown(self, workshop: BlockWorkshop, node: TreeNode) -> NodeResult:
-        """Executes a node: its block alone, and if that works, its program."""
+        """Execute a node: its block alone, and if that works, its program."""
         calls = self._calls(node)
         if node.operator in (ROOT, ORIGINAL) or node.block is None:
             return self._whole(workshop, node, calls)
@@ -187,14 +187,17 @@ class TreeGrowth:
         if self.assembled_negatives and state in (OK, REFUSED):
             return self._negative(workshop, node, calls, outcome)
         if state is not None:
-            return NodeResult(Result(state, why(outcome, verdicts)), found)
+            return NodeResult(Result(state, verdicts_in_words(outcome, verdicts)), found)
         grown = self._whole(workshop, node, calls)
         return grown._replace(found=found + grown.found)
 
     def extreme(self, workshop: BlockWorkshop, node: TreeNode, number: int) -> tuple[NodeFinding, ...] | None:
-        """Execute an extreme value of the block of a node that works, alone. Return None if there is none left.
+        """Execute an extreme value of the block of a node that works, alone.
 
         Each number gives another value.
+
+        Returns:
+            None if there is none left.
         """
         call = self._calls(node)[-1 if node.block is None else node.block]
         test, facts = self._test(node, call), self.bench.knowledge.apis.get(call.api)
@@ -206,7 +209,7 @@ class TreeGrowth:
         return tuple(NodeFinding(mutant, *each, said) for each, said in zip(verdicts, origins, strict=True))
 
     def _negative(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], alone: Outcome) -> NodeResult:
-        """Returns the result of a negative node whose program is executed as well, however its block ended alone."""
+        """Return the result of a negative node whose program is executed as well, however its block ended alone."""
         text = self.bench.text(calls)
         ran = workshop.program(text, self.bench.data, self.bench.seed)
         if ran.outcome.kind != "ok":
@@ -214,16 +217,17 @@ class TreeGrowth:
             found = self._programs(node, calls, ran.inside, verdicts)
             state = state_whole(ran, verdicts)
             return NodeResult(
-                Result(state if state in (FINDING, RESOURCES) else REFUSED, why(ran.outcome, verdicts)), found
+                Result(state if state in (FINDING, RESOURCES) else REFUSED, verdicts_in_words(ran.outcome, verdicts)),
+                found,
             )
         facts = self.bench.knowledge.apis[node.api]
         script, verdicts = accepted(node, facts, text, alone, workshop.dialect)
         tests = [(each.test._replace(program=script), each) for each in self._programs(node, calls, None, verdicts)]
         found = tuple(each._replace(test=test) for test, each in tests)
-        return NodeResult(Result(FINDING, why(ran.outcome, verdicts)), found)
+        return NodeResult(Result(FINDING, verdicts_in_words(ran.outcome, verdicts)), found)
 
     def _calls(self, node: TreeNode) -> dict[int, Call]:
-        """Returns the calls of the node's parent, as they were made to fit there, and the node's own."""
+        """Return the calls of the node's parent, as they were made to fit there, and the node's own."""
         calls = {**self.bench.heads(), **self.tree.calls(node.number)}
         parent = self.fits.get(-1 if node.parent is None else node.parent, {})
         own = set() if node.parent is None else {block.number for block in self.tree.steps[node.level - 1]}
@@ -231,7 +235,7 @@ class TreeGrowth:
         return calls
 
     def _test(self, node: TreeNode, call: Call) -> TestCase | None:
-        """Returns the node's block alone as a test case, on an input of the kind that arrives there."""
+        """Return the node's block alone as a test case, on an input of the kind that arrives there."""
         parent = self.tree.nodes[node.parent or 0]
         test = self._alone(call, parent.arrives.get(-1 if node.block is None else node.block))
         return None if test is None else test._replace(rules=(node.operator,))
@@ -249,23 +253,23 @@ class TreeGrowth:
         if ran.outcome.kind == "ok":
             return self._works(workshop, node, calls, ran)._replace(programs=1)
         verdicts = self._failed(workshop, node, calls, ran)
-        state = state_whole(ran, verdicts, self.bench.is_halfway(workshop, ran))
+        state = state_whole(ran, verdicts, self.bench.is_refused_midway(workshop, ran))
         found = self._programs(node, calls, ran.inside, verdicts) if state == FINDING else ()
-        return NodeResult(Result(state, why(ran.outcome, verdicts)), found, programs=1)
+        return NodeResult(Result(state, verdicts_in_words(ran.outcome, verdicts)), found, programs=1)
 
     def _works(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], ran: ProgramResult) -> NodeResult:
         apis = tuple(call.api for call in calls.values())
         for mode in self._modes(node, ran):
-            if verdicts := workshop.deeper(self._program(node, calls, None), mode):
+            if verdicts := workshop.verdicts_in_mode(self._program(node, calls, None), mode):
                 blamed, its = self._blamed(workshop, node, calls, mode)
                 found = self._programs(blamed, its, None, verdicts)
-                return NodeResult(Result(FINDING, why(ran.outcome, verdicts)), found, apis)
+                return NodeResult(Result(FINDING, verdicts_in_words(ran.outcome, verdicts)), found, apis)
         self._keep(node, calls)
-        arrives = {number: Arrival(closed(kind.shape), kind.dtype) for number, kind in _arrivals(ran)}
+        arrives = {number: Arrival(with_known_sizes(kind.shape), kind.dtype) for number, kind in _arrivals(ran)}
         return NodeResult(Result(OK, LOST if is_lost(ran) else "", arrives), apis=apis)
 
     def _modes(self, node: TreeNode, ran: ProgramResult) -> list[str]:
-        """Returns the modes that a working program is examined in; a loss that is infinite in the parent is not new."""
+        """Return the modes that a working program is examined in; a loss that is infinite in the parent is not new."""
         if not self.further_modes:
             return []
         doubled = is_lost(ran) and self.tree.nodes[node.parent or 0].why != LOST
@@ -274,38 +278,38 @@ class TreeGrowth:
     def _blamed(
         self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], mode: str
     ) -> tuple[TreeNode, dict[int, Call]]:
-        """Returns the first node on the path to this one whose program shows the same fault, and its calls."""
+        """Return the first node on the path to this one whose program shows the same fault, and its calls."""
         for above in self.tree.chain(node.number)[1:-1]:
             ran, its = self.bench.run(workshop, self._calls(above))
-            if ran.outcome.kind == "ok" and workshop.deeper(self._program(above, its, None), mode):
+            if ran.outcome.kind == "ok" and workshop.verdicts_in_mode(self._program(above, its, None), mode):
                 return above, its
         return node, calls
 
     def _failed(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], ran: ProgramResult) -> Verdicts:
-        """Returns every verdict on a program that does not run although its block does."""
+        """Return every verdict on a program that does not run although its block does."""
         verdict = workshop.judge(ran)
         if not verdict.clean:
             return [(verdict, ran.outcome)]
         if is_lost(ran):
-            return workshop.deeper(self._program(node, calls, None), DOUBLED)
+            return workshop.verdicts_in_mode(self._program(node, calls, None), DOUBLED)
         return verdicts_on(ran, workshop.dialect) if ran.unexplained and self._holds(workshop, node, calls, ran) else ()
 
     def _holds(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], ran: ProgramResult) -> bool:
-        """Returns whether the failing block works alone on its input; if no block fails, whether training fits."""
+        """Return whether the failing block works alone on its input; if no block fails, whether training fits."""
         if ran.inside is None:
             return self.bench.is_trained_alike(workshop, ran)
         call = calls.get(ran.inside)
         if call is None:
             return False
         making = ran.phase == MAKE and ran.inside == node.block
-        test = self._test(node, call) if making else self._alone(call, arrived(ran, call))
+        test = self._test(node, call) if making else self._alone(call, failing_block_input(ran, call))
         if test is None:
             return False
         outcome, told = self.alone.get(test.invocation) or workshop.alone(test)
         return outcome.kind == "ok" and not any(verdict.oracle == "crash" for verdict, _ in told)
 
     def _keep(self, node: TreeNode, calls: dict[int, Call]) -> None:
-        """Keeps what fits for the children, and forgets it of those that have had theirs."""
+        """Keep what fits for the children, and forget it of those that have had theirs."""
         if node.level > self.level:
             self.level = node.level
             above = node.level - 1
@@ -315,14 +319,14 @@ class TreeGrowth:
     def _programs(
         self, node: TreeNode, calls: Mapping[int, Call], inside: int | None, verdicts: Verdicts
     ) -> tuple[NodeFinding, ...]:
-        """Returns verdicts on a program as findings about the block that shows them."""
+        """Return verdicts on a program as findings about the block that shows them."""
         if node.block is None and inside not in calls:
             return ()
         test = self._program(node, calls, inside)
         return tuple(NodeFinding(test, *each, self._origin(node, each[0], inside, calls)) for each in verdicts)
 
     def _program(self, node: TreeNode, calls: Mapping[int, Call], inside: int | None) -> TestCase:
-        """Returns the program as a test case of the api of the block that it fails in, or else of the node's own."""
+        """Return the program as a test case of the api of the block that it fails in, or else of the node's own."""
         number = inside if inside is not None and inside in calls else node.block
         call = calls.get(-1 if number is None else number)
         own = self._test(node, call) if call is not None and number == node.block else None

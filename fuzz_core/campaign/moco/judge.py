@@ -14,10 +14,8 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.moco.kinds import kind, written
 from fuzz_core.modelgen.moco.nodes import (
-    CHECKED,
     EXTREME,
     FINDING,
-    GENERATED,
     MISFIT,
     OK,
     REFUSED,
@@ -28,16 +26,20 @@ from fuzz_core.modelgen.moco.nodes import (
     TRAINING,
     Arrival,
     TreeNode,
+    mutation_in_words,
 )
 from fuzz_core.modelgen.moco.program import Call, Program
-from fuzz_core.worker.programs_ran import ProgramResult, Saw, TensorKind
+from fuzz_core.worker.programs_ran import BlockTensors, ProgramResult, TensorKind
 
 # Stands for a dimension that a library leaves open, as the number of samples.
 OPEN = 2
 # The number of working nodes for each that is compiled too. A compilation costs as much as seven programs, so that all
 # compilations take a tenth of the time.
 COMPARED_EVERY = 64
-MAX_TEXT, MAX_CALL, MAX_WHY = 2000, 300, 300
+# Oracles whose verdict on a block alone makes its node a finding. All further oracles compare results of a block that
+# works.
+DECISIVE = ("crash", "bounds", "leak", "performance")
+MAX_TEXT, MAX_WHY = 2000, 300
 # Exceptions of Python for a name without a value, and for text that is not Python.
 UNWRITTEN = ("NameError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError")
 
@@ -45,34 +47,34 @@ Verdicts = Sequence[tuple[Verdict, Outcome]]
 Gave = Mapping[int, TensorKind | int | None]
 
 
-def arrived(ran: ProgramResult, call: Call) -> Arrival | None:
-    """Returns the input of the block that a program fails in; None if it was not one tensor of a known shape.
+def failing_block_input(ran: ProgramResult, call: Call) -> Arrival | None:
+    """Return the input of the block that a program fails in; None if it was not one tensor of a known shape.
 
     A layer may get an unknown number of samples. A function of the library may not: it takes no symbol of a graph.
     """
-    saw = Saw() if ran.inside is None else ran.saw.get(ran.inside, Saw())
+    saw = BlockTensors() if ran.inside is None else ran.saw.get(ran.inside, BlockTensors())
     if saw.took is None or not saw.alone:
         return None
     known = saw.took.shape if call.applied else saw.took.shape[1:]
-    return None if None in known else Arrival(closed(saw.took.shape), saw.took.dtype)
+    return None if None in known else Arrival(with_known_sizes(saw.took.shape), saw.took.dtype)
 
 
-def closed(shape: tuple[int | None, ...]) -> tuple[int, ...]:
-    """Returns a shape whose open dimensions have a size."""
+def with_known_sizes(shape: tuple[int | None, ...]) -> tuple[int, ...]:
+    """Return a shape whose open dimensions have a size."""
     return tuple(OPEN if size is None else size for size in shape)
 
 
-def gave(ran: ProgramResult, numbers: tuple[int, ...]) -> Gave:
-    """Returns the results of these blocks, if they were used."""
+def block_results(ran: ProgramResult, numbers: tuple[int, ...]) -> Gave:
+    """Return the results of these blocks, if they were used."""
     return {number: ran.saw[number].gave for number in numbers if number in ran.saw}
 
 
 def state_alone(node: TreeNode, outcome: Outcome, verdicts: list[Verdict]) -> str | None:
-    """Returns the state of a node that its block alone decides; None if its program decides.
+    """Return the state of a node that its block alone decides; None if its program decides.
 
     A negative node is to be refused, and has no children in any state.
     """
-    if any(verdict.oracle in ("crash", "bounds") for verdict in verdicts):
+    if any(verdict.oracle in DECISIVE for verdict in verdicts):
         return FINDING
     if is_starved(outcome) or outcome.kind == "timeout":
         return RESOURCES
@@ -84,7 +86,7 @@ def state_alone(node: TreeNode, outcome: Outcome, verdicts: list[Verdict]) -> st
 
 
 def state_whole(ran: ProgramResult, verdicts: Verdicts, halfway: bool = False) -> str:
-    """Returns the state of a node whose program does not run although its block does.
+    """Return the state of a node whose program does not run although its block does.
 
     If the program fails in another block, or halfway through the model, the result has a shape that does not fit there.
     If it fails outside of all blocks, the result does not fit how the model is trained.
@@ -99,18 +101,19 @@ def state_whole(ran: ProgramResult, verdicts: Verdicts, halfway: bool = False) -
 
 
 def is_starved(outcome: Outcome) -> bool:
-    """Returns whether memory ran out; only the kernel sends SIGKILL here, when there is no memory left."""
+    """Return whether memory ran out; only the kernel sends SIGKILL here, when there is no memory left."""
     return outcome.kind == "oom" or (outcome.kind, outcome.name) == ("signal", "SIGKILL")
 
 
-def why(outcome: Outcome, verdicts: Iterable[tuple[Verdict, Outcome]] = ()) -> str:
+def verdicts_in_words(outcome: Outcome, verdicts: Iterable[tuple[Verdict, Outcome]] = ()) -> str:
+    """Return the verdicts in words, and the outcome if it is not ok."""
     said = f"{outcome.kind} {outcome.name}: {outcome.text}" if outcome.kind != "ok" else ""
     told = [written(verdict) for verdict, _ in verdicts]
     return "; ".join([*told, *([said] if said else [])])[:MAX_WHY]
 
 
 def is_drawn(seed: int, node: TreeNode) -> bool:
-    """Returns whether a node that works is among those that are examined in further modes."""
+    """Return whether a node that works is among those that are examined in further modes."""
     return node.operator != ROOT and derive(seed, "compared", node.number) % COMPARED_EVERY == 0
 
 
@@ -122,7 +125,7 @@ def origin(
     calls: Mapping[int, Call] = {},
     rules: Sequence[str] = (),
 ) -> str:
-    """Returns the origin of a finding: seed program, line, block, operator, parameter with both values, and its kind.
+    """Return the origin of a finding: seed program, line, block, operator, parameter with both values, and its kind.
 
     Args:
         rules: the rules by which the block became an extreme value, if it is one.
@@ -131,14 +134,6 @@ def origin(
     call = calls.get(-1 if inside is None else inside)
     fails = f"; it shows in block {inside}, {call.api}" if call is not None and inside != node.block else ""
     further = f"; EV: {', '.join(rules)}" if rules else ""
-    return f"{where}: {done(node)}{fails}{further} ({kind(EXTREME if rules else node.operator, verdict)})"[:MAX_TEXT]
-
-
-def done(node: TreeNode) -> str:
-    """Returns the mutation of the block of a node, in words."""
-    if node.operator in (GENERATED, CHECKED, EXTREME):
-        old = node.old[:MAX_CALL] or "its default"
-        return f"{node.operator} changed {node.parameter} of {node.api} from {old} to {node.new[:MAX_CALL]}"
-    if node.old:
-        return f"{node.operator} put {node.call[:MAX_CALL]} in the place of {node.old[:MAX_CALL]}"
-    return f"{node.operator} {node.call[:MAX_CALL]}".strip()
+    return f"{where}: {mutation_in_words(node)}{fails}{further} ({kind(EXTREME if rules else node.operator, verdict)})"[
+        :MAX_TEXT
+    ]

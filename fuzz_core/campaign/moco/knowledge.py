@@ -10,30 +10,29 @@ from pathlib import Path
 
 from fuzz_core.campaign.changes import changes_between
 from fuzz_core.campaign.moco.study import learn
-from fuzz_core.campaign.moco.study_encoder import encoder
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
-from fuzz_core.modelgen.moco.knowledge.encoder import SentenceEncoder
 from fuzz_core.modelgen.moco.knowledge.extraction import Extractor
-from fuzz_core.modelgen.moco.knowledge.file import path_of, read, write
+from fuzz_core.modelgen.moco.knowledge.file import OtherVersionError, path_of, read, write
 from fuzz_core.modelgen.moco.knowledge.portable import portable
+from fuzz_core.modelgen.moco.knowledge.similarity import Encoder
 
 FOLDER = "knowledge"
 
 
 def kept_in(session: Session) -> Path:
-    """Returns the file of the session's target in the state directory."""
+    """Return the file of the session's target in the state directory."""
     return _file(session, session.target.key)
 
 
 def is_kept(session: Session) -> bool:
-    """Returns whether there is knowledge of the session's target, or of an earlier build of its library."""
+    """Return whether there is knowledge of the session's target, or of an earlier build of its library."""
     return _is_kept(session, session.target.key) or _earlier(session) is not None
 
 
 def knowledge_of(session: Session, seconds: float | None = None) -> Knowledge:
-    """Returns the knowledge on file, or else learns it now.
+    """Return the knowledge on file, or else learn it now.
 
     An interrupted course continues at the next call. On a new build, only apis that differ from the earlier build are
     learnt.
@@ -58,30 +57,22 @@ def knowledge_of(session: Session, seconds: float | None = None) -> Knowledge:
 def made(
     session: Session,
     seconds: float | None = None,
-    wheel: Path | None = None,
+    encoder: Encoder | None = None,
     extractors: Sequence[Extractor] = (),
     *,
     deadline: float | None = None,
     taken: Mapping[str, Facts] = {},
 ) -> Knowledge:
-    """Learns, and saves the knowledge. The arguments are those of `learn`.
+    """Learn, and save the knowledge.
 
-    If the weights that compare definitions are missing, the words of definitions are compared, and a note says so.
+    The arguments are those of `learn`.
     """
 
     def keep(knowledge: Knowledge) -> None:
         write(knowledge, kept_in(session))
         _record(session, knowledge)
 
-    found = learn(
-        session,
-        _encoder(session, wheel),
-        extractors,
-        seconds=seconds,
-        deadline=deadline,
-        taken=taken,
-        keep=keep,
-    )
+    found = learn(session, encoder, extractors, seconds=seconds, deadline=deadline, taken=taken, keep=keep)
     keep(found)
     return found
 
@@ -97,7 +88,10 @@ def _is_kept(session: Session, build: str) -> bool:
 def _kept(session: Session, build: str) -> Knowledge | None:
     path = _file(session, build)
     if path.exists():
-        return read(path)
+        try:
+            return read(path)
+        except OtherVersionError as error:
+            session.watch.note(f"{error.problem}; nightfuzz learns the facts again")
     known = session.store.knowledge(build)
     return None if known is None else _travelling(session, known)
 
@@ -107,7 +101,10 @@ def _record(session: Session, knowledge: Knowledge) -> None:
 
 
 def _travelling(session: Session, knowledge: Knowledge) -> Knowledge:
-    """Returns knowledge that may go from machine to machine. Apis that lose their example are to be learnt again."""
+    """Return knowledge that may go from machine to machine.
+
+    Apis that lose their example are to be learnt again.
+    """
     roots = {statement.split()[-1].partition(".")[0] for statement in session.dialect.imports} - {"np"}
     apis = {name: each for name, facts in knowledge.apis.items() if (each := portable(facts, roots)) is not None}
     lost = {name for name, each in apis.items() if each.inputs != knowledge.apis[name].inputs}
@@ -116,34 +113,24 @@ def _travelling(session: Session, knowledge: Knowledge) -> Knowledge:
 
 
 def _earlier(session: Session) -> str | None:
-    """Returns the newest other build of the library that there is knowledge of."""
+    """Return the newest other build of the library that there is knowledge of."""
     own = session.target
     builds = [each.key for each in session.store.targets() if each.library == own.library and each.key != own.key]
     return next((build for build in reversed(builds) if _is_kept(session, build)), None)
 
 
 def _unchanged(session: Session) -> dict[str, Facts]:
-    """Returns facts from experiments on an earlier build, for apis that are unchanged in this build."""
+    """Return facts from experiments on an earlier build, for apis that are unchanged in this build."""
     build = _earlier(session)
     if build is None:
         return {}
     try:
         kept = _kept(session, build)
     except UserError as error:
-        session.watch.note(f"{error.problem}: nothing is taken over from there")
+        session.watch.note(f"{error.problem}; nightfuzz takes no fact from that file ({error.remedy})")
         return {}
     assert kept is not None
     store, target = session.store, session.target.key
-    stirred = changes_between(store, build, target).stirred | set(kept.unfinished)
-    same = {api.name for api in store.apis(target)} - stirred
+    changed_apis = changes_between(store, build, target).changed_apis | set(kept.unfinished)
+    same = {api.name for api in store.apis(target)} - changed_apis
     return {name: each for name, each in kept.apis.items() if name in same}
-
-
-def _encoder(session: Session, wheel: Path | None) -> SentenceEncoder | None:
-    try:
-        return encoder(wheel)
-    except UserError as error:
-        if wheel is not None:
-            raise
-        session.watch.note(f"{error.problem}: definitions are compared by their words")
-        return None

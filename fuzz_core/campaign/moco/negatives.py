@@ -10,15 +10,16 @@ from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.quotes import MODE, RuledOut
 from fuzz_core.campaign.moco.judge import Verdicts
 from fuzz_core.execution.replay import ACCEPTED
+from fuzz_core.ir.constraints import KINDS
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.legality import documented
+from fuzz_core.modelgen.moco.legality import documented_constraints
 from fuzz_core.modelgen.moco.nodes import TreeNode
 from fuzz_core.oracles.contract import oracle_of
 
 
 def accepted(node: TreeNode, facts: Facts, program: str, alone: Outcome, dialect: Dialect) -> tuple[str, Verdicts]:
-    """Returns the script and the verdict about a program that ran although the value of its negative node is illegal.
+    """Return the script and the verdict about a program that ran although the value of its negative node is illegal.
 
     Args:
         alone: the outcome of the block alone.
@@ -32,10 +33,9 @@ def accepted(node: TreeNode, facts: Facts, program: str, alone: Outcome, dialect
 
 
 def _words(node: TreeNode, facts: Facts) -> str:
-    """Returns the words of the documentation on the parameter."""
+    """Return the words of the documentation on the parameter."""
     parameter = facts.parameter(node.parameter)
     if parameter is None:
         return ""
-    origins = [*(each.origin for each in parameter.bounds), parameter.choices_origin, parameter.shape_origin]
-    words = [" ".join(each.text.split()) for each in origins if each is not None and documented(each)]
+    words = [" ".join(each.text.split()) for each in documented_constraints(parameter, *KINDS)]
     return "; ".join(dict.fromkeys(words)).replace('"', "'")

@@ -13,15 +13,18 @@ from fuzz_core.campaign.moco.growth import NodeFinding, ProgramBench, TreeGrowth
 from fuzz_core.campaign.moco.seeds import SeedProgram
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.session import Session
+from fuzz_core.ir.errors import CodecError, UserError
+from fuzz_core.modelgen.moco.disassembly import Disassembly
 from fuzz_core.modelgen.moco.disassembly_steps import RunObservations, steps
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.generation import TreeOptions
 from fuzz_core.modelgen.moco.legality import with_model_ranges
+from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, ROOT, TreeNode
-from fuzz_core.modelgen.moco.program import Call
+from fuzz_core.modelgen.moco.program import Call, Program
 from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.oracles.contract import ORACLES
-from fuzz_core.worker.programs_ran import ProgramResult
+from fuzz_core.worker.programs_ran import FlowRecord, ProgramResult
 
 # A tree's turn ends after so many nodes, or so many seconds of a time-box.
 TURN_NODES, TURN_SECONDS = 64, 10.0
@@ -39,12 +42,13 @@ class MocoOptions:
     timeout: float = 3.0  # seconds for a block alone; programs have more
     # How trees grow.
     growth: TreeOptions = TreeOptions()  # noqa: RUF009 - immutable
-    assembled_negatives: bool = False  # this option and the next two: see `campaign.papers.MocoSettings`
+    assembled_negatives: bool = False  # this option and the next three: see `campaign.papers.MocoSettings`
     model_ranges: bool = False
     further_modes: bool = True
+    weighed_blocks: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the options for the run's record."""
+        """Return the options for the run's record."""
         return {"engine": "moco", **vars(self), "oracles": list(self.oracles), "growth": self.growth._asdict()}
 
 
@@ -61,12 +65,27 @@ class TreeTurn:
 
 
 class Plot:
-    """A seed program with its tree, begun when its turn comes; `seed` is that of the tree's random stream."""
+    """A seed program with its tree, begun when its turn comes; `seed` is that of the tree's random stream.
 
-    def __init__(self, session: Session, seed: SeedProgram, knowledge: Knowledge, options: MocoOptions) -> None:
+    Args:
+        aliases: further names of apis of the library, each with the canonical one.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        seed: SeedProgram,
+        knowledge: Knowledge,
+        options: MocoOptions,
+        aliases: Mapping[str, str] = {},
+    ) -> None:
         self.session = session
-        self.program, self.digest, self.weight, beside = seed
-        self.beside = beside & knowledge.apis.keys()
+        self.aliases = aliases
+        self.origin = seed
+        # The record of a run of the program, and the parts that the program was taken apart into.
+        self.flow: FlowRecord | None = None
+        self.apart: Program | None = None
+        self.beside = frozenset[str]()  # known apis that the program calls in any blocks
         self.knowledge = with_model_ranges(knowledge) if options.model_ranges else knowledge
         self.options = options
         self.seed = options.seed
@@ -80,21 +99,27 @@ class Plot:
         self.runs: dict[frozenset[int], RunObservations | None] = {}
         # A seed of higher weight begins after the first turns of other seeds: the start takes long if the library
         # compiles.
-        self.executed = self.weight**2
+        self.executed = seed.weight**2
         self.allowance = Allowance()
         # The seconds of its turns in this run.
         self.seconds = 0.0
 
     @property
     def spent(self) -> int:
-        """About what it has cost so far, in executed blocks, by weight: the tree that has cost least is next."""
-        return self.executed * len(self.program.blocks) * self.weight
+        """About what it has cost so far, in executed lines, by weight: the tree that has cost least is next."""
+        return self.executed * (self.origin.source.count("\n") + 1) * self.origin.weight
+
+    @property
+    def program(self) -> Program:
+        """The parts of the program; known after its first turn."""
+        assert self.apart is not None
+        return self.apart
 
     def turn(self, workshop: BlockWorkshop, over: Callable[[], bool]) -> TreeTurn:
-        """Verifies and grows the tree for a while; ends at the first finding, so that the caller records it at once.
+        """Verify and grow the tree for a while; end at the first finding, so that the caller records it at once.
 
         Raises:
-            UserError: the program does not run.
+            UserError: the program does not run, or cannot be taken apart.
         """
         began = self.session.clock()
         try:
@@ -104,6 +129,8 @@ class Plot:
 
     def _turn(self, workshop: BlockWorkshop, over: Callable[[], bool]) -> TreeTurn:
         turn, clock = TreeTurn(), self.session.clock
+        # The run with hooks happens once and is not counted: the first turn verifies the steps as well.
+        self.take_apart(workshop)
         timed, end = self.options.seconds is not None, clock() + TURN_SECONDS
 
         def past() -> bool:
@@ -134,7 +161,7 @@ class Plot:
     def _extremes(
         self, turn: TreeTurn, growth: TreeGrowth, workshop: BlockWorkshop, node: TreeNode, past: Callable[[], bool]
     ) -> None:
-        """Executes extreme values of a block that works, as many as the options and the tree's allowance have."""
+        """Execute extreme values of a block that works, as many as the options and the tree's allowance have."""
         clock, timed = self.session.clock, self.options.seconds is not None
         for number in range(self.options.growth.times_ev):
             if past() or not self.allowance.is_left:
@@ -148,10 +175,41 @@ class Plot:
             turn.extremes += 1
 
     def replant(self) -> None:
-        """Begins another tree of the same program, with the next random stream."""
+        """Begin another tree of the same program, with the next random stream."""
         self.seed += 1
         self.number, self.nodes, self.growth, self.told = None, [], None, False
         self.seconds = 0.0
+
+    def take_apart(self, workshop: BlockWorkshop) -> Program:
+        """Return the parts of the program; the first call runs the program.
+
+        Raises:
+            UserError: the program does not run, or has no hidden layers.
+        """
+        if self.apart is None:
+            text = self._disassembly()
+            ran = workshop.flow(text.hooked)
+            if ran.outcome.kind != "ok" or ran.flow is None:
+                said = f"{ran.outcome.kind} {ran.outcome.name} {ran.outcome.text}".strip()
+                raise UserError(
+                    f"{self.origin.name} does not run: {said}", "run the program by itself to see why, and correct it"
+                )
+            try:
+                self._take(text, ran.flow)
+            except CodecError as error:
+                raise UserError(
+                    f"{self.origin.name} ran otherwise than its text says: {error}",
+                    "make the program run its layers in the same order each time, or leave the program out of --models",
+                ) from None
+        return self.program
+
+    def _disassembly(self) -> Disassembly:
+        return Disassembly(self.origin.name, self.origin.source, self.session.target.library, self.aliases)
+
+    def _take(self, text: Disassembly, flow: FlowRecord) -> None:
+        self.apart, self.flow = text.program(flow), flow
+        beside = ModuleNames.of(self.apart).beside(self.apart)
+        self.beside = frozenset(self.aliases.get(path, path) for path in beside) & self.knowledge.apis.keys()
 
     def _begun(self, workshop: BlockWorkshop, over: Callable[[], bool]) -> TreeGrowth | None:
         if not self.verified and not self._verify(workshop, over):
@@ -162,7 +220,7 @@ class Plot:
         return self.growth
 
     def _verify(self, workshop: BlockWorkshop, over: Callable[[], bool]) -> bool:
-        """Joins the blocks into steps that run; returns False if that goes on at the next turn."""
+        """Join the blocks into steps that run; return False if that goes on at the next turn."""
         bench = ProgramBench(self.program, self.knowledge, self.seed)
         heads: dict[int, Call] = bench.heads()
 
@@ -178,17 +236,18 @@ class Plot:
             return self.runs[key]
 
         with suppress(_NotYet):
-            self.program = steps(self.program, runs)
+            self.apart = steps(self.program, runs)
             self.verified = True
         return self.verified
 
     def as_options(self) -> dict[str, Any]:
-        """Returns for the record of the tree how it grows, and the steps of its program.
+        """Return for the record of the tree how it grows, and the steps of its program.
 
-        The record has `parts`, the identity of the program's blocks: other parts have other steps. Until the steps are
-        known, it has `runs`, the executions that look for them.
+        The record has `flow`, by which the program is taken apart again without a run, and `parts`, the identity of the
+        program's blocks: other parts have other steps. Until the steps are known, it has `runs`, the executions that
+        look for them.
         """
-        growth = {**self.options.growth._asdict(), "parts": self.parts}
+        growth = {**self.options.growth._asdict(), "parts": self.parts, "flow": self.flow and self.flow.as_json()}
         if not self.verified:
             return {**growth, "runs": [[sorted(key), told and told.as_json()] for key, told in self.runs.items()]}
         found = [block.step for block in self.program.blocks]
@@ -199,13 +258,23 @@ class Plot:
         """The identity of its template."""
         return blake2b(repr(self.program.template.pieces).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
+    def take_again(self, told: Mapping[str, Any]) -> None:
+        """Take the program apart by a record, unless it is apart.
+
+        Raises:
+            CodecError: the record is not of this program.
+            UserError: the record has no hidden layers.
+        """
+        if self.apart is None and "flow" in told:
+            self._take(self._disassembly(), FlowRecord.from_json(told["flow"]))
+
     def recall(self, told: Mapping[str, Any]) -> None:
-        """Takes over from a record what its program was found to be, or what was executed to find that out."""
+        """Take over from a record what its program was found to be, or what was executed to find that out."""
         if "steps" not in told:
             self.runs |= {frozenset(key): ran and RunObservations.from_json(ran) for key, ran in told.get("runs", ())}
             return
         blocks = zip(self.program.blocks, told["steps"], strict=True)
-        self.program = self.program._replace(
+        self.apart = self.program._replace(
             template=self.program.template._replace(head=tuple(told["head"])),
             blocks=tuple(block._replace(step=step) for block, step in blocks),
         )
@@ -227,11 +296,15 @@ class _NotYet(Exception):  # noqa: N818 - never leaves this file
 
 
 def recorded(session: Session, plot: Plot) -> Plot:
-    """Returns the plot with the recorded nodes of the tree that goes on, if there is one."""
-    growth = dict(plot.options.growth._asdict())
-    own = (plot.program.name, plot.digest, plot.parts)
+    """Return the plot with the recorded nodes of the tree that goes on, if there is one."""
+    growth, seed = dict(plot.options.growth._asdict()), plot.origin
     trees = session.store.trees(session.target.key)
-    same = [row for row in trees if (row.program, row.digest, row.options.get("parts")) == own]
+    rows = [row for row in trees if (row.program, row.digest) == (seed.name, seed.digest)]
+    for row in rows:
+        # The record is data of untrusted jobs: another record is as good as none.
+        with suppress(CodecError, UserError):
+            plot.take_again(row.options)
+    same = [row for row in rows if plot.apart is not None and row.options.get("parts") == plot.parts]
     for row in same:
         plot.recall(row.options)
     alike = {row.seed: row for row in same if growth.items() <= {**TreeOptions()._asdict(), **row.options}.items()}

@@ -19,7 +19,7 @@ LEAST_KNOWING = 1 / 6
 
 
 def hindrance(session: Session, models: Sequence[Path], seconds: float) -> str:
-    """Returns why no model programs grow in a share of so many seconds; empty if they do.
+    """Return why no model programs grow in a share of so many seconds; empty if they do.
 
     Args:
         models: directories of the user's programs.

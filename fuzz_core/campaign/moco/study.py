@@ -1,8 +1,8 @@
 """Knowledge of a target's apis for MoCo, from its inventory, the state file, experiments, and extractors.
 
 `known(session)` takes what is recorded and documented and executes no call; `learn(session)` tries every api out. Both
-return `facts.Knowledge`, which `modelgen.moco.knowledge.file` writes and reads. An encoder, which compares definitions,
-comes from `knowing_encoder.encoder()`; without an encoder the words of definitions are compared.
+return `facts.Knowledge`, which `modelgen.moco.knowledge.file` writes and reads. Learning compares the
+words of definitions if there is no encoder.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from fuzz_core.campaign.moco.study_course import Course, Probed, probed
+from fuzz_core.campaign.moco.study_course import Course, StudyResult, probed
 from fuzz_core.campaign.moco.study_evidence import gathered
 from fuzz_core.campaign.moco.study_trials import Run
 from fuzz_core.campaign.plans import make_plan
@@ -25,7 +25,6 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
-from fuzz_core.modelgen.moco.knowledge.encoder import NAME
 from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Extractor, facts_of
 from fuzz_core.modelgen.moco.knowledge.merge import enriched
 from fuzz_core.modelgen.moco.knowledge.similarity import Encoder, with_similar
@@ -41,7 +40,7 @@ def known(
     extractors: Sequence[Extractor] = (),
     apis: Collection[str] = (),
 ) -> Knowledge:
-    """Returns the facts of recorded calls and documentation on every api that models are made of; no call is executed.
+    """Return the facts of recorded calls and documentation on every api that models are made of; no call is executed.
 
     Args:
         extractors: further readers of the documentation, asked for facts that are not known yet. After one fails, it is
@@ -52,7 +51,7 @@ def known(
         NightfuzzError: the target cannot list its apis.
     """
     evidence = _chosen(session, apis)
-    found = Probed([facts_of(each) for each in evidence], ())
+    found = StudyResult([facts_of(each) for each in evidence], ())
     return _assembled(session, evidence, found, encoder, extractors, lambda knowledge: None)
 
 
@@ -67,7 +66,7 @@ def learn(
     taken: Mapping[str, Facts] = {},
     keep: Keep = lambda knowledge: None,
 ) -> Knowledge:
-    """Returns the facts of `known`, with those of experiments: working calls, ranks, axes that bind numbers, bounds.
+    """Return the facts of `known`, with those of experiments: working calls, ranks, axes that bind numbers, bounds.
 
     Args:
         seconds: seconds for the experiments; None for the usual time. All further apis keep recorded facts.
@@ -82,7 +81,8 @@ def learn(
     evidence = _chosen(session, apis)
     if not evidence and not apis:
         key = session.target.key
-        raise UserError(f"no apis of {key} are on record that models are made of", "trace it: `nightfuzz trace`")
+        problem = f"the state has no call of {key} for an api that models are made of"
+        raise UserError(problem, f"run `nightfuzz trace --target {key}` first")
     limit = usual_seconds(session) if seconds is None else seconds
     end = session.clock() + limit
     course = Course(limit, end if deadline is None else min(end, deadline), deadline is not None, taken)
@@ -92,7 +92,7 @@ def learn(
 
 
 def usual_seconds(session: Session) -> float:
-    """Returns SECONDS, or COMPILING_SECONDS for a library that compiles while it runs, which takes seconds."""
+    """Return SECONDS, or COMPILING_SECONDS for a library that compiles while it runs, which takes seconds."""
     return COMPILING_SECONDS if session.dialect.compiled else SECONDS
 
 
@@ -102,7 +102,7 @@ def _chosen(session: Session, apis: Collection[str]) -> list[ApiEvidence]:
 
 @contextmanager
 def running(session: Session) -> Iterator[Run]:
-    """Runs calls on the target; each thread has processes of its own, kept until a call kills one."""
+    """Run calls on the target; each thread has processes of its own, kept until a call kills one."""
     with scratch() as folder, ExitStack() as stack:
         plan = folder / "plan.jsonl"
         make_plan(session, plan, (), seed=0, mutating=False)
@@ -128,18 +128,27 @@ def _replayer(session: Session, plan: Path, stack: ExitStack) -> Replayer:
 def _assembled(
     session: Session,
     evidence: Sequence[ApiEvidence],
-    found: Probed,
+    found: StudyResult,
     encoder: Encoder | None,
     extractors: Sequence[Extractor],
     keep: Keep,
 ) -> Knowledge:
-    target, embedding = session.target, NAME if encoder is not None else ""
+    target = session.target
 
     def compared(facts: Sequence[Facts]) -> Knowledge:
         session.watch.phase("comparing definitions", len(facts))
-        apis = {each.api: each for each in with_similar(facts, encoder)}
+        by = encoder
+        try:
+            similar = with_similar(facts, by)
+        except UserError as error:
+            session.watch.note(f"{error.problem}; definitions are compared by their words ({error.remedy})")
+            by, similar = None, with_similar(facts, None)
         return Knowledge(
-            library=target.library, build=target.key, embedding=embedding, unfinished=found.unfinished, apis=apis
+            library=target.library,
+            build=target.key,
+            embedding="" if by is None else by.model,
+            unfinished=found.unfinished,
+            apis={each.api: each for each in similar},
         )
 
     knowledge = compared(found.facts)
@@ -155,8 +164,8 @@ def _assembled(
 def _told(
     session: Session, evidence: Sequence[ApiEvidence], facts: Sequence[Facts], extractor: Extractor
 ) -> list[Facts]:
-    """Returns the facts with those that an extractor adds, until it fails or the user stops."""
-    session.watch.phase("asking others what they know", len(facts))
+    """Return the facts with those that an extractor adds, until it fails or the user stops."""
+    session.watch.phase("importing knowledge", len(facts))
     whole = list(facts)
     for place, each in enumerate(evidence):
         if session.stopped():
@@ -164,7 +173,7 @@ def _told(
         try:
             whole[place] = enriched(whole[place], each, [extractor])
         except UserError as error:
-            session.watch.note(f"{error.problem}; what is known without it is kept ({error.remedy})")
+            session.watch.note(f"{error.problem}; the facts from other sources are kept ({error.remedy})")
             break
         session.watch.advance(place + 1, api=each.api.name)
     return whole

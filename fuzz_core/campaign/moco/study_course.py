@@ -30,27 +30,27 @@ class Course(NamedTuple):
     taken: Mapping[str, Facts] = {}  # facts that are known and stay as they are
 
 
-class Probed(NamedTuple):
+class StudyResult(NamedTuple):
     """The result of a course of experiments."""
 
     facts: list[Facts]  # facts of each api, in the order of the evidence
     unfinished: tuple[str, ...]  # apis that there was no time for
 
 
-def probed(session: Session, evidence: Sequence[ApiEvidence], run: Run, course: Course) -> Probed:
-    """Takes every api through the steps of `Subject`, all of them one step before any the next, classes first."""
+def probed(session: Session, evidence: Sequence[ApiEvidence], run: Run, course: Course) -> StudyResult:
+    """Take every api through the steps of `Subject`, all of them one step before any the next, classes first."""
     ordered = sorted(evidence, key=lambda each: each.api.kind)
     taken = [each for each in ordered if each.api.name in course.taken]
     subjects = [Subject(each, run) for each in ordered if each.api.name not in course.taken]
     pool = pool_of([*(each.seen for each in subjects), *(seen_calls(each.api, each.calls) for each in taken)])
-    session.watch.phase("experimenting on apis", len(subjects))
+    session.watch.phase("running experiments on apis", len(subjects))
     cut = set(_steps(session, subjects, pool, course))
     found = {**course.taken, **{each.evidence.api.name: each.facts() for each in subjects}}
-    return Probed([found[each.api.name] for each in evidence], tuple(sorted(cut)))
+    return StudyResult([found[each.api.name] for each in evidence], tuple(sorted(cut)))
 
 
 def _steps(session: Session, subjects: Sequence[Subject], pool: Mapping[str, Value], course: Course) -> Iterator[str]:
-    """Takes the subjects through all steps; yields the names of those that the end has cut short."""
+    """Take the subjects through all steps; yield the names of those that the end has cut short."""
     steps: tuple[Step, ...] = (lambda subject, over: subject.find(pool, over), Subject.bind)
     share = PATIENCE * course.seconds / max(1, len(subjects))
 

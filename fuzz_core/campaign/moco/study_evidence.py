@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
 
+from fuzz_core.campaign.inventory import Inventory, take_inventory
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.trace import inventory as ask
-from fuzz_core.campaign.trace import readable
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation, Tensor, Value
-from fuzz_core.ir.wire import decode
 from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Spell
 from fuzz_core.modelgen.moco.knowledge.homes import homes, of_homes
 from fuzz_core.triage.script import Writer
@@ -27,15 +23,8 @@ MAX_CALLS, MAX_DOC = 400, 100_000
 _APPLIED = '["__call__",['
 
 
-class Inventory(NamedTuple):
-    """The inventory of a target: its apis with docstrings, and the declared constraints of their arguments."""
-
-    apis: Sequence[Api]
-    declared: Sequence[Constraint]
-
-
 def gathered(session: Session) -> list[ApiEvidence]:
-    """Returns the evidence of every api that models are made of, by name.
+    """Return the evidence of every api that models are made of, by name.
 
     Raises:
         NightfuzzError: the target cannot list its apis.
@@ -56,17 +45,15 @@ def gathered(session: Session) -> list[ApiEvidence]:
 
 
 def inventory(session: Session) -> Inventory:
-    """Asks the target for its apis and their documentation, which the state file does not keep."""
+    """Ask the target for its apis and their documentation, which the state file does not keep."""
     target = session.target
     with Zygote(target.python, target.library, "list", None, session.stopped) as zygote:
-        told = ask(zygote)
-    listed = (decode(Api, api) for api in told["api"])
-    apis = [api._replace(doc=api.doc[:MAX_DOC]) for api in listed]
-    return Inventory(apis, list(readable(session, told["constraint"])))
+        found = take_inventory(session, zygote)
+    return replace(found, apis=[api._replace(doc=api.doc[:MAX_DOC]) for api in found.apis])
 
 
 def _remembering(spell: Spell) -> Spell:
-    """Large tensors are slow to write, and the same ones come again and again."""
+    """Cache spellings: large tensors are slow to write, and equal ones come again and again."""
     known: dict[Tensor, str] = {}
 
     def spelled(value: Value) -> str:
@@ -80,7 +67,7 @@ def _remembering(spell: Spell) -> Spell:
 
 
 def _calls(session: Session, chosen: set[str]) -> defaultdict[str, list[Invocation]]:
-    """Recorded calls by api, of each the first MAX_CALLS, those of instances before constructions alone."""
+    """Return recorded calls by api, of each the first MAX_CALLS, those of instances before constructions alone."""
     found: defaultdict[str, list[Invocation]] = defaultdict(list)
     for number, api, body in session.store.samples(session.target.key, chosen, _APPLIED, MAX_CALLS):
         try:

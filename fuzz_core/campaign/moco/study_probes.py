@@ -23,7 +23,7 @@ class Bound(NamedTuple):
 
 
 def returned(value: Value | None) -> str:
-    """Returns `tensor` or `tuple` (several, the first of which is a tensor), else an empty text."""
+    """Return `tensor` or `tuple` (several, the first of which is a tensor), else an empty text."""
     if isinstance(value, Tensor):
         return "tensor"
     several = isinstance(value, Seq) and value.kind in ("tuple", "list") and bool(value.items)
@@ -31,7 +31,7 @@ def returned(value: Value | None) -> str:
 
 
 def simplified(bench: TrialBench, trial: Trial, required: Collection[str]) -> Trial:
-    """Returns the trial with as few tensors and arguments as work, and with numbers in the place of sequences."""
+    """Return the trial with as few tensors and arguments as work, and with numbers in the place of sequences."""
     for count in range(1, len(trial.inputs)):
         fewer = trial._replace(inputs=trial.inputs[:count])
         if bench.works(fewer):
@@ -44,7 +44,7 @@ def simplified(bench: TrialBench, trial: Trial, required: Collection[str]) -> Tr
 
 
 def scalar(bench: TrialBench, trial: Trial) -> Trial:
-    """Returns the trial with a number in place of each sequence, if that works: a number can be bound to an axis."""
+    """Return the trial with a number in place of each sequence, if that works: a number can be bound to an axis."""
     for name, value in trial.arguments.items():
         if isinstance(value, Seq) and value.items and isinstance(value.items[-1], Prim):
             simple = trial.having(name, value.items[-1])
@@ -52,8 +52,8 @@ def scalar(bench: TrialBench, trial: Trial) -> Trial:
     return trial
 
 
-def accepted(bench: TrialBench, trial: Trial) -> dict[int, tuple[int, ...]]:
-    """Returns the ranks that its activation may have, each with a shape that works."""
+def accepted_ranks(bench: TrialBench, trial: Trial) -> dict[int, tuple[int, ...]]:
+    """Return the ranks that its activation may have, each with a shape that works."""
     found = {len(trial.shape): trial.shape}
     for rank in RANKS:
         for shape in _of_rank(trial.shape, rank):
@@ -63,7 +63,7 @@ def accepted(bench: TrialBench, trial: Trial) -> dict[int, tuple[int, ...]]:
 
 
 def _of_rank(shape: tuple[int, ...], rank: int) -> Iterator[tuple[int, ...]]:
-    """Axes added or left out in front, then at the end."""
+    """Yield the shape with axes added or left out in front, then at the end."""
     more = (ADDED,) * (rank - len(shape))
     if more:
         yield (*more, *shape)
@@ -76,7 +76,7 @@ def _of_rank(shape: tuple[int, ...], rank: int) -> Iterator[tuple[int, ...]]:
 def bounds_to_axes(
     bench: TrialBench, trial: Trial, parameters: Iterable[Parameter], shapes: Mapping[int, tuple[int, ...]]
 ) -> Iterator[Bound]:
-    """Yields numbers that are bound to an axis: the api refuses a larger number, but takes it with a larger axis."""
+    """Yield numbers that are bound to an axis: the api refuses a larger number, but takes it with a larger axis."""
     for parameter in parameters:
         number = _whole(trial, parameter)
         axis = None if number is None else _axis(bench, trial, parameter.name, number)
@@ -109,7 +109,7 @@ def _axis(bench: TrialBench, trial: Trial, name: str, number: int) -> int | None
 def _counted(
     bench: TrialBench, trial: Trial, name: str, number: int, axis: int, shapes: Mapping[int, tuple[int, ...]]
 ) -> int:
-    """Returns the axis from the front, or from the end if trials of different ranks show that."""
+    """Return the axis from the front, or from the end if trials of different ranks show that."""
     rank = len(trial.shape)
     for shape in (shape for other, shape in shapes.items() if other != rank):
         for counted in (axis, axis - rank):

@@ -7,13 +7,13 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any
 
-from fuzz_core.campaign.moco.study_probes import accepted, bounds_to_axes, returned, simplified
+from fuzz_core.campaign.moco.study_probes import accepted_ranks, bounds_to_axes, returned, simplified
 from fuzz_core.campaign.moco.study_trials import Late, Over, Run, Trial, TrialBench, trials
 from fuzz_core.ir.values import Value, prim
 from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter
 from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of, seen_calls, spelled_all
 from fuzz_core.modelgen.moco.knowledge.relations import kept
-from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, several
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, inputs_of
 
 MAX_TRIALS = 80
 # A parameter that takes this number is no integer, though its default may be 0.
@@ -21,7 +21,10 @@ FRACTION = prim(0.5)
 
 
 class Subject:
-    """An api and its bench. The steps are taken in their order; each may be cut short by the time that it is given."""
+    """An api and its bench.
+
+    The steps are taken in their order; each may be cut short by the time that it is given.
+    """
 
     def __init__(self, evidence: ApiEvidence, run: Run) -> None:
         self.evidence = evidence
@@ -36,7 +39,7 @@ class Subject:
         self.fractions: set[str] = set()
 
     def find(self, pool: Mapping[str, Value], over: Over) -> None:
-        """Looks for a trial that works and gives a tensor, or several; then for the simplest such."""
+        """Look for a trial that works and gives a tensor, or several; then for the simplest such."""
         with self._until(over):
             for trial in islice(trials(self.documented, self.seen, pool), MAX_TRIALS):
                 if spelled_all(trial.arguments, self.evidence.spell) is None:
@@ -50,11 +53,11 @@ class Subject:
             self.hopeless = True
 
     def bind(self, over: Over) -> None:
-        """Learns which ranks it accepts, which numbers have to be the size of an axis, and which may be fractions."""
+        """Learn which ranks it accepts, which numbers have to be the size of an axis, and which may be fractions."""
         if self.trial is None:
             return
         with self._until(over):
-            self.shapes = accepted(self.bench, self.trial)
+            self.shapes = accepted_ranks(self.bench, self.trial)
             found = bounds_to_axes(self.bench, self.trial, self._parameters(), self.shapes)
             self.trial = self.trial._replace(axes={each.parameter: each.axis for each in found})
             self.bound = True
@@ -69,7 +72,7 @@ class Subject:
             yield
 
     def facts(self) -> Facts:
-        """Returns all known facts of the api."""
+        """Return all known facts of the api."""
         facts = facts_of(self.evidence._replace(refusals=[*self.evidence.refusals, *self.bench.messages]))
         if self.trial is None:
             # The recorded call may be of another build, or need more than tensors. A structure of tensors cannot be
@@ -88,13 +91,13 @@ class Subject:
             "dtypes": dtypes,
             "example": spelled_all(self.trial.arguments, self.evidence.spell) or {},
             "inputs": tuple(each.shape for each in self.trial.inputs),
-            "takes": several(self.trial.inputs),
+            "takes": inputs_of(self.trial.inputs),
             "origin": Origin(source="probe"),
         }
         return facts.model_copy(update=learnt)
 
     def _learnt_of(self, parameter: Parameter) -> dict[str, Any]:
-        """Returns what experiments have learnt of a parameter; without an experiment the recorded facts stay."""
+        """Return a parameter with the facts of experiments; without an experiment, the recorded facts stay."""
         found: dict[str, Any] = {}
         if self.trial is not None and self.bound:
             found["binds"] = self.trial.axes.get(parameter.name)

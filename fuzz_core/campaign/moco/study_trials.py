@@ -10,7 +10,7 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value, prim
 from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
-from fuzz_core.modelgen.moco.knowledge.extraction import simplest
+from fuzz_core.modelgen.moco.knowledge.extraction import plainest_first
 from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
 
 FLOAT, INTEGER = "float32", "int64"
@@ -53,7 +53,7 @@ class Trial(NamedTuple):
         return Invocation(self.api, (), tuple(self.arguments.items()), Then("__call__", self.inputs))
 
     def having(self, name: str, value: Value) -> Trial:
-        """Returns the trial with another value of a parameter, and with that size of the axis that it is bound to."""
+        """Return the trial with another value of a parameter, and with that size of the axis that it is bound to."""
         made = self._replace(arguments={**self.arguments, name: value})
         size = value.value if isinstance(value, Prim) and value.type == "int" else None
         if name not in self.axes or not isinstance(size, int) or size < 1:
@@ -61,13 +61,13 @@ class Trial(NamedTuple):
         return made.shaped(resized(self.shape, self.axes[name], size))
 
     def shaped(self, shape: tuple[int, ...]) -> Trial:
-        """On an activation of another shape, and so all tensors that had the same."""
+        """Return the trial with another shape of the activation, and of all tensors that had the same shape."""
         made = tuple(plain(each.dtype, shape) if each.shape == self.shape else each for each in self.inputs)
         return self._replace(inputs=made)
 
 
 def resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    """Returns a shape with another size of one axis."""
+    """Return a shape with another size of one axis."""
     sizes = list(shape)
     sizes[axis] = size
     return tuple(sizes)
@@ -92,7 +92,11 @@ class TrialBench:
         self.messages: dict[str, None] = {}
 
     def tried(self, trial: Trial) -> ModeRun:
-        """Returns the result of a trial, which is executed once. Raises Late."""
+        """Return the result of a trial, which is executed once.
+
+        Raises:
+            Late: the deadline has passed.
+        """
         call = trial.invocation
         if call not in self.done:
             if self.over():
@@ -105,17 +109,21 @@ class TrialBench:
         return self.done[call]
 
     def works(self, trial: Trial) -> bool:
-        """Returns whether the trial gives a result. Raises Late."""
+        """Return whether the trial gives a result.
+
+        Raises:
+            Late: the deadline has passed.
+        """
         return self.tried(trial).outcome.kind == "ok"
 
 
 def plain(dtype: str, shape: tuple[int, ...]) -> Tensor:
-    """Returns an activation: numbers in [0, 1); for integers, 0 and 1."""
+    """Return an activation: numbers in [0, 1); for integers, 0 and 1."""
     return Tensor(dtype, shape, Fill("uniform", 0.0, 1.0 if DTYPES[dtype].kind == "float" else 2.0))
 
 
 def trials(facts: Facts, seen: Sequence[SeenCall], pool: Mapping[str, Value]) -> Iterator[Trial]:
-    """Yields trials that may work, the likeliest first.
+    """Yield trials that may work, the likeliest first.
 
     The order is: calls that were seen to work, constructions without a call, calls that the signature allows.
 
@@ -126,14 +134,14 @@ def trials(facts: Facts, seen: Sequence[SeenCall], pool: Mapping[str, Value]) ->
     def trial(arguments: Mapping[str, Value], inputs: Iterable[Tensor]) -> Trial:
         return Trial(facts.api, facts.kind, arguments, tuple(inputs))
 
-    applied = [each for each in simplest(seen) if each.inputs][:MAX_SEEN]
+    applied = [each for each in plainest_first(seen) if each.inputs][:MAX_SEEN]
     for each in applied:
         made = [plain(one.dtype, one.shape) for one in each.inputs]
         for inputs in dict.fromkeys((tuple(made[:1]), tuple(made), original(each))):
             if inputs and inputs[0].size <= MAX_CELLS:
-                yield trial(softened(each.arguments), inputs)
+                yield trial(with_constant_tensors(each.arguments), inputs)
                 yield trial(each.arguments, inputs)
-    made_only = [each.arguments for each in simplest(seen) if not each.inputs][:MAX_MADE]
+    made_only = [each.arguments for each in plainest_first(seen) if not each.inputs][:MAX_MADE]
     guessed = list(constructions(facts.parameters[1:] if facts.kind == "function" else facts.parameters, pool))
     # All arguments are tried on the likeliest shape first; a loss needs two tensors of one shape.
     for count, (dtype, shape) in (*((1, each) for each in GENERIC), (2, PAIRED)):
@@ -141,8 +149,8 @@ def trials(facts: Facts, seen: Sequence[SeenCall], pool: Mapping[str, Value]) ->
             yield trial(arguments, [plain(dtype, shape)] * count)
 
 
-def softened(arguments: Mapping[str, Value]) -> dict[str, Value]:
-    """Returns arguments whose tensors are constant, because the elements of recorded tensors are long to write."""
+def with_constant_tensors(arguments: Mapping[str, Value]) -> dict[str, Value]:
+    """Return arguments whose tensors are constant, because the elements of recorded tensors are long to write."""
     made = {name: _level(each) for name, each in arguments.items() if isinstance(each, Tensor)}
     return {**arguments, **made}
 
@@ -153,7 +161,7 @@ def _level(tensor: Tensor) -> Tensor:
 
 
 def original(seen: SeenCall) -> tuple[Tensor, ...]:
-    """Returns the tensors of a recorded call as they were, if the call had no other arguments."""
+    """Return the tensors of a recorded call as they were, if the call had no other arguments."""
     call = seen.call
     if call is None or not seen.plain:
         return ()
@@ -162,7 +170,7 @@ def original(seen: SeenCall) -> tuple[Tensor, ...]:
 
 
 def constructions(parameters: Iterable[Parameter], pool: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
-    """Yields arguments for the required parameters: small values of their type, equal numbers."""
+    """Yield arguments for the required parameters: small values of their type, equal numbers."""
     listed = list(parameters)
     required = [each for each in listed if each.required]
     made: dict[tuple[tuple[str, Value], ...], None] = {}
@@ -178,13 +186,13 @@ def constructions(parameters: Iterable[Parameter], pool: Mapping[str, Value]) ->
 
 
 def _small(parameter: Parameter, number: int, several: bool = False) -> Value:
-    """Returns a small value for a parameter.
+    """Return a small value for a parameter.
 
     Args:
         several: use a sequence if the parameter may be one; else only if it is never a number.
     """
     if parameter.structure in ("tuple", "list") and (several or parameter.dtype not in ("int", "float")):
-        length = parameter.shape[0] if parameter.shape else 2
+        length = parameter.lengths[0] if parameter.lengths else 2
         return Seq(parameter.structure, (prim(number),) * length)
     match parameter.dtype:
         case "float":
@@ -192,12 +200,12 @@ def _small(parameter: Parameter, number: int, several: bool = False) -> Value:
         case "bool":
             return prim(True)
         case "str":
-            return prim(parameter.choices[0].strip("'\"") if parameter.choices else "")
+            return prim(parameter.choices[0] if parameter.choices else "")
     return prim(number)
 
 
 def pool_of(seen: Iterable[Sequence[SeenCall]]) -> dict[str, Value]:
-    """Returns the most frequent value of each name of a parameter, scalars and sequences of them alone."""
+    """Return the most frequent value of each name of a parameter, scalars and sequences of them alone."""
     counts: defaultdict[str, Counter[Value]] = defaultdict(Counter)
     for each in seen:
         for call in each:

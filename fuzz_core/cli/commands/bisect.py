@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzz_core.campaign.bisection import Bisection, BisectOptions, as_json
 from fuzz_core.campaign.bisection import bisect as search
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.errors import stopping
+from fuzz_core.cli.errors import stop_requests
 from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import access_of
 from fuzz_core.cli.settings import Settings
@@ -23,7 +23,7 @@ def bisect(
     runs: int | None,
     keep: int,
 ) -> Report:
-    """Searches, and says what came of it."""
+    """Search, and report the result."""
     options = BisectOptions(
         good=good,
         bad=bad,
@@ -35,7 +35,7 @@ def bisect(
         access=access_of(settings),
         timeout=settings.timeout,
     )
-    with stopping() as stopped, open_state(settings) as store, output.watch() as watch:
+    with stop_requests() as stopped, open_state(settings) as store, output.watch() as watch:
         row = store.bug(bug)
         session = Session(store, store.target(row.target), settings.state, settings.workers, watch, stopped)
         found = search(session, row, options)
@@ -43,22 +43,22 @@ def bisect(
 
 
 def describe(found: Bisection) -> list[str]:
-    """The answer in lines."""
+    """Return the answer in lines."""
     bad, good = ("last bad", "first fixed") if found.fixed else ("first bad", "last good")
     lines = [f"{bad}: {_build(found.bad)}"]
     side, beyond = "newer" if found.fixed else "older", ""
     if found.beyond:
-        beyond = f": the {found.beyond} beyond it could not tell as far as they were tried"
-    lines += [f"{good}: {_build(found.good)}" if found.good else f"no {side} build is without it{beyond}"]
+        beyond = f": of the {found.beyond} {side} builds, all that were tried gave no answer"
+    lines += [f"{good}: {_build(found.good)}" if found.good else f"no {side} build without the bug was found{beyond}"]
     for probe in found.between:
         reason, _, _ = str(probe.info["reason"]).strip().partition("\n")
-        lines.append(f"cannot tell: {probe.build}: {reason}")
+        lines.append(f"no answer from {probe.build}: {reason}")
     if found.between:
         what, count = "went" if found.fixed else "came", len(found.between)
-        lines.append(f"so it {what} with one of {count + 1} builds: the {count} between them cannot tell")
+        lines.append(f"the bug {what} with one of {count + 1} builds: the {count} between them gave no answer")
     lines += [f"what changed: {found.compare}"] if found.compare else []
     lines.append(_surely(found))
-    lines.append(f"{found.tried} of {found.builds} builds tried, {found.installs} environments made this time")
+    lines.append(f"{found.tried} of {found.builds} builds tried, {found.installs} of them installed now")
     return lines
 
 
@@ -69,8 +69,8 @@ def _build(probe: BugTrial) -> str:
 
 
 def _surely(found: Bisection) -> str:
-    rate = f"where the bug is, {found.hits} of {found.runs} runs show it"
+    rate = f"{found.hits} of {found.runs} runs show the bug on a build that has it"
     if found.good is None or found.sure is None:
         return rate
-    silent = f"a build that has it is silent {found.good.runs} times with a probability of {1 - found.sure:.2%}"
+    silent = f"such a build shows no bug in {found.good.runs} runs with a probability of {1 - found.sure:.2%}"
     return f"{found.sure:.1%} sure: {rate}; {silent}"

@@ -29,7 +29,7 @@ DOCUMENTATION = "documentation"
 
 
 def bugs(settings: Settings, output: CommandOutput, target: str | None, members: bool) -> Report:
-    """Lists all clusters on record, each as urgent as its most urgent member, or with `members` all bugs.
+    """List all clusters on record, each as urgent as its most urgent member, or with `members` all bugs.
 
     If no target is named, every bug counts once, by its first row. For a named target, every row counts. Bugs of the
     documentation alone share a line for each library. The data has all bugs, each with the numbers of its cluster.
@@ -58,7 +58,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _line(store: Store, each: JudgedBug, shown: BugRow, alone: bool) -> dict[str, str]:
-    """Returns the cells of a bug, or of a cluster: severity and status are those of its most urgent member."""
+    """Return the cells of a bug, or of a cluster: severity and status are those of its most urgent member."""
     others = len(each.cluster.members) - 1
     first = store.target(shown.target)
     return {
@@ -73,7 +73,7 @@ def _line(store: Store, each: JudgedBug, shown: BugRow, alone: bool) -> dict[str
 
 
 def _short_call(bug: BugRow, library: str) -> str:
-    """Returns the call with the arguments that are short enough; inside of it no name begins with the library's own."""
+    """Return the call with the arguments that are short enough; inside of it no name begins with the library's own."""
     roots = "|".join(map(re.escape, library_of(library).roots or {library: ""}))
     inside = re.compile(rf"(?<=[(\[ =*-])(?:{roots})\.(?=[a-z])")
     calls = (inside.sub("", call_of(bug.script, bug.api, limit)) for limit in range(CALL, 0, -5))
@@ -81,7 +81,7 @@ def _short_call(bug: BugRow, library: str) -> str:
 
 
 def _folded(store: Store, clusters: Sequence[JudgedBug], lines: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Returns the lines of clusters, with one in the place of all that only the documentation of a library forbids."""
+    """Return the lines of clusters, with one in the place of all that only the documentation of a library forbids."""
     kept: list[dict[str, str]] = []
     groups: dict[str, list[tuple[JudgedBug, dict[str, str]]]] = defaultdict(list)
     for each, line in zip(clusters, lines, strict=True):
@@ -103,7 +103,7 @@ def _folded(store: Store, clusters: Sequence[JudgedBug], lines: list[dict[str, s
 
 
 def _some(calls: Sequence[str]) -> str:
-    """Returns as many of the calls as have room, and how many there are besides."""
+    """Return as many of the calls as have room, and how many there are besides."""
     lengths = itertools.accumulate(len(call) + 2 for call in calls)
     shown = [call for call, length in zip(calls, lengths, strict=True) if length <= SHORT] or calls[:1]
     left = len(calls) - len(shown)
@@ -111,7 +111,7 @@ def _some(calls: Sequence[str]) -> str:
 
 
 def _without_equal(lines: list[dict[str, str]], usual: Mapping[str, str]) -> list[dict[str, str]]:
-    """Returns the lines without the cells that are the usual ones in all of them."""
+    """Return the lines without the cells that are the usual ones in all of them."""
     idle = {name for name, value in usual.items() if all(line[name] == value for line in lines)}
     return [{name: cell for name, cell in line.items() if name not in idle} for line in lines]
 
@@ -121,7 +121,7 @@ def _severity(each: JudgedBug) -> str:
 
 
 def _bug_json(each: JudgedBug) -> dict[str, Any]:
-    """A bug as JSON data; `cluster` has the numbers of all its members, the simplest first.
+    """Return a bug as JSON data; `cluster` has the numbers of all its members, the simplest first.
 
     `first` is the number of its first row of all targets, `turns` say on which builds it was fixed and came back.
     """
@@ -149,7 +149,11 @@ def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
 
 
 def _in_full(each: JudgedBug, checks: Sequence[CheckRow], which: str) -> str:
-    """Format all facts of a bug. which: the kinds of its runs, in words."""
+    """Format all facts of a bug.
+
+    Args:
+        which: the kinds of its runs, in words.
+    """
     row, found = each.row, each.severity
     frames = "".join(f"\n  {frame}" for frame in row.outcome.frames)
     others = [f"{member.id} {member.api}" for member in each.cluster.members if member.id != row.id]
@@ -169,14 +173,14 @@ def _in_full(each: JudgedBug, checks: Sequence[CheckRow], which: str) -> str:
         f"first found {found_at} UTC; {'minimised' if row.minimised else 'not minimised'}\n"
         f"{f'in a model program: {row.origin}{chr(10)}' * bool(row.origin)}"
         f"{_life(each, checks)}"
-        f"{f'said: {said}{chr(10)}' * bool(said)}"
+        f"{f'message: {said}{chr(10)}' * bool(said)}"
         f"{f'frames:{frames}{chr(10)}' * bool(frames)}"
     ).rstrip()
 
 
 def _life(each: JudgedBug, checks: Sequence[CheckRow]) -> str:
     """Format the status of a bug and the newest check on every build; empty if the bug was never checked."""
-    first = f"the same as bug {each.first}, which was there first\n" if each.first != each.row.id else ""
+    first = f"the same as bug {each.first}, which was found first\n" if each.first != each.row.id else ""
     if not checks:
         return first
     turns = ", ".join(f"{event.kind} on {event.build}" for event in each.standing.past)

@@ -25,10 +25,12 @@ SCRIPTS, NAMED = 3, 5
 
 
 def bump(settings: Settings, output: CommandOutput, old: str, new: str) -> Report:
-    """Traces the user's own tests on the old build, and says what the new one does otherwise around those calls."""
+    """Trace the user's own tests on the old build, and say what the new one does otherwise around those calls."""
     began = time.monotonic()
     if not settings.tests:
-        raise UserError("bump compares the calls of your tests, and no tests were given", "add --tests DIR")
+        raise UserError(
+            "bump runs the calls of your tests on two builds, and no test directory is named", "add --tests DIR"
+        )
     with open_sessions(settings, output, lambda store: targets_of(store, settings, new, old)) as [session, on_old]:
         before = on_old.target
         own = _trace_both(session, settings, before, began + settings.time * TRACE_SHARE)
@@ -41,17 +43,17 @@ def bump(settings: Settings, output: CommandOutput, old: str, new: str) -> Repor
     text: list[str | TextTable] = [str(answer["text"])]
     if dropped:
         rows = [[each.kind, each.api, each.said, shorten(each.seeds)] for each in dropped]
-        text.append(TextTable(["api", "name", "what is said", "reached from"], rows))
+        text.append(TextTable(["change", "api", "message", "called by"], rows))
     text += report.text
     causes = _causes(compared.changes)
     for first, *_ in causes[:SCRIPTS]:
         text += ["", f"{first.kind}: {first.api}: {difference(first)}", "", Verbatim(first.script)]
     if len(causes) > SCRIPTS:
-        text.append(f"{len(causes) - SCRIPTS} further scripts: `nightfuzz changes --json`")
+        text.append(f"{len(causes) - SCRIPTS} more scripts: `nightfuzz changes --json` prints them")
     for each in own.untraced:
         what = f"{each.failed} of {each.tests} tests failed" if each.failed < each.tests else "not traced"
         text.append(f"{each.file}: {what}: {each.reason}")
-    text.append(f"{own.tests} tests of {own.files} files traced on {before.key}, {len(own.calls):,} different calls")
+    text.append(f"{own.tests} tests of {own.files} files traced on {before.key}: {len(own.calls):,} different calls")
     data = {
         "answer": answer,
         "traced": {"files": own.files, "tests": own.tests, "calls": len(own.calls)},
@@ -70,9 +72,9 @@ def _causes(changes: Sequence[Change]) -> list[list[Change]]:
 def _answer(
     session: Session, before: TargetRecord, own: OwnTests, compared: CompareReport, dropped: Sequence[Dropped]
 ) -> dict[str, object]:
-    """Whether the user's own calls do the same on both builds, in a sentence and as data.
+    """Say in a sentence and as data whether the user's own calls do the same on both builds.
 
-    tests: those whose own calls change. A change that only a mutated call shows is around them, and counts as none.
+    The data's `tests` are those whose own calls change. A change that only a mutated call shows counts as none.
     """
     plain = [change for change in compared.changes if not change.test.rules]
     names = {name for change in plain for name in session.store.seeds_of(change.test.origin)}
@@ -85,18 +87,18 @@ def _answer(
         text = f"{len(names)} of {tests} {makes} calls that change {between}: {', '.join(sorted(names)[:NAMED])}"
         text += f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     elif missing > 0:
-        text = f"Not known: {missing:,} of the {len(own.calls):,} calls of {tests} were not compared in time"
-        text += f" {between}, and none of the rest changes; give --time more"
+        text = f"Unknown: {missing:,} of the {len(own.calls):,} calls of {tests} were not compared in time"
+        text += f" {between}. No other call changes. Use a longer --time"
     else:
         around = len(_causes(compared.changes))
-        text = f"None of {tests}' own calls changes {between}: safe as far as {compared.tests:,} test cases can tell"
-        text += f". {around} differences around them follow" if around else ""
+        text = f"No call of {tests} changes {between}, in {compared.tests:,} test cases"
+        text += f". {around} differences of similar calls follow" if around else ""
     safe = not names and missing <= 0
     return {"safe": safe, "text": f"{text}.", "compared_calls": compared.plain, "tests": sorted(names)}
 
 
 def _trace_both(session: Session, settings: Settings, before: TargetRecord, deadline: float) -> OwnTests:
-    """The tests on the old build, and the apis of either."""
+    """Return the tests on the old build, and the apis of either."""
     on_old = replace(session, target=before)
     trace_phase(on_old, settings.model_copy(update={"source": ["tests"]}), own=True, deadline=deadline)
     check_stop(session)

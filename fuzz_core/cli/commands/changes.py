@@ -27,7 +27,9 @@ def changes(settings: Settings, output: CommandOutput) -> Report:
         pairs = [pair for pair in store.compared() if settings.target in (None, pair[0])]
         pairs = [pair for pair in pairs if settings.baseline in (None, pair[1])]
         if not pairs:
-            raise UserError("no comparison is on record", "run `nightfuzz run --target NEW --baseline OLD`")
+            asked = " with ".join(each for each in (settings.target, settings.baseline) if each)
+            problem = f"{settings.state} has no comparison" + (f" of {asked}" if asked else "")
+            raise UserError(problem, "make one: `nightfuzz run --target NEW --baseline OLD`")
         target, baseline = pairs[-1]
         found = store.changes(target, baseline)
         return changes_report(store, found, (store.target(target), store.target(baseline)))
@@ -41,7 +43,7 @@ def compare_builds(
     traced: TargetRecord | None = None,
     calls: Collection[int] | None = None,
 ) -> CompareReport:
-    """Runs test cases on both builds until the clock says `end`.
+    """Run test cases on both builds until the clock says `end`.
 
     Args:
         traced: the build whose calls they are mutants of
@@ -56,7 +58,7 @@ def compare_builds(
         patterns=settings.api,
         calls=calls,
         most=settings.tests_count,
-        first=sorted(changes_between(session.store, baseline.key, session.target.key).stirred),
+        first=sorted(changes_between(session.store, baseline.key, session.target.key).changed_apis),
     )
     return compare(session, baseline, traced or session.target, options)
 
@@ -67,14 +69,15 @@ def changes_report(
     builds: tuple[TargetRecord, TargetRecord],
     report: CompareReport | None = None,
 ) -> Report:
-    """A table with a line for each cause, worst first; as JSON, every change in full.
+    """Return a table with a line for each cause, worst first; as JSON, every change in full.
 
-    report: figures of a comparison that was just made.
+    Args:
+        report: figures of a comparison that was just made.
     """
     new, old = (build.key for build in builds)
     every = worst_first(found)
     causes = list(by_cause(every).values())
-    table = TextTable(["kind", "api", "what differs", "reached from"], [_line(store, cause) for cause in causes])
+    table = TextTable(["kind", "api", "what differs", "called by"], [_line(store, cause) for cause in causes])
     text: list[str | TextTable] = [
         *([table] if causes else []),
         f"changes from {old} to {new}: {len(found)}, causes: {len(causes)}",
@@ -85,7 +88,9 @@ def changes_report(
     if report is not None:
         data |= {"tests": report.tests, "apis": report.apis, "dropped": dict(report.dropped)}
         left = ", ".join(f"{count} {why}" for why, count in sorted(report.dropped.items())) or "none"
-        text.append(f"{report.tests:,} test cases of {report.apis} apis on both; differences that mean nothing: {left}")
+        text.append(
+            f"{report.tests:,} test cases of {report.apis} apis ran on both builds; harmless differences: {left}"
+        )
     data["changes"] = [
         {**each._asdict(), "test": encode_test(each.test), "seeds": store.seeds_of(each.test.origin)} for each in every
     ]
@@ -93,7 +98,7 @@ def changes_report(
 
 
 def difference(change: Change) -> str:
-    """Return what a call did before and what it does now, in words."""
+    """Return the results of a call on both builds, in words."""
     text = change.signature.partition(": ")[2].partition("baseline: ")[2]
     if change.before.kind == change.after.kind == "ok":
         text += f": {change.before.text[:80]} before, now {change.after.text[:80]}"

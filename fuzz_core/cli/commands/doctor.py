@@ -9,7 +9,7 @@ from fuzz_core.targets.doctor import DoctorCheck, checks
 
 
 def doctor(settings: Settings, output: CommandOutput) -> Report:
-    """Checks this machine; the exit code is 2 if a required part is missing."""
+    """Check this machine; the exit code is 2 if a required part is missing."""
     found = [*checks(configured=settings.target), _confinement()]
     rows = [["ok" if each.ok else "missing", each.name, each.detail, each.remedy] for each in found]
     code = 2 if any(each.required and not each.ok for each in found) else 0
@@ -19,5 +19,5 @@ def doctor(settings: Settings, output: CommandOutput) -> Report:
 def _confinement() -> DoctorCheck:
     """Check the protection of files from workers that are plain processes."""
     means = means_here()
-    remedy = "" if means else "take a kernel from 5.19 on, allow user namespaces, or use --sandbox docker"
+    remedy = "" if means else "use Linux 5.19 or newer, allow user namespaces, or use --sandbox docker"
     return DoctorCheck("confinement", bool(means), FILES[means], remedy)

@@ -11,21 +11,27 @@ from fuzz_core.oracles.kinds import KINDS, Kind
 
 _REPRODUCTIONS = {
     "script": "the script of the bug fails in the same way in several fresh processes",
-    "comparison": "the script of the bug compares the two in several fresh processes, and its assertion fails",
+    "comparison": "the script of the bug compares the two results in several fresh processes, and its assertion fails",
     "growth": "the script of the bug repeats the call in fresh processes, and the memory grows each time",
     "replay": "the call is repeated in several fresh workers, and the oracle gives the same verdict each time",
 }
 
 
 def explain(settings: Settings, output: CommandOutput, kind: str | None) -> Report:
-    """Explains one kind, or lists all. Raises UserError, with the nearest name, for a kind that there is not."""
+    """Explain one kind, or list all.
+
+    Raises:
+        UserError: there is no such kind; the message has the nearest name.
+    """
     if kind is None:
         rows = [[each.name, each.grade, each.rule.short] for each in KINDS.values()]
         table = TextTable(["kind", "severity", "meaning"], rows)
-        return Report([_data(each) for each in KINDS.values()], [table, "nightfuzz explain KIND says more about one."])
+        return Report(
+            [_data(each) for each in KINDS.values()], [table, "`nightfuzz explain KIND` explains one kind in full"]
+        )
     if kind not in KINDS:
         close = get_close_matches(kind, KINDS, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else f"kinds: {', '.join(KINDS)}"
+        remedy = f"did you mean {close[0]!r}?" if close else f"write one of the kinds: {', '.join(KINDS)}"
         raise UserError(f"no kind of bug is called {kind!r}", remedy)
     data = _data(KINDS[kind])
     return Report(data, [f"{kind}: {data['meaning']}", *(f"  {name}: {data[name]}" for name in list(data)[2:])])

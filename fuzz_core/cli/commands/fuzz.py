@@ -25,21 +25,21 @@ from fuzz_core.triage.known import load_registry
 
 
 def fuzz(settings: Settings, output: CommandOutput) -> Report:
-    """Fuzzes and examines within the time-box."""
+    """Fuzz and examine within the time-box."""
     check_paper(settings)
     if settings.engine == "gandalf":
         with sessions_of(settings, output) as sessions:
             first = next(iter(sessions.values()))
             return fuzz_libraries(sessions, settings, first.clock() + settings.time)
-    with session_of(settings, output) as session:
+    with session_of(settings, output, timed=True) as session:
         end = session.clock() + settings.time
         check_calls(session, None if settings.tests_count is not None else end)
         report = fuzz_target(session, settings, end)
-        check_tests(session, settings, report.data)
+        require_tests(session, settings, report.data)
         return report
 
 
-def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -> None:
+def require_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -> None:
     """Raise UserError, with the least sensible time, where no engine ran a test and the user did not stop the run."""
     parts = (data, *(data.get(name, {}) for name in ("baseline", "libraries")))
     tests = sum(part.get("tests", 0) for part in parts)
@@ -51,10 +51,12 @@ def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -
 
 
 def fuzz_target(session: Session, settings: Settings, end: float, share: float = 0.0) -> Report:
-    """Fuzzes and examines one target until the clock says `end`. share: the part of the fuzzing time in which models
-    grow.
+    """Fuzz and examine one target until the clock says `end`.
 
     A counted run has no deadline and grows no models: its result does not depend on the clock.
+
+    Args:
+        share: the part of the fuzzing time in which models grow.
     """
     seed = _seed(settings)
     models = MocoEngine(session, trees_options(settings, seed), settings.models)
@@ -74,16 +76,16 @@ def fuzz_target(session: Session, settings: Settings, end: float, share: float =
     figures = [engine.report] if grown is None else [engine.report, grown]
     seen, kept = sum(each.findings for each in figures), sum(each.kept for each in figures)
     text = [
-        engine.report.told,
-        *([] if grown is None else [f"model programs: {grown.told}"]),
-        f"findings: {seen} seen, {kept} kept; examined: {_settled(triaged)}; {triaged.left} wait",
-        f"new bugs: {len(triaged.bugs)}; `nightfuzz bugs` lists them all; report: {path}",
+        engine.report.headline,
+        *([] if grown is None else [f"model programs: {grown.headline}"]),
+        f"findings: {seen} seen, {kept} kept; examined: {_settled(triaged)}; {triaged.left} not examined yet",
+        f"new bugs: {len(triaged.bugs)}; `nightfuzz bugs` lists all bugs; report: {path}",
     ]
     return Report(data, text, _code(session, settings, triaged.bugs))
 
 
 def fuzz_libraries(sessions: Mapping[Library, Session], settings: Settings, end: float) -> Report:
-    """Fuzzes models that several libraries compute until the clock says `end`, and examines library by library."""
+    """Fuzz models that several libraries compute until the clock says `end`, and examine library by library."""
     engine = GandalfEngine(sessions, graphs_options(settings))
     triaged = dict(zip(sessions, _worked(engine, settings, _seed(settings), end), strict=True))
     paths, fuzzed = {}, engine.report
@@ -92,19 +94,21 @@ def fuzz_libraries(sessions: Mapping[Library, Session], settings: Settings, end:
         path = session.state_dir / f"report-{session.target.library}.md"
         paths[library] = str(write_report(path, session, fuzzed.lines))
     text = [
-        fuzzed.told,
+        fuzzed.headline,
         *fuzzed.lines,
-        *(["data: made, none of the paper's datasets is loaded"] if settings.paper else []),
-        f"findings: {fuzzed.findings} seen, {fuzzed.kept} kept; {fuzzed.rounded} graphs only rounded",
+        *(["data: generated, without the paper's datasets"] if settings.paper else []),
+        f"findings: {fuzzed.findings} seen, {fuzzed.kept} kept; {fuzzed.rounded} graphs differ only by rounding",
         *(
             f"{library}: examined: {_settled(each)}; {each.left} wait; new bugs: {len(each.bugs)}; {paths[library]}"
             for library, each in triaged.items()
         ),
     ]
     for title, names in {
-        "not taken, most often": [f"{name} ({times})" for name, times in fuzzed.refused.most_common(10)],
+        "refused most often": [f"{name} ({times})" for name, times in fuzzed.refused.most_common(10)],
         "operators that these builds do not have": [f"{times} of {name}" for name, times in fuzzed.absent.items()],
-        "left out after a while, as a library refuses them or fails with them": sorted(fuzzed.takings.left_out),
+        "operators switched off, because a library often refuses them or fails": sorted(
+            fuzzed.operator_outcomes.left_out
+        ),
     }.items():
         text += [f"{title}: {', '.join(names)}"] if names else []
     data = {
@@ -117,7 +121,7 @@ def fuzz_libraries(sessions: Mapping[Library, Session], settings: Settings, end:
 
 
 def _seed(settings: Settings) -> int:
-    """The seed that was given, or one drawn by chance."""
+    """Return the seed that was given, or one drawn by chance."""
     return secrets.randbelow(2**31) if settings.seed is None else settings.seed
 
 

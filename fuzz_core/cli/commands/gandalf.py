@@ -14,7 +14,7 @@ from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, load
 
 
 def operators(settings: Settings, output: CommandOutput) -> Report:
-    """Lists operators by family."""
+    """List operators by family."""
     every = sorted(load().values(), key=lambda each: (each.family, each.name))
     rows = [[each.family, each.name, *(_said(each, library) for library in LIBRARIES)] for each in every]
     data = [each.model_dump(mode="json") for each in every]
@@ -25,8 +25,8 @@ def _said(operator: Operator, library: Library) -> str:
     words_and_reasons = {
         "wrong": operator.wrong,
         "loses precision": operator.loses,
-        "not there": operator.excluded,
-        "single": operator.single,
+        "missing": operator.excluded,
+        "float32 only": operator.single,
     }
     for words, why in words_and_reasons.items():
         if library in why:
@@ -35,15 +35,23 @@ def _said(operator: Operator, library: Library) -> str:
 
 
 def verify(settings: Settings, output: CommandOutput, names: list[str], draws: int) -> Report:
-    """Lists what libraries do not agree on, or do not take. Raises UserError for an operator that there is not."""
+    """List what libraries do not agree on, or do not take.
+
+    Raises:
+        UserError: an operator that there is not.
+    """
     for name in names:
         _check(name)
     seed = settings.seed or 0
     with sessions_of(settings, output) as sessions, sides_of(sessions, load(), seed) as sides:
         chosen, first = fuzz.comparable(sides, names), next(iter(sessions.values()))
         if left_out := sorted(set(names) - {each.name for each in chosen}):
-            problem = f"not to be compared: {', '.join(left_out)}"
-            raise UserError(problem, "a library lacks it or is known to do it wrong: see `nightfuzz gandalf operators`")
+            problem = f"these operators cannot be compared: {', '.join(left_out)}"
+            raise UserError(
+                problem,
+                "leave these operators out; `nightfuzz gandalf operators` names each library that lacks an operator "
+                "or has a fault in an operator",
+            )
         first.watch.phase("verifying operators", len(chosen))
         found: list[fuzz.Draw] = []
         for number, operator in enumerate(chosen):
@@ -58,13 +66,17 @@ def verify(settings: Settings, output: CommandOutput, names: list[str], draws: i
     complaints = [dict(zip(columns, row, strict=True)) for row in rows]
     return Report(
         {"operators": seen, "verified": len(found), "complaints": complaints},
-        [TextTable(columns, rows), f"{seen} operators, {len(found):,} draws of data, {len(rows)} complaints"],
+        [TextTable(columns, rows), f"{seen} operators, {len(found):,} inputs, {len(rows)} problems"],
         INTERRUPTED if stopped else BUGS if rows else 0,
     )
 
 
 def order(settings: Settings, output: CommandOutput, name: str | None) -> Report:
-    """Lists the pairs, those that are seen most often first. Raises UserError for an operator that there is not."""
+    """List pairs of operators that follow each other in programs, the most frequent first.
+
+    Raises:
+        UserError: an operator that there is not.
+    """
     found = order_of(load(), LIBRARIES, settings.models)
     if name is not None:
         _check(name)
@@ -82,4 +94,4 @@ def order(settings: Settings, output: CommandOutput, name: str | None) -> Report
 
 def _check(name: str) -> None:
     if name not in load():
-        raise UserError(f"no operator {name!r}", "`nightfuzz gandalf operators` lists them")
+        raise UserError(f"there is no operator {name!r}", "write a name that `nightfuzz gandalf operators` lists")

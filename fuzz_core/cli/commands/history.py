@@ -14,7 +14,7 @@ HEAD = ("build", "date", "commit", "fuzzed", "apis", "tests", "found", "new", "f
 
 
 def history(settings: Settings, output: CommandOutput) -> Report:
-    """Every build of the state (of one target's), the oldest first."""
+    """Return every build of the state (of one target's), the oldest first."""
     with read_state(settings) as store:
         builds = builds_of(store)
         if settings.target is not None:
@@ -34,7 +34,7 @@ def _line(build: Build) -> list[object]:
 
 
 def _duration(seconds: float) -> str:
-    """`1h05m`, `12m`, `40s`."""
+    """Return `1h05m`, `12m`, `40s`."""
     minutes = round(seconds / 60)
     if minutes < 1:
         return f"{seconds:.0f}s"

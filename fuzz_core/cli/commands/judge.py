@@ -17,7 +17,7 @@ from fuzz_core.store.checks import JUDGEMENTS, NOT_REAL
 from fuzz_core.store.store import Store
 from nightfuzz.reports.contradiction import title, wrong_side
 from nightfuzz.reports.markdown import counted
-from nightfuzz.reports.text import said
+from nightfuzz.reports.text import comment_text
 
 WORDS = {"r": "real", "n": "not-real", "d": "duplicate", "w": "wont-fix"}
 SKIP, QUIT = "s", "q"
@@ -39,14 +39,18 @@ def judge(
             with JSON they are only listed. Answers are read from standard input.
         benign: file of the labelled set that a false bug is appended to.
 
-    Raises UserError for an unknown bug, an unknown verdict, a judgement without its reason, and a benign case of a bug
-    that is not judged false.
+    Raises:
+        UserError: an unknown bug, an unknown verdict, a judgement without its reason, and a benign case of a bug that
+            is not judged false.
     """
     with open_state(settings) as store:
         found = _clusters(store, settings.target)
         if bug is None:
             if verdict or reason or benign:
-                raise UserError("a judgement is about one bug", "give its number: nightfuzz judge 7 --as real")
+                raise UserError(
+                    "--as, --reason and --benign need the number of one bug",
+                    "add the number: `nightfuzz judge 7 --as real --reason WHY`",
+                )
             return _walk(store, found, output)
         store.bug(bug)
         each = next(each for each in found if bug in _numbers(each))
@@ -60,15 +64,15 @@ def judge(
         )
         if benign is not None:
             if judgement is None or judgement.verdict != NOT_REAL:
-                remedy = f"judge it first: nightfuzz judge {bug} --as {NOT_REAL} --reason WHY"
-                raise UserError(f"bug {bug} is not judged false, so it is no benign case", remedy)
+                remedy = f"judge it first: `nightfuzz judge {bug} --as {NOT_REAL} --reason WHY`"
+                raise UserError(f"bug {bug} has no verdict {NOT_REAL}, so --benign cannot add it", remedy)
             lines.append(f"added to {benign}: {add_case(benign, store.bug(bug).test, judgement.reason)}")
     data = {"bugs": _numbers(each), "judgement": judgement and judgement._asdict()}
     return Report(data, lines)
 
 
 def _clusters(store: Store, target: str | None) -> list[JudgedBug]:
-    """The most urgent member of each cluster, the most urgent cluster first."""
+    """Return the most urgent member of each cluster, the most urgent cluster first."""
     found = judged(store, store.bugs(None if target is None else target_key(store, target)), across=True)
     return list({each.cluster.first.id: each for each in reversed(found)}.values())[::-1]
 
@@ -79,9 +83,9 @@ def _numbers(each: JudgedBug) -> list[int]:
 
 def _record(store: Store, each: JudgedBug, verdict: str, reason: str | None) -> None:
     if verdict not in JUDGEMENTS:
-        raise UserError(f"no verdict {verdict!r}", f"say one of {', '.join(JUDGEMENTS)}")
+        raise UserError(f"{verdict!r} is not a value of --as", f"write one of: {', '.join(JUDGEMENTS)}")
     if not (reason or "").strip():
-        raise UserError("a judgement needs its reason", "add --reason with the evidence")
+        raise UserError(f"the judgement {verdict} needs a reason", 'add the evidence: --reason "TEXT"')
     store.save_judgements(_numbers(each), verdict, str(reason).strip())
 
 
@@ -104,7 +108,7 @@ def _walk(store: Store, found: Sequence[JudgedBug], output: CommandOutput) -> Re
     except EOFError:
         pass
     left = len(waiting) - given.total()
-    told = ", ".join(f"{number} {word}" for word, number in given.items()) or "nothing"
+    told = ", ".join(f"{number} {word}" for word, number in given.items()) or "none"
     return Report({"judged": dict(given), "left": left}, [f"judged: {told}; {left} clusters wait for a judgement"])
 
 
@@ -116,20 +120,20 @@ def _answer(letters: Iterable[str]) -> str:
 
 
 def _reason() -> str:
-    while not (reason := input("why: ").strip()):
+    while not (reason := input("reason: ").strip()):
         continue
     return reason
 
 
 def _page(each: JudgedBug) -> str:
-    """The page that a person judges by: the call, expected and observed, the evidence, the script."""
+    """Return the page that a person judges by: the call, expected and observed, the evidence, the script."""
     row, graded = each.row, each.severity
     others = [f"{member.id} ({member.api})" for member in each.cluster.members if member.id != row.id]
     facts: dict[str, Any] = {
         "severity": f"{graded.grade}{': ' * bool(graded.reason)}{graded.reason}",
         "input": f"{graded.validity.status}: {graded.validity.reason}",
-        "expected": said(row.script, "expected"),
-        "observed": said(row.script, "observed"),
+        "expected": comment_text(row.script, "expected"),
+        "observed": comment_text(row.script, "observed"),
         "wrong": wrong_side(row),
         "evidence": f"{row.hits} of {row.runs} fresh processes on {row.target}; {counted(row.findings, 'finding')}",
         "the same cause": ", ".join(others),

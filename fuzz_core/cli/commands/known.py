@@ -5,23 +5,23 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from fuzz_core.campaign.cases import match, review
+from fuzz_core.campaign.cases import match, review_known
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state, read_state, state_file, today
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KnownCount
 from fuzz_core.store.records import BugRow, TargetRecord
-from fuzz_core.triage.known import Known, Registry, add_entry, entry_of, load_registry, remove_entry
+from fuzz_core.triage.known import KnownEntry, Registry, add_entry, entry_of, load_registry, remove_entry
 
 MATCHED = 80
-SHIPPED = "it is shipped with nightfuzz; an entry of that name in your file takes its place"
+SHIPPED = "nightfuzz ships this entry; to replace it, write an entry of the same name into your file of known findings"
 
 
 def add(
     settings: Settings, output: CommandOutput, bug: int, issue: str | None, reason: str | None, expires: str | None
 ) -> Report:
-    """Writes a bug into the user's file; from then on it is counted, not reported."""
+    """Write a bug into the user's file; from then on it is counted, not reported."""
     file = settings.known
     with open_state(settings) as store:
         row = store.bug(bug)
@@ -30,17 +30,17 @@ def add(
         if already is not None:
             remedy = SHIPPED
             if already.name in registry.own:
-                remedy = f"`nightfuzz known remove {already.name}` first"
-            raise UserError(f"bug {bug} is known already, by the entry {already.name!r}", remedy)
+                remedy = f"to replace the entry, run `nightfuzz known remove {already.name}` first"
+            raise UserError(f"the entry {already.name!r} already covers bug {bug}", remedy)
         given = {"issue": issue, "reason": reason, "expires": _day(expires)}
         entry = _entry_for(row, store.target(row.target), registry, given)
         add_entry(file, entry)
-        review(store, load_registry(file, today()))
-    text = f"{entry.name}: added to {file}; bug {bug} is counted from now on"
+        review_known(store, load_registry(file, today()))
+    text = f"{entry.name}: added to {file}; later runs count bug {bug} and do not report it"
     return Report({"name": entry.name, "file": str(file), "bug": bug}, [text])
 
 
-def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, given: dict[str, Any]) -> Known:
+def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, given: dict[str, Any]) -> KnownEntry:
     """Make an entry for the bug's own signature, under a name that is free."""
     stem, taken = f"{bug.api}-{bug.kind}", {entry.name for entry in registry.entries}
     names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
@@ -53,7 +53,7 @@ def _day(text: str | None) -> date | None:
     try:
         return None if text is None else date.fromisoformat(text)
     except ValueError as error:
-        raise UserError(f"--expires {text!r} is no day", "write 2027-03-31, say") from error
+        raise UserError(f"--expires {text!r} is not a date", "write a date such as 2027-03-31") from error
 
 
 def list_entries(settings: Settings, output: CommandOutput) -> Report:
@@ -81,7 +81,7 @@ def list_entries(settings: Settings, output: CommandOutput) -> Report:
     return Report(rows, [table, f"{len(rows)} entries; yours are in {settings.known}"])
 
 
-def _row(registry: Registry, entry: Known, count: KnownCount | None) -> dict[str, Any]:
+def _row(registry: Registry, entry: KnownEntry, count: KnownCount | None) -> dict[str, Any]:
     seen = count or KnownCount(entry.name, 0, 0, "")
     return {
         **entry.model_dump(mode="json"),
@@ -94,7 +94,7 @@ def _row(registry: Registry, entry: Known, count: KnownCount | None) -> dict[str
 
 
 def _what(row: dict[str, Any]) -> str:
-    """The first thing that it asks for, in short; the file and the JSON have all of it."""
+    """Return the first thing that it asks for, in short; the file and the JSON have all of it."""
     key = next(key for key in ("signature", "pattern", "api") if row[key])
     value = row[key]
     if isinstance(value, list):
@@ -103,10 +103,11 @@ def _what(row: dict[str, Any]) -> str:
 
 
 def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
-    """Takes an entry out of the user's file; what only it matched is reported again."""
+    """Take an entry out of the user's file; what only it matched is reported again."""
     if name in load_registry(settings.known, today()).shipped:
         raise UserError(
-            f"the entry {name!r} is shipped with nightfuzz", "an entry of that name in your file takes its place"
+            f"nightfuzz ships the entry {name!r}, so it cannot be removed",
+            "to replace the entry, write an entry of the same name into your file of known findings",
         )
     file = state_file(settings)
     if not file.exists():
@@ -115,7 +116,7 @@ def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
     else:
         with open_state(settings) as store:
             remove_entry(settings.known, name)
-            speaking = review(store, load_registry(settings.known, today()))
+            speaking = review_known(store, load_registry(settings.known, today()))
     again = f"; reported again: bug {', '.join(map(str, speaking))}" if speaking else ""
     text = f"{name}: removed from {settings.known}{again}"
     return Report({"name": name, "file": str(settings.known), "reported_again": list(speaking)}, [text])

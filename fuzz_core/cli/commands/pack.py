@@ -14,7 +14,7 @@ from fuzz_core.targets.artifact import sha256_of
 
 
 def pack(settings: Settings, output: CommandOutput, file: Path | None) -> Report:
-    """Writes the space file, and says how many calls and bytes it has and what its hash is."""
+    """Write the space file, and say how many calls and bytes it has and what its hash is."""
     with session_of(settings, output) as session:
         path = file or Path(f"{session.target.key}.space")
         seeds = shipped_seeds(session)

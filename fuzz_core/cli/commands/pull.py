@@ -16,13 +16,17 @@ from fuzz_core.targets.spec import parse_spec
 
 
 def pull(settings: Settings, output: CommandOutput, specs: list[str], lock: Path | None) -> Report:
-    """Makes targets one by one and says what each holds. lock: file with the lock of the only spec.
+    """Make targets one by one and say what each holds.
 
-    Raises UserError for a lock beside several specs, and as `make_target` does.
+    Args:
+        lock: file with the lock of the only spec.
+
+    Raises:
+        UserError: a lock is given with several specs; also as `make_target`.
     """
     locked = None if lock is None else read_lock(lock)
     if locked is not None and len(specs) > 1:
-        raise UserError("--lock holds the files of one build", "name one target alone")
+        raise UserError(f"--lock fits one build, but {len(specs)} are named", "name one build, or leave out --lock")
     parsed = [parse_spec(spec, settings.library, settings.index) for spec in specs]
     made = []
     with open_state(settings) as store, contained_imports(settings, output), output.watch() as watch:

@@ -20,7 +20,7 @@ SHORT = 100
 
 
 def recheck(settings: Settings, output: CommandOutput, bugs: list[int], runs: int | None) -> Report:
-    """Runs open and fixed bugs, or those named, on the target named or on the newest of each library.
+    """Run open and fixed bugs, or those named, on the target named or on the newest of each library.
 
     Exit code 1 where a fixed bug is back and the settings ask for that.
     """
@@ -50,7 +50,7 @@ def _check_json(each: Rechecked) -> dict[str, Any]:
 
 
 def _text(report: RecheckReport) -> list[str | TextTable]:
-    """A line for each bug that is not as it was, and counts of all."""
+    """Return a line for each bug that is not as it was, and counts of all."""
     notable = [each for each in report.checked if each.turn or each.check.status != SHOWN]
     rows = [
         [each.bug.id, each.check.status, f"{each.check.hits}/{each.check.runs}", each.turn, each.bug.api, _what(each)]
@@ -60,7 +60,7 @@ def _text(report: RecheckReport) -> list[str | TextTable]:
     counts = Counter(each.check.status for each in report.checked)
     turns = Counter(each.turn for each in report.checked if each.turn)
     counted = ", ".join(f"{count} {name}" for name, count in [*sorted(counts.items()), *sorted(turns.items())])
-    left = f"; {report.left} wait for the next time" if report.left else ""
+    left = f"; {report.left} wait for the next recheck" if report.left else ""
     return [*table, f"{report.target}: {len(report.checked)} bugs checked: {counted or 'none'}{left}"]
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.disclosure import disclosure_of, outdated
 from fuzz_core.adapters.library import library_of
-from fuzz_core.campaign.cases import ENVIRONMENT, JudgedBug, batch, case, guarded, keep_environment
-from fuzz_core.cli.output import CommandOutput, Report, printable
+from fuzz_core.campaign.cases import ENVIRONMENT, JudgedBug, batch, case, keep_environment, with_privacy
+from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state, read_state, target_key, today
+from fuzz_core.cli.streams import printable
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.files import write_whole
 from fuzz_core.store.records import BugRow, TargetRecord
@@ -38,11 +39,14 @@ def report(
     private: bool,
     file: Path | None,
 ) -> Report:
-    """Prints or writes the text. Raises UserError for a private bug without `private`, and where none is meant.
+    """Print or write the text.
 
     Args:
         baseline: key of a target.
         run_now: whether the script is run for its output.
+
+    Raises:
+        UserError: the bug is private and `private` is not set, or no bug is meant.
     """
     with read_state(settings) as store:
         cases = []
@@ -56,12 +60,12 @@ def report(
     one = regression_report if regression else bug_report
     issue = umbrella_report(cases) if umbrella else one(cases[0], private)
     if any(each.severity.private for each in cases):
-        output.note("private: for the library's security contact alone, not for a public place")
+        output.note("private: send this only to the library's security contact, never to a public place")
     for note in _reader_notes(cases, umbrella):
         output.note(note)
     missing = [] if umbrella else missing_parts(str(issue), cases[0].target.library)
     if missing:
-        output.note(f"not in it: {', '.join(missing)}")
+        output.note(f"the report lacks: {', '.join(missing)}")
     data = {"text": str(issue), "private": any(each.severity.private for each in cases), "missing": missing}
     if file is None:
         if not output.as_json:
@@ -70,7 +74,7 @@ def report(
     try:
         write_whole(file, str(issue))
     except OSError as error:
-        raise UserError(f"cannot write {file}: {error.strerror}", "choose another file") from error
+        raise UserError(f"cannot write {file}: {error.strerror}", "name another file with --output") from error
     output.note(f"written to {file}")
     return Report(data)
 
@@ -93,7 +97,7 @@ def _reader_notes(cases: Sequence[BugCase], umbrella: bool) -> list[str]:
         f"{rules.repository} does not want bugs that only {first.bug.api} shows": not any(
             map(rules.takes, (first.bug.api, *first.also))
         ),
-        f"{rules.repository} takes reports about the newest version alone": rules.newest_only,
+        f"{rules.repository} takes only reports about the newest version": rules.newest_only,
         outdated(rules, today()): True,
     }
     return [note for note, holds in notes.items() if note and holds]
@@ -101,19 +105,24 @@ def _reader_notes(cases: Sequence[BugCase], umbrella: bool) -> list[str]:
 
 def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: bool) -> list[JudgedBug]:
     if umbrella and not numbers:
-        return batch(guarded(store, store.bugs(target_key(store, settings.target))))
+        return batch(with_privacy(store, store.bugs(target_key(store, settings.target))))
     if len(numbers) != 1 and not umbrella:
-        raise UserError("a report is about one bug", "name its number, or batch several with --umbrella")
+        problem = f"a report is about one bug, but {len(numbers) or 'no'} numbers are given"
+        raise UserError(problem, "give one number, or add --umbrella to list several bugs in one report")
     targets = {store.bug(number).target for number in numbers}
     if len(targets) > 1:
-        raise UserError(f"the bugs are of several targets: {', '.join(sorted(targets))}", "batch those of one target")
-    by_number = {each.row.id: each for each in guarded(store, store.bugs(targets.pop()))}
+        raise UserError(
+            f"these bugs are of several targets: {', '.join(sorted(targets))}",
+            "give only bugs of one target; `nightfuzz bugs --target TARGET` lists them",
+        )
+    by_number = {each.row.id: each for each in with_privacy(store, store.bugs(targets.pop()))}
     return [by_number[number] for number in numbers]
 
 
 def _script_output(target: TargetRecord, bug: BugRow) -> str:
-    """Run the script in a fresh process and return its whole output, with the library's log and without paths of this
-    machine.
+    """Run the script in a fresh process and return its whole output.
+
+    The output has the library's log, but no paths of this machine.
     """
     files, dialect = {SCRIPT_NAME: bug.script}, dialect_of(target.library)
     done = run_python(target.python, files, dialect, SCRIPT_SECONDS, env=dialect.verbose)
@@ -125,22 +134,26 @@ def _script_output(target: TargetRecord, bug: BugRow) -> str:
 
 
 def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline:
-    """Run the script on the baseline, and return that build. Raises UserError where it fails there too, even once."""
+    """Run the script on the baseline, and return that build.
+
+    Raises:
+        UserError: the script fails there too, even once.
+    """
     if key is None:
-        raise UserError("a regression needs a build that does not show the bug", "name its target with --baseline")
+        raise UserError("--regression needs a build that does not show the bug", "name the build with --baseline")
     target = store.target(key)
     for _ in range(runs):
         outcome = run_script(target.python, bug.script, dialect_of(target.library), SCRIPT_SECONDS)
         if (outcome.kind, outcome.name) == (bug.outcome.kind, bug.outcome.name) or outcome.kind != "ok":
             raise UserError(
-                f"on {key} the script of bug {bug.id} ended with {outcome.kind} {outcome.name}",
-                "a baseline is a build on which it returns",
+                f"on the baseline {key} the script of bug {bug.id} ended with {outcome.kind} {outcome.name}".rstrip(),
+                "name a build on which the script succeeds with --baseline, or leave out --regression",
             )
     return Baseline(target.version, "ok", runs)
 
 
 def _environment(settings: Settings, output: CommandOutput, target: TargetRecord) -> Environment:
-    """The versions; where they cannot be kept, that is said and they are gathered again the next time."""
+    """Return the versions; where they cannot be kept, that is said and they are gathered again the next time."""
     kept = environment_from_json(target.info.get(ENVIRONMENT))
     if kept is not None:
         return kept
@@ -148,5 +161,5 @@ def _environment(settings: Settings, output: CommandOutput, target: TargetRecord
         with open_state(settings) as store:
             return keep_environment(store, target)
     except UserError as error:
-        output.note(f"the versions are not kept: {error.problem}")
+        output.note(f"the versions of the environment are not saved: {error.problem}")
         return collect_env(target.python, target.library)

@@ -16,12 +16,12 @@ from fuzz_core.cli.state import read_state
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.process import Processes
-from fuzz_core.triage.recheck import SHOWN, UNRUNNABLE, recognised
+from fuzz_core.triage.recheck import SHOWN, UNRUNNABLE, with_own_failure
 from nightfuzz.reports.contradiction import contradiction, seen_again
 
 
 def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) -> Report:
-    """Prints a bug's script, or looks for the bug on its own target as `recheck` does."""
+    """Print a bug's script, or look for the bug on its own target as `recheck` does."""
     with read_state(settings) as store, scratch() as folder:
         row = store.bug(bug)
         if not run_now:
@@ -30,11 +30,14 @@ def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) ->
         session = Session(store, store.target(row.target), settings.state)
         target, plan = session.target, folder / "plan.jsonl"
         if not Path(target.python).exists():
-            raise UserError(f"the target {target.key} is gone", f"make it again: nightfuzz pull {target.spec}")
+            raise UserError(
+                f"the interpreter {target.python} of the target {target.key} is gone",
+                f"make the target again: `nightfuzz pull {target.spec}`",
+            )
         make_replay_plan(session, plan)
         with closing(Bench(target, Processes(), settings.timeout, plan)) as bench:
             seen = sightings(bench, case_of(store, row), 1)
-    known = recognised(seen, seen[-1])
+    known = with_own_failure(seen, seen[-1])
     shown = next((each for each in known if each.status == SHOWN), None)
     if shown is not None:
         return Report(text=[f"reproduces: {seen_again(row, shown.outcome, True)}"], code=BUGS)

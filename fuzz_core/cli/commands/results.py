@@ -28,13 +28,16 @@ FORMATS: Mapping[str, Callable[[RunResult], str]] = {
 
 
 def results(settings: Settings, output: CommandOutput, form: str, since: str | None, file: Path | None) -> Report:
-    """Prints the results of a target in a form of `FORMATS`, or writes them into a file.
+    """Print the results of a target in a form of `FORMATS`, or write them into a file.
 
-    since: the day or second, in UTC, from which on a bug counts as new; None for the beginning. Raises UserError for
-    another form, and for a file that can't be written.
+    Args:
+        since: the day or second, in UTC, from which on a bug counts as new; None for the beginning.
+
+    Raises:
+        UserError: there is no such form, or the file cannot be written.
     """
     if form not in FORMATS:
-        raise UserError(f"no form of results is called {form!r}", f"write one of: {', '.join(FORMATS)}")
+        raise UserError(f"--format {form!r} is not a form of results", f"write one of: {', '.join(FORMATS)}")
     began = _moment(since)
     with read_state(settings) as store:
         key = target_key(store, settings.target)
@@ -49,11 +52,17 @@ def results(settings: Settings, output: CommandOutput, form: str, since: str | N
 
 
 def _moment(text: str | None) -> datetime:
-    """A moment in UTC, the first of all for None. Raises UserError for a text that is none."""
+    """Return a moment in UTC, the first of all for None.
+
+    Raises:
+        UserError: the text is no moment.
+    """
     if text is None:
         return datetime.min.replace(tzinfo=UTC)
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UserError(f"--since {text!r} is no day and no moment", "write 2026-11-25 or 2026-11-25T08:30") from error
+        raise UserError(
+            f"--since {text!r} is neither a date nor a time", "write 2026-11-25 or 2026-11-25T08:30"
+        ) from error
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)

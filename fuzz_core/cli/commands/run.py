@@ -7,13 +7,14 @@ import time
 from collections import Counter
 from typing import Any
 
+from fuzz_core.campaign.carryover import check_calls
 from fuzz_core.campaign.changed_seeds import ChangedSeeds, trace_changed
-from fuzz_core.campaign.plans import parse_shard, portion
+from fuzz_core.campaign.plans import apis_to_fuzz, parse_shard
 from fuzz_core.campaign.recheck import CLASSES, PRESENT, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.commands import trace
 from fuzz_core.cli.commands.changes import changes_report, compare_builds
-from fuzz_core.cli.commands.fuzz import check_tests, fuzz_libraries, fuzz_target
+from fuzz_core.cli.commands.fuzz import fuzz_libraries, fuzz_target, require_tests
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import (
@@ -41,17 +42,27 @@ BUGS_SHARE = 0.35
 
 
 def run(settings: Settings, output: CommandOutput) -> Report:
-    """Traces new seeds, fuzzes and examines, and compares with a baseline or with libraries if some are named.
+    """Trace new seeds, fuzz and examine, and compare with a baseline or with libraries if some are named.
 
-    Raises UserError if there were apis to fuzz and no test ran.
+    Raises:
+        UserError: there were apis to fuzz and no test ran.
     """
     began = time.monotonic()
     if settings.paper:
-        raise UserError("`run` follows no paper to the letter", "leave out `paper`, or call `nightfuzz fuzz --paper`")
+        raise UserError(
+            "the setting `paper` does not apply to `nightfuzz run`",
+            "leave out the setting, or run `nightfuzz fuzz --paper`",
+        )
     if settings.changed and not (settings.tests or settings.docs or settings.models):
-        raise UserError("--changed looks at your own seeds, and none are named", "add --tests DIR, say")
+        raise UserError(
+            "--changed needs a directory of your own tests, docs or models, and none is named",
+            "add --tests DIR, --docs DIR or --models DIR",
+        )
     specs = [settings.target, *([] if settings.baseline is None else [settings.baseline])]
-    with open_sessions(settings, output, lambda store: targets_of(store, settings, *specs)) as [session, *older]:
+    with open_sessions(settings, output, lambda store: targets_of(store, settings, *specs), timed=True) as [
+        session,
+        *older,
+    ]:
         end = began + settings.time
         others = compared_sessions(session, settings) if settings.libraries else {}
         baseline = older[0].target if older else None
@@ -62,10 +73,10 @@ def run(settings: Settings, output: CommandOutput) -> Report:
         share = models_share(session, settings)
         shard = None if settings.shard is None else parse_shard(settings.shard)
         if settings.changed or shard is not None:
-            apis = portion(session, traced.apis or settings.api, shard)
+            apis = apis_to_fuzz(session, traced.apis or settings.api, shard)
             if not apis:
                 return Report(
-                    traced_data(traced), [f"shard {settings.shard} has no api: the other shards have them all"]
+                    traced_data(traced), [f"shard {settings.shard} has no api: the other shards have all apis"]
                 )
             settings = settings.model_copy(update={"api": apis})
         compared = BASELINE_SHARE if baseline is not None else LIBRARIES_SHARE if others else 0.0
@@ -79,9 +90,9 @@ def run(settings: Settings, output: CommandOutput) -> Report:
         elif others and settings.tests_count is None:
             more, name = fuzz_libraries(others, settings, end), "libraries"
         else:
-            check_tests(session, settings, data)
+            require_tests(session, settings, data)
             return Report(data, code=fuzzed.code)
-        check_tests(session, settings, {**data, name: more.data})
+        require_tests(session, settings, {**data, name: more.data})
         code = INTERRUPTED if session.stopped() else more.code or fuzzed.code
         return Report({**data, name: more.data}, more.text, code)
 
@@ -96,12 +107,11 @@ def trace_changes(session: Session, settings: Settings, began: float, output: Co
         report = trace_phase(session, settings, deadline=deadline, least=settings.time * LEAST_TRACE_SHARE)
         traced = ChangedSeeds(report, report.seeds - report.unchanged)
     output.show(*trace.trace_report(session, traced.report).text)
-    output.show(*(f"{each.file}: not traced whole: {each.reason}" for each in traced.untraced))
-    if (
-        traced.report.waiting
-        and not session.stopped()
-        and not any(row.valid for row in session.store.bodies(session.target.key))
-    ):
+    output.show(*(f"{each.file}: not traced completely: {each.reason}" for each in traced.untraced))
+    if traced.report.waiting and not session.stopped() and not _has_valid_call(session):
+        # On a slow machine the part of the time-box for tracing is over before the library is imported again.
+        check_calls(session, began + settings.time)
+    if traced.report.waiting and not session.stopped() and not _has_valid_call(session):
         least = math.ceil((session.clock() - began) / TRACE_SHARE / STEP_SECONDS) * STEP_SECONDS
         raise UserError(
             f"the time-box of {duration(settings.time)} was over before a recorded call of {session.target.key} was"
@@ -109,6 +119,10 @@ def trace_changes(session: Session, settings: Settings, began: float, output: Co
             f"give --time {least}s or more",
         )
     return traced
+
+
+def _has_valid_call(session: Session) -> bool:
+    return any(row.valid for row in session.store.bodies(session.target.key))
 
 
 def traced_data(traced: ChangedSeeds) -> dict[str, Any]:
@@ -125,11 +139,11 @@ def traced_data(traced: ChangedSeeds) -> dict[str, Any]:
 
 
 def models_share(session: Session, settings: Settings) -> float:
-    """The share of model programs, which call apis of all kinds: a run about some apis alone has none."""
+    """Return the share of model programs, which call apis of all kinds: a run about some apis alone has none."""
     if settings.engine == "moco" or settings.tests_count is not None or not settings.models_share:
         return 0.0
     if settings.api or settings.changed:
-        session.watch.note("no model programs are grown: the run is about some apis alone")
+        session.watch.note("no model programs are grown, because `api` or `changed` limits this run to some apis")
         return 0.0
     return settings.models_share
 
@@ -137,7 +151,7 @@ def models_share(session: Session, settings: Settings) -> float:
 def compare_baseline(
     session: Session, settings: Settings, output: CommandOutput, baseline: TargetRecord, end: float
 ) -> Report:
-    """Runs bugs of either build on the second one, then test cases on both.
+    """Run bugs of either build on the second one, then test cases on both.
 
     The exit code is 1 where the settings ask to fail on what is new.
     """
@@ -149,7 +163,7 @@ def compare_baseline(
     classes = ", ".join(f"{counts[what]} {what}" for what in CLASSES if counts[what])
     if rows:
         output.show(TextTable(["bug", "is", "api", "what happens"], rows))
-    output.show(f"bugs against {baseline.key}: {classes or 'none to tell of'}")
+    output.show(f"bugs compared with {baseline.key}: {classes or 'none'}")
     if session.stopped():
         return Report(data)
     compared = compare_builds(session, settings, baseline, end)

@@ -11,14 +11,14 @@ from fuzz_core.cli.settings import Settings
 
 
 def trace(settings: Settings, output: CommandOutput, since: str | None) -> Report:
-    """Traces, and reports what came of it."""
+    """Trace, and report the result."""
     with session_of(settings, output) as session:
         report = trace_phase(session, settings, since=since)
         return trace_report(session, report)._replace(code=INTERRUPTED if session.stopped() else 0)
 
 
 def trace_report(session: Session, report: TraceReport) -> Report:
-    """The report of a trace, with how much of the target's apis it covers."""
+    """Return the report of a trace, with how much of the target's apis it covers."""
     coverage = session.store.coverage(session.target.key)
     listed, invocations = len(coverage), sum(row.invocations for row in coverage)
     valid = sum(1 for row in coverage if row.valid)
@@ -27,18 +27,20 @@ def trace_report(session: Session, report: TraceReport) -> Report:
         f"seeds: {report.seeds} collected, {report.unchanged} unchanged, traced: {status}",
         *([] if report.space is None else [report.space.summary()]),
         *_retraced(report.retraced),
-        f"invocations: {report.new} new; {report.valid} of {report.checked} re-run unmutated are valid",
-        f"value space: {invocations} invocations of {valid} apis with a valid one ({listed} listed)",
-        f"recording took {report.overhead:.0%} of {report.seconds:.0f} s of seeds",
+        f"recorded calls: {report.new} new; {report.valid} of {report.checked} are valid when they run again",
+        f"value space: {invocations} recorded calls; {valid} of {listed} apis have a valid call",
+        f"recording took {report.overhead:.0%} of the {report.seconds:.0f} s in which seeds ran",
     ]
+    if report.searched:
+        text.append(f"search for valid calls of {report.searched} apis without one: {report.found} found")
     if report.aside:
-        text.append(f"{report.aside} seeds are left aside: they name none of the apis asked for")
+        text.append(f"{report.aside} seeds skipped: they name none of the selected apis")
     if report.left:
         text.append(f"{report.left} seeds wait for the next trace")
     if report.waiting:
-        text.append(f"{report.waiting} invocations wait to be re-run by the next trace")
+        text.append(f"{report.waiting} recorded calls wait for a check by the next trace")
     if report.problems:
-        text.append(f"{len(report.problems)} pieces could not be collected, first: {': '.join(report.problems[0])}")
+        text.append(f"not collected: {len(report.problems)}, first: {': '.join(report.problems[0])}")
     data = {
         **vars(report),
         "retraced": vars(report.retraced),
@@ -53,15 +55,17 @@ def trace_report(session: Session, report: TraceReport) -> Report:
 
 
 def _retraced(retraced: Retraced) -> list[str]:
-    """Format the rows that were taken over from an earlier build and the differences; an empty list if there was no
-    such build.
+    """Format the rows that were taken over from an earlier build, and the differences.
+
+    The list is empty if there was no such build.
     """
     if not retraced.since:
         return []
     changes = ", ".join(f"{count} {kind}" for kind, count in sorted(retraced.changes.items())) or "none"
     return [
-        f"carried over from {retraced.since}: {retraced.seeds} seeds with {retraced.invocations} invocations; "
-        f"{retraced.dependants} dependants traced anew, {retraced.retired} invocations retired",
-        f"of those, {retraced.rechecked} run again: {retraced.lost} no longer valid",
+        f"reused from {retraced.since}: {retraced.seeds} seeds with {retraced.invocations} recorded calls; "
+        f"{retraced.dependants} unchanged seeds traced again for changed apis; "
+        f"{retraced.retired} calls of removed apis dropped",
+        f"{retraced.rechecked} reused calls run again: {retraced.lost} are no longer valid",
         f"apis that changed since: {changes}; `nightfuzz apis --changes` lists them",
     ]

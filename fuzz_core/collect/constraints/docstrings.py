@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from fuzz_core.collect.constraints.entries import entries
 from fuzz_core.collect.constraints.phrases import BARS, CLOSED, LIST, RANKS, WORDS, Found, quoted, stated
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.docstrings import entries
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import NONE, Prim, prim
 
@@ -47,27 +47,27 @@ _DTYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
 def from_docstring(api: Api) -> list[Constraint]:
-    """Returns the constraints of the docstring of an api, with the sentences that state them."""
+    """Return the constraints of the docstring of an api, with the sentences that state them."""
     found = []
-    for argument, text in entries(api.doc):
-        default = _default(argument, api.definition)
+    for argument, text, _ in entries(api.doc):
+        default = _default(argument, api)
         for (kind, bounds), words in _of_entry(argument, text, default):
             made = _with_default(Constraint(api.name, argument, kind, bounds, words, SOURCE), default)
             found += [made] if made is not None else []
     return list({(c.argument, c.kind): c for c in reversed(found)}.values())[::-1]
 
 
-def _default(argument: str, definition: str) -> Prim | None:
-    """Returns the default in a definition, None if there is none; an object as default is no number and no text."""
-    match = re.search(rf"[(, ]{re.escape(argument)}=('[^']*'|[-+\w.]+)", definition)
+def _default(argument: str, api: Api) -> Prim | None:
+    """Return the default of an argument, NONE if there is none; None if it is no number and no text."""
+    own = next((each for each in api.signature if each.name == argument and not each.required), None)
     try:
-        return prim(ast.literal_eval(match[1])) if match else NONE
+        return NONE if own is None else prim(ast.literal_eval(own.default or ""))
     except (ValueError, SyntaxError):
         return None
 
 
 def _with_default(constraint: Constraint, default: Prim | None) -> Constraint | None:
-    """Returns the constraint with its default allowed; None if the sentence must mean another rule.
+    """Return the constraint with its default allowed; None if the sentence must mean another rule.
 
     A default is a further choice. A bound that excludes the default is a misread sentence.
     """
@@ -114,7 +114,7 @@ def _choices(sentence: str, declares: bool) -> list[Found]:
 
 
 def _bare_choices(sentence: str, default: Prim | None) -> list[Found]:
-    """Returns choices without quotes: words are texts, not types or argument names, if the default is among them."""
+    """Return choices without quotes: words are texts, not types or argument names, if the default is among them."""
     for match in re.finditer(rf"{_MUST} (?=\w)", sentence, re.IGNORECASE):
         listed = WORDS.match(sentence, match.end())
         if listed is None or _LISTED_LOOSELY.search(sentence[: match.end()]):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fuzz_core.collect.constraints.entries import plain
 from fuzz_core.collect.constraints.phrases import stated
 from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.docstrings import plain
 
 SOURCE = "error message"
 # All further numbers in a message come from the call that was refused: sizes, ranks, indices.
@@ -23,7 +23,7 @@ _RECEIVED = re.compile(r",?\s*(?:\b(?:but )?(?:got|received|found|was|is)\b|\(go
 
 
 def from_message(api: str, params: Sequence[str], message: str) -> list[Constraint]:
-    """Returns the constraints that an exception of an api states, if they hold for every call."""
+    """Return the constraints that an exception of an api states, if they hold for every call."""
     found = []
     for sentence in map(plain, _SENTENCE.split(message)):
         words = _RECEIVED.sub("", sentence)

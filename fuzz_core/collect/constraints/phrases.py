@@ -48,7 +48,7 @@ CLOSED = re.compile(
 
 
 def stated(text: str, start: int) -> list[Found]:
-    """Returns the bounds that a phrase beginning there states, none for an infinite end; [] if no phrase begins."""
+    """Return the bounds that a phrase beginning there states, none for an infinite end; [] if no phrase begins."""
     for kind, pattern in PHRASES:
         match = pattern.match(text, start)
         if match is not None:
@@ -77,6 +77,6 @@ def _bound(kind: str, text: str) -> list[Found]:
 
 
 def quoted(listed: str) -> tuple[str, ...]:
-    """Returns the quoted texts in a list of alternatives, and the name None if it is an alternative."""
+    """Return the quoted texts in a list of alternatives, and the name None if it is an alternative."""
     texts = tuple(text[1:-1] for text in re.findall(_QUOTED, listed))
     return (*texts, "none") if texts and re.search(r"\bNone\b", listed) else texts

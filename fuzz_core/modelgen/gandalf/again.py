@@ -16,7 +16,7 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator
 
 
 def variables(graph: Graph, table: Mapping[str, Operator], libraries: Collection[Library]) -> list[str]:
-    """Returns the names in programs of the tensors that a model is trained on.
+    """Return the names in programs of the tensors that a model is trained on.
 
     The list has the float data, then the weights that every library's spelling uses as tensors. A library that copies a
     weight into a layer of its own has no comparable gradient for that weight.
@@ -35,28 +35,31 @@ def variables(graph: Graph, table: Mapping[str, Operator], libraries: Collection
 def training(
     graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision, trained: Sequence[str]
 ) -> list[str]:
-    """Returns the program that ends with `gradients`, one for each trained name, after one step of training.
+    """Return the program that ends with `gradients`, one for each trained name, after one step of training.
 
     The loss is the weighted sum of all float results that no other node takes; every element has a weight of its own.
-    At least one such result must exist, see `losing`. Raises what `render` does.
+    At least one such result must exist, see `losing`.
+
+    Raises:
+        KeyError, ValueError: as `render`.
     """
     made, writing = shaped(graph, table), AGAIN[library]
     terms = [
         writing.sum.format(f"made[{place}] * {_weights(place, made[place].result.shape, library, precision)}")
-        for place in losing(graph, table)
+        for place in loss_nodes(graph, table)
     ]
     step = writing.step.format(values=f"({', '.join(trained)},)", loss=" + ".join(terms))
     return [*function(graph, table, library, precision, trained), step]
 
 
-def losing(graph: Graph, table: Mapping[str, Operator]) -> list[int]:
-    """Returns the nodes whose results are part of the loss: the float results that no other node takes."""
+def loss_nodes(graph: Graph, table: Mapping[str, Operator]) -> list[int]:
+    """Return the nodes whose results are part of the loss: the float results that no other node takes."""
     made = shaped(graph, table)
     return [place for place in graph.leaves if made[place].result.dtype == "float"]
 
 
 def compiling(graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision) -> list[str]:
-    """Returns the program that ends with `made`, every node's result from the library's compiled model."""
+    """Return the program that ends with `made`, every node's result from the library's compiled model."""
     names = [f"x{place}" for place in range(len(graph.inputs))]
     return [
         *function(graph, table, library, precision, names),
@@ -67,14 +70,16 @@ def compiling(graph: Graph, table: Mapping[str, Operator], library: Library, pre
 def function(
     graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision, takes: Sequence[str]
 ) -> list[str]:
-    """Returns the program as far as its last node, followed by a function `model` that returns every node's result.
+    """Return the program as far as its last node, followed by a function `model` that returns every node's result.
 
     The function uses the layers and weights that the program has made before. Its own results have new names: if the
-    reducer removes a statement from it, the function must fail and not read an earlier result. Raises what `render`
-    does.
+    reducer removes a statement from it, the function must fail and not read an earlier result.
 
     Args:
         takes: the names of the function's arguments.
+
+    Raises:
+        KeyError, ValueError: as `render`.
     """
     lines = lines_of(graph, table, library, precision)
     given = f"return [{', '.join(f'n{place}' for place in range(len(graph.nodes)))}]"
@@ -83,7 +88,7 @@ def function(
 
 
 def _renamed(body: Sequence[str]) -> list[str]:
-    """Returns the statements of the function, with an underscore behind every name that they assign."""
+    """Return the statements of the function, with an underscore behind every name that they assign."""
     names = {node.id for text in body[:-1] for node in ast.walk(ast.parse(text)) if _is_given(node)}
     pattern = re.compile(rf"\b({'|'.join(sorted(names))})\b")
     return [indent(pattern.sub(r"\1_", text) if names else text, "    ") for text in body]
@@ -94,7 +99,7 @@ def _is_given(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def results(name: str) -> str:
-    """Returns the line that collects the arrays of a list of tensors in `results`, without None."""
+    """Return the line that collects the arrays of a list of tensors in `results`, without None."""
     return f"results = {{place: each.numpy() for place, each in enumerate({name}) if each is not None}}"
 
 

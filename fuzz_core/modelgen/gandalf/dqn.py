@@ -18,7 +18,10 @@ SYNCHRONISED = 50
 
 
 class Memory(NamedTuple):
-    """A choice of an operator, as the replay memory stores it. Operators are given by their place."""
+    """A choice of an operator, as the replay memory stores it.
+
+    Operators are given by their place.
+    """
 
     before: int  # the operator before, or the empty name at the beginning of a path
     chosen: int
@@ -27,7 +30,9 @@ class Memory(NamedTuple):
 
 
 class Dqn(Epsilon):
-    """The deep Q-network of algorithm 1. Actions are operators, and observations are operators, too.
+    """The deep Q-network of algorithm 1.
+
+    Actions are operators, and observations are operators, too.
 
     Args:
         operators: all operators that may be chosen.
@@ -49,25 +54,25 @@ class Dqn(Epsilon):
         self.least = self.most = 0.0
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Notes which operators may follow, and chooses by algorithm 1."""
+        """Note which operators may follow, and choose by algorithm 1."""
         self.follows[self.places[before], [self.places[name] for name in names]] = True
         return super().choose(before, names)
 
     def value(self, before: str, name: str) -> float:
-        """Returns the value that the online network gives."""
+        """Return the value that the online network gives."""
         if self.row is None or self.row[:2] != (before, self.online.updates):
             self.row = before, self.online.updates, self.decoded(self.online.values([self.places[before]])[0])
         return float(self.row[2][self.places[name]])
 
     def decoded(self, outputs: Floats) -> Floats:
-        """Returns the Q-values of network outputs (figure 4), limited to the range of returns that graphs have had."""
+        """Return the Q-values of network outputs (figure 4), limited to the range of returns that graphs have had."""
         return outputs.clip(self.least, self.most)
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Remembers the choices, and learns from a batch of the memory once for each choice."""
-        self.told_each(chosen, [reward] * len(chosen))
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Remember the choices, and learn from a batch of the memory once for each choice."""
+        self.learn_rewards(chosen, [reward] * len(chosen))
 
-    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
         """See `Guidance`."""
         returned = 0.0
         for reward in reversed(rewards):
@@ -83,17 +88,20 @@ class Dqn(Epsilon):
             self._learn()
 
     def worth(self, after: Sequence[int]) -> Floats:
-        """Returns the value of the best operator that may follow each of these operators."""
+        """Return the value of the best operator that may follow each of these operators."""
         best: Floats = self.decoded(self._allowed(self.target, after).max(1))
         return best
 
     def saved(self) -> dict[str, Floats]:
-        """Returns what the guidance has learnt, so that a later run can go on with it. The memory is not saved."""
+        """Return weights, successors and the range of returns, so that a later run can go on with them.
+
+        The memory is not saved.
+        """
         follows = self.follows.astype(np.float64)
         return {**self.online.saved(), "follows": follows, "returns": np.array([self.least, self.most])}
 
     def restore(self, saved: Mapping[str, Floats]) -> bool:
-        """Restores what was learnt before; False if the operators differ, or the returns are missing."""
+        """Restore what was learnt before; False if the operators differ, or the returns are missing."""
         if "returns" not in saved or saved.get("follows", np.empty(0)).shape != self.follows.shape:
             return False
         restored = self.online.restore(saved)
@@ -104,7 +112,7 @@ class Dqn(Epsilon):
         return restored
 
     def _allowed(self, network: QNetwork, after: Sequence[int]) -> Floats:
-        """Returns a network's values of the operators that may follow these; operators that may not follow get -inf."""
+        """Return a network's values of the operators that may follow these; operators that may not follow get -inf."""
         return np.where(self.follows[list(after)], network.values(after), -np.inf)
 
     def _learn(self) -> None:
@@ -121,6 +129,6 @@ class DoubleDqn(Dqn):
     """The double DQN: the online network chooses the best operator, and the target network gives its value."""
 
     def worth(self, after: Sequence[int]) -> Floats:
-        """Returns the target network's value of the operator that the online network chooses."""
+        """Return the target network's value of the operator that the online network chooses."""
         best = self._allowed(self.online, after).argmax(1)
         return self.decoded(self.target.values(after)[np.arange(len(after)), best])

@@ -38,13 +38,13 @@ SCALES: Mapping[Kind, _Scale] = {
 
 
 def extreme(operator: Operator, kind: Kind, seed: int, constant: bool = False) -> Graph:
-    """Returns a graph of this operator alone on such data.
+    """Return a graph of this operator alone on such data.
 
     Args:
         constant: whether all its weights are one constant.
 
     Raises:
-        Refused: the operator takes no such data, or no parameters were found.
+        ShapeError: the operator takes no such data, or no parameters were found.
     """
     sizes = (1,) if kind == "small" else ()
     graph = alone(operator, seed, GraphOptions(constant=float(constant), sizes=sizes))

@@ -28,16 +28,19 @@ class Passage(NamedTuple):
     exit: str
 
 
-def plain(name: str) -> str:
-    """Returns a name independent of a library's writing: `batch_norm` and `BatchNorm` become the same."""
+def comparable_name(name: str) -> str:
+    """Return a name independent of a library's writing: `batch_norm` and `BatchNorm` become the same."""
     return name.rpartition(".")[2].replace("_", "").lower()
 
 
 def followings(source: str) -> Iterator[tuple[str, str]]:
-    """Yields pairs of calls of a program, by their plain names: the result of the first is an argument of the second.
+    """Yield pairs of calls by their comparable names: the result of the first is an argument of the second.
 
     Layers are followed from the place where they are made to the place where they are called. A call of one of the
-    program's own functions forms no pair with the calls inside that function. Raises SyntaxError.
+    program's own functions forms no pair with the calls inside that function.
+
+    Raises:
+        SyntaxError: the text is no Python.
     """
     tree = ast.parse(source)
     program = _Program(dict(_layers(tree)))
@@ -68,14 +71,14 @@ def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, Passage]]:
 
 
 def _made(value: ast.expr) -> Passage | None:
-    """Returns the layer that an expression makes: a call of a name that is written like a class."""
+    """Return the layer that an expression makes: a call of a name that is written like a class."""
     if not isinstance(value, ast.Call):
         return None
     name = _path(value.func).rpartition(".")[2]
     if name in _IN_ORDER:
         parts = [each for part in _listed(value) if (each := _made(part)) is not None]
         return Passage(parts[0].entry, parts[-1].exit) if parts else None
-    return Passage(plain(name), plain(name)) if name[:1].isupper() else None
+    return Passage(comparable_name(name), comparable_name(name)) if name[:1].isupper() else None
 
 
 def _listed(call: ast.Call) -> Sequence[ast.expr]:
@@ -118,7 +121,7 @@ class _Program:
                     self.run(each for name in ("body", "orelse") for each in getattr(statement, name, ()))
 
     def kinds(self, node: ast.expr) -> Kinds:
-        """Returns the kinds of calls that made the value of an expression, and keeps the pairs of the calls in it."""
+        """Return the kinds of calls that made the value of an expression, and keep the pairs of the calls in it."""
         match node:
             case ast.Call():
                 return self._called(node)
@@ -140,7 +143,7 @@ class _Program:
             return frozenset([passage.exit])
         if not isinstance(node.func, ast.Attribute) or node.func.attr[:1].isupper():
             return NONE.union(*map(self.kinds, given))
-        return self._into(plain(node.func.attr), [node.func.value, *given])
+        return self._into(comparable_name(node.func.attr), [node.func.value, *given])
 
     def _into(self, kind: str | None, given: Sequence[ast.expr]) -> Kinds:
         sources = NONE.union(*map(self.kinds, given))

@@ -26,7 +26,10 @@ MAX_RANK = 5
 
 
 class GraphOptions(NamedTuple):
-    """The settings of graph generation. Shares are probabilities from 0 to 1."""
+    """The settings of graph generation.
+
+    Shares are probabilities from 0 to 1.
+    """
 
     least: int = 2  # the fewest inner operators of a graph
     most: int = 10  # the most inner operators of a graph
@@ -60,7 +63,7 @@ def grammar(
     domain: Domain,
     order: Order = Order(),  # noqa: B008 - immutable
 ) -> Grammar:
-    """Returns the grammar of a domain, with the operators that all of the libraries have.
+    """Return the grammar of a domain, with the operators that all of the libraries have.
 
     If one of the libraries is known to compute an operator wrongly, the operator ends a path, whichever symbols it has.
     Results after it would be wrong as well.
@@ -81,7 +84,7 @@ def generate(
     guide: Guide | None = None,
     options: GraphOptions = GraphOptions(),  # noqa: B008 - immutable
 ) -> Graph:
-    """Generates a graph whose paths begin with an input operator or data and end with an output operator.
+    """Generate a graph whose paths begin with an input operator or data and end with an output operator.
 
     The same grammar, seed and choices of the guide give the same graph. If there is no guide, all choices are equally
     likely.
@@ -99,7 +102,11 @@ def generate(
 
 
 def alone(operator: Operator, seed: int, options: GraphOptions = GraphOptions(constant=0.0)) -> Graph:  # noqa: B008
-    """Returns a graph of this operator alone, on new data. Raises Refused if no parameters that it takes were found."""
+    """Return a graph of this operator alone, on new data.
+
+    Raises:
+        ShapeError: no parameters that it takes were found.
+    """
     growing = _Growing(Rng(derive(seed, operator.name)), options, Order())
     if not growing.put(operator, ""):
         raise ShapeError(f"{operator.name}: no inputs and parameters that hold in {TRIES} tries")
@@ -119,12 +126,12 @@ class _Growing:
         return Graph(inputs=tuple(self.inputs), nodes=tuple(node for node, _ in self.nodes))
 
     def tip(self) -> str:
-        """Returns the node that is followed next."""
+        """Return the node that is followed next."""
         last = len(self.nodes) - 1
         return f"n{self.rng.between(0, last) if self.rng.chance(self.options.branch) else last}"
 
     def follow(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
-        """Puts an operator behind a tensor, or on new data if there is no source; returns whether any operator fits."""
+        """Put an operator behind a tensor, or on new data if there is no source; return whether any operator fits."""
         every = _behind(self.tensors[source], operators) if source else operators
         before = self.nodes[int(source[1:])][1] if source else None
         if before is not None and self.options.binding:
@@ -145,26 +152,29 @@ class _Growing:
         return False
 
     def close(self, operators: Sequence[Operator], guide: Guide | None) -> None:
-        """Puts an end behind every leaf that is no end yet."""
+        """Put an end behind every leaf that is no end yet."""
         names = {each.name for each in operators}
         for place in self.graph().leaves:
             if self.nodes[place][1].name not in names and self._ended(f"n{place}", operators, guide):
                 self._forget_wrong()
 
     def _ended(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
-        """Puts an end behind a tensor. If no production rule names one, any end that takes the tensor is used."""
+        """Put an end behind a tensor.
+
+        If no production rule names one, any end that takes the tensor is used.
+        """
         if self.follow(source, operators, guide):
             return True
         every = _behind(self.tensors[source], operators) if self.options.binding else ()
         return self._one_of(every, source, guide)
 
     def _forget_wrong(self) -> None:
-        """Hides the last node's result from later nodes if its operator ends paths for being wrong alone."""
+        """Hide the last node's result from later nodes if its operator ends paths for being wrong alone."""
         if "output" not in self.nodes[-1][1].symbols:
             del self.tensors[f"n{len(self.nodes) - 1}"]
 
     def put(self, operator: Operator, source: str) -> bool:
-        """Puts this operator behind a tensor, if inputs and parameters for it are found."""
+        """Put this operator behind a tensor, if inputs and parameters for it are found."""
         for _ in range(TRIES):
             try:
                 self._add(operator, *self._drawn(operator, source))
@@ -189,7 +199,7 @@ class _Growing:
         return takes, made, parameters
 
     def _operand(self, found: Pattern, bound: Mapping[str, Any], source: str) -> str | TensorShape:
-        """Returns a tensor of the graph for a further input, or new data; without a source, always new data."""
+        """Return a tensor of the graph for a further input, or new data; without a source, always new data."""
         if source and self.rng.chance(self.options.merge):
             fitting = [name for name, tensor in self.tensors.items() if name != source and _binds(found, tensor, bound)]
             if fitting:
@@ -216,7 +226,7 @@ class _Growing:
 
 
 def _behind(tensor: TensorShape, operators: Sequence[Operator]) -> list[Operator]:
-    """Returns the operators whose first input may be this tensor, and matches a common pattern only once."""
+    """Return the operators whose first input may be this tensor, and matches a common pattern only once."""
     firsts = [next(iter(each.takes.values())) for each in operators]
     fitting = {text: _binds(pattern(text), tensor, {}) for text in set(firsts)}
     return [each for each, text in zip(operators, firsts, strict=True) if fitting[text]]

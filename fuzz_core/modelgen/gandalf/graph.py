@@ -18,7 +18,10 @@ class _Part(BaseModel):
 
 
 class GraphInput(_Part):
-    """Data of the model. Floats are normal, integers from 0 to 9."""
+    """Data of the model.
+
+    Floats are normal, integers from 0 to 9.
+    """
 
     shape: tuple[int, ...]
     dtype: Literal["float", "int", "bool"] = "float"
@@ -37,7 +40,10 @@ class GraphNode(_Part):
 
 
 class Graph(_Part):
-    """Inputs, and nodes in order of computation. A node takes only inputs and earlier nodes, so there is no cycle."""
+    """Inputs, and nodes in order of computation.
+
+    A node takes only inputs and earlier nodes, so there is no cycle.
+    """
 
     inputs: tuple[GraphInput, ...]
     nodes: tuple[GraphNode, ...]
@@ -59,10 +65,10 @@ class Graph(_Part):
 
 
 def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
-    """Infers the result of each node.
+    """Infer the result of each node.
 
     Raises:
-        Refused: a node takes inputs that its operator does not take.
+        ShapeError: a node takes inputs that its operator does not take.
         KeyError: an operator is unknown.
     """
     tensors, made = tensors_of(graph, ()), list[Made]()
@@ -73,7 +79,7 @@ def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
 
 
 def tensors_of(graph: Graph, made: Sequence[Made]) -> dict[str, TensorShape]:
-    """Returns every tensor of a graph by its name, inputs first.
+    """Return every tensor of a graph by its name, inputs first.
 
     Args:
         made: the inferred results of its nodes, see `shaped`.
@@ -83,7 +89,7 @@ def tensors_of(graph: Graph, made: Sequence[Made]) -> dict[str, TensorShape]:
 
 
 def canonical(graph: Graph) -> Graph:
-    """Returns the same graph for all graphs that differ only in numbering and seeds, so that none is executed twice.
+    """Return the same graph for all graphs that differ only in numbering and seeds, so that none is executed twice.
 
     Colour refinement over the inputs and the users of each node distinguishes the nodes.
     """
@@ -98,7 +104,7 @@ def canonical(graph: Graph) -> Graph:
 
 
 def structure(graph: Graph) -> int:
-    """Returns a number that depends on the operators and their order of computation, and not on data and parameters."""
+    """Return a number that depends on the operators and their order of computation, and not on data and parameters."""
     inputs = tuple(GraphInput(shape=()) for _ in graph.inputs)
     nodes = tuple(GraphNode(operator=node.operator, takes=node.takes) for node in graph.nodes)
     return derive(canonical(Graph(inputs=inputs, nodes=nodes)).model_dump_json())
@@ -121,7 +127,7 @@ def _colours(graph: Graph) -> dict[str, int]:
 
 
 def _refined(graph: Graph, colours: Mapping[str, int]) -> dict[str, int]:
-    """Splits each colour: nodes keep a common colour only if their neighbours' colours and roles agree."""
+    """Split each colour: nodes keep a common colour only if their neighbours' colours and roles agree."""
     takes: dict[str, list[int]] = {name: [] for name in colours}
     taken: dict[str, list[tuple[int, int]]] = {name: [] for name in colours}
     for place, node in enumerate(graph.nodes):

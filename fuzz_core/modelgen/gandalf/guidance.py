@@ -23,25 +23,25 @@ class Guidance(Protocol):
     again: float
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Chooses one of the operators that may follow `before`, which is empty at the beginning of a path."""
+        """Choose one of the operators that may follow `before`, which is empty at the beginning of a path."""
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Learns the reward of a graph with these choices, in order (equation 3); negative for a repeated graph."""
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Learn the reward of a graph with these choices, in order (equation 3); negative for a repeated graph."""
 
-    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
-        """Learns the reward of each of the choices by itself (algorithm 1, line 9)."""
+    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+        """Learn the reward of each of the choices by itself (algorithm 1, line 9)."""
 
 
 class Whole:
     """A guidance that rewards a graph with the highest reward of its choices."""
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
         """See `Guidance`."""
         raise NotImplementedError
 
-    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
         """See `Guidance`."""
-        self.told(chosen, max(rewards, default=0.0))
+        self.learn_reward(chosen, max(rewards, default=0.0))
 
 
 class Alike(Whole):
@@ -53,11 +53,11 @@ class Alike(Whole):
         self.rng = rng
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Returns any of the operators."""
+        """Return any of the operators."""
         return self.rng.choice(names)
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Ignores the reward."""
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Ignore the reward."""
 
 
 class Epsilon(Whole):
@@ -72,7 +72,7 @@ class Epsilon(Whole):
         self.rng, self.epsilon, self.top = rng, epsilon, top
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Chooses as the class says; operators of equal value are equally likely."""
+        """Choose as the class says; operators of equal value are equally likely."""
         if self.rng.chance(self.epsilon):
             return self.rng.choice(names)
         shuffled = _shuffled(names, self.rng)
@@ -80,7 +80,7 @@ class Epsilon(Whole):
         return ranked[0] if self.rng.chance(0.5) else self.rng.choice(ranked[: self.top])
 
     def value(self, before: str, name: str) -> float:
-        """Returns the expected value of an operator after another."""
+        """Return the expected value of an operator after another."""
         raise NotImplementedError
 
 
@@ -98,20 +98,20 @@ class QLearning(Epsilon):
         self.values: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
     def value(self, before: str, name: str) -> float:
-        """Returns the value in the table, 0 if there is none yet."""
+        """Return the value in the table, 0 if there is none yet."""
         return self.values[before].get(name, 0.0)
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Gives every choice the graph's reward and the discounted value of the best successor."""
-        self.told_each(chosen, [reward] * len(chosen))
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Give every choice the graph's reward and the discounted value of the best successor."""
+        self.learn_rewards(chosen, [reward] * len(chosen))
 
-    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
         """See `Guidance`."""
         for (before, name), reward in reversed(list(zip(chosen, rewards, strict=True))):
             self.learn(self.values, before, name, reward + self.discount * max(self.values[name].values(), default=0.0))
 
     def learn(self, values: defaultdict[str, dict[str, float]], before: str, name: str, target: float) -> None:
-        """Moves a value towards its target."""
+        """Move a value towards its target."""
         known = values[before].get(name, 0.0)
         values[before][name] = known + self.rate * (target - known)
 
@@ -124,14 +124,14 @@ class DoubleQ(QLearning):
         self.others: defaultdict[str, dict[str, float]] = defaultdict(dict)
 
     def value(self, before: str, name: str) -> float:
-        """Returns the mean of both tables."""
+        """Return the mean of both tables."""
         return (self.values[before].get(name, 0.0) + self.others[before].get(name, 0.0)) / 2
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Updates one of the two tables, chosen by chance."""
-        self.told_each(chosen, [reward] * len(chosen))
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Update one of the two tables, chosen by chance."""
+        self.learn_rewards(chosen, [reward] * len(chosen))
 
-    def told_each(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
         """See `Guidance`."""
         own, other = (self.values, self.others) if self.rng.chance(0.5) else (self.others, self.values)
         for (before, name), reward in reversed(list(zip(chosen, rewards, strict=True))):
@@ -154,7 +154,7 @@ class Mcmc(Whole):
         self.last = ""
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Proposes operators until one is accepted; a proposal that ranks no lower than the last is always accepted."""
+        """Propose operators until one is accepted; a proposal that ranks no lower than the last is always accepted."""
         ranked = sorted({*names, self.last}, key=lambda name: (-self.worth[name] / (1 + self.times[name]), name))
         place = {name: number for number, name in enumerate(ranked)}
         kept = max(0.1, 1 - 3 / len(ranked))
@@ -164,8 +164,8 @@ class Mcmc(Whole):
         self.last = proposed
         return proposed
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Adds the graph's reward to each of its operators; negative rewards count as 0."""
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Add the graph's reward to each of its operators; negative rewards count as 0."""
         for _, name in chosen:
             self.times[name] += 1
             self.worth[name] += max(0.0, reward)
@@ -187,12 +187,12 @@ class Genetic(Whole):
         self.plan: list[str] = []
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Returns the next gene of the child if it fits here and does not mutate; otherwise any operator."""
+        """Return the next gene of the child if it fits here and does not mutate; otherwise any operator."""
         gene = self.plan.pop(0) if self.plan else ""
         return gene if gene in names and not self.rng.chance(self.mutated) else self.rng.choice(names)
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Adds the graph to the population, and crosses two of its members at one point for the next graph."""
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Add the graph to the population, and crosses two of its members at one point for the next graph."""
         self.population.append((reward, [name for _, name in chosen]))
         self.population = sorted(self.population, key=lambda each: -each[0])[: self.kept]
         one, other = (self.rng.choice(self.population)[1] for _ in range(2))
@@ -211,11 +211,11 @@ class PairBandit(Whole):
         self.total = 0
 
     def choose(self, before: str, names: Sequence[str]) -> str:
-        """Returns an operator with the highest bound; equal bounds are equally likely."""
+        """Return an operator with the highest bound; equal bounds are equally likely."""
         return max(_shuffled(names, self.rng), key=lambda name: self._bound((before, name)))
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Updates the mean reward of each pair; negative rewards count as 0."""
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Update the mean reward of each pair; negative rewards count as 0."""
         for pair in chosen:
             self.total += 1
             self.times[pair] += 1
@@ -239,15 +239,15 @@ class NoveltyBandit(PairBandit):
         self.each: defaultdict[str, float] = defaultdict(float)
         self.tried: Counter[str] = Counter()
 
-    def told(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Updates the mean rewards of the pairs and of each operator."""
-        super().told(chosen, reward)
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Update the mean rewards of the pairs and of each operator."""
+        super().learn_reward(chosen, reward)
         for _, name in chosen:
             self.tried[name] += 1
             self.each[name] += (max(0.0, reward) - self.each[name]) / self.tried[name]
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        """Returns the counts and mean rewards of each tried operator and pair, so that a later run can go on."""
+        """Return the counts and mean rewards of each tried operator and pair, so that a later run can go on."""
         pairs, names = list(self.times), list(self.tried)
         return {
             "pairs": np.array(pairs, np.str_).reshape(-1, 2),
@@ -259,7 +259,11 @@ class NoveltyBandit(PairBandit):
         }
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> bool:
-        """Restores what was learnt before. Returns False if an array is missing or sizes do not fit."""
+        """Restore what was learnt before.
+
+        Returns:
+            False if an array is missing or sizes do not fit.
+        """
         try:
             pairs = [(before, name) for before, name in saved["pairs"].tolist()]
             names = saved["names"].tolist()
@@ -292,7 +296,7 @@ class Noting:
         return name
 
     def taken(self) -> list[Pair]:
-        """Returns the choices since the last call: the next graph begins."""
+        """Return the choices since the last call: the next graph begins."""
         chosen, self.chosen = self.chosen, []
         return chosen
 

@@ -33,6 +33,6 @@ GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
 
 
 def check_guidance(name: str) -> None:
-    """Raises UserError if there is no guidance of this name."""
+    """Raise UserError if there is no guidance of this name."""
     if name not in GUIDANCE:
-        raise UserError(f"no guidance {name!r}", f"there are {', '.join(GUIDANCE)}")
+        raise UserError(f"guidance {name!r} does not exist", f"write one of: {', '.join(GUIDANCE)}")

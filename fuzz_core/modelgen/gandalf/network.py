@@ -37,11 +37,15 @@ class QNetwork:
         self.updates = 0
 
     def values(self, observations: Sequence[int]) -> Floats:
-        """Returns the values of all actions, in the shape (observations, actions)."""
+        """Return the values of all actions, in the shape (observations, actions)."""
         return self._forward(observations)[-1]
 
     def learn(self, observations: Sequence[int], actions: Sequence[int], targets: Floats) -> float:
-        """Makes a step of Adam on the Huber loss of these actions' values. Returns the mean absolute error before."""
+        """Make a step of Adam on the Huber loss of these actions' values.
+
+        Returns:
+            The mean absolute error before.
+        """
         first, second, found = self._forward(observations)
         rows = np.arange(len(actions))
         errors = found[rows, actions] - targets
@@ -57,15 +61,19 @@ class QNetwork:
         return float(np.abs(errors).mean())
 
     def copy_from(self, other: QNetwork) -> None:
-        """Copies the weights of another network."""
+        """Copy the weights of another network."""
         self.weights = [each.copy() for each in other.weights]
 
     def saved(self) -> dict[str, Floats]:
-        """Returns the weights, by name."""
+        """Return the weights, by name."""
         return {f"w{place}": each for place, each in enumerate(self.weights)}
 
     def restore(self, saved: Mapping[str, Floats]) -> bool:
-        """Restores saved weights. Returns False, without a change, if they have other sizes."""
+        """Restore saved weights.
+
+        Returns:
+            False, without a change, if they have other sizes.
+        """
         found = [saved.get(f"w{place}") for place in range(len(self.weights))]
         if any(new is None or new.shape != old.shape for new, old in zip(found, self.weights, strict=True)):
             return False

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf import templates
-from fuzz_core.modelgen.gandalf.flow import followings, plain
+from fuzz_core.modelgen.gandalf.flow import comparable_name, followings
 from fuzz_core.modelgen.gandalf.public_names import api_of
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 
 REVIEWED = Path(__file__).with_name("reviewed.yaml")
 MINED = Path(__file__).with_name("mined.yaml")
-# How often a call follows another one, by the plain names of both.
+# How often a call follows another one, by the comparable names of both.
 Pairs = Mapping[tuple[str, str], int]
 
 
@@ -39,11 +39,11 @@ class Order:
     families: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the families that follow a family, by review
 
     def among(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
-        """Returns the candidates that `named` gives, or all candidates if there are none."""
+        """Return the candidates that `named` gives, or all candidates if there are none."""
         return self.named(before, candidates) or candidates
 
     def named(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
-        """Returns the candidates that a production rule names.
+        """Return the candidates that a production rule names.
 
         A rule names the operators that follow `before` in programs, or the reviewed families if no such operator is a
         candidate.
@@ -55,7 +55,7 @@ class Order:
 
 
 def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) -> dict[str, dict[str, PairCount]]:
-    """Counts which operators of a table follow each other in programs.
+    """Count which operators of a table follow each other in programs.
 
     A call stands for every operator that it spells completely: `conv2d` for the operator with a bias and the one
     without.
@@ -65,7 +65,7 @@ def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) 
     """
     meant: dict[str, list[str]] = {}
     for operator in table.values():
-        for name in names_of(operator):
+        for name in call_names(operator):
             meant.setdefault(name, []).append(operator.name)
     found: dict[str, dict[str, PairCount]] = {}
     for program, pairs in programs:
@@ -77,27 +77,34 @@ def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) 
     return found
 
 
-def names_of(operator: Operator) -> set[str]:
-    """Returns the plain names that calls of this operator have in programs of any library.
+def call_names(operator: Operator) -> set[str]:
+    """Return the comparable names that calls of this operator have in programs of any library.
 
     An operator has its own name, and the names of the apis that spell it completely.
     """
     spelled = operator.spelled.items()
-    apis = {plain(api_of(each, library)) for library, each in spelled if _is_all(each)}
-    return {plain(operator.name), *apis}
+    apis = {comparable_name(api_of(each, library)) for library, each in spelled if _is_all(each)}
+    return {comparable_name(operator.name), *apis}
 
 
 def reviewed(path: Path = REVIEWED) -> dict[str, frozenset[str]]:
-    """Reads which families follow which. Raises UserError if the file has another form."""
+    """Read which families follow which.
+
+    Raises:
+        UserError: the file has another form.
+    """
     data = parsed(path.read_text(encoding="utf-8"), path.name)
     if not isinstance(data, dict) or not all(isinstance(each, list) for each in data.values()):
-        raise UserError(f"{path.name}: lists of families, by family", "name those that may follow it")
+        raise UserError(
+            f"{path.name} does not map each family to a list of families",
+            "write for each family: NAME: [the families that may follow]",
+        )
     return {family: frozenset(each) for family, each in data.items()}
 
 
 @cache
 def pairs_of(source: str) -> Pairs:
-    """Returns the pairs of calls in the text of a program; none if it is no Python."""
+    """Return the pairs of calls in the text of a program; none if it is no Python."""
     try:
         return Counter(followings(source))
     except (SyntaxError, ValueError, RecursionError):
@@ -105,7 +112,7 @@ def pairs_of(source: str) -> Pairs:
 
 
 def recorded(libraries: Iterable[Library]) -> Iterator[tuple[str, Pairs]]:
-    """Yields each library with the recorded pairs of its model programs."""
+    """Yield each library with the recorded pairs of its model programs."""
     data = parsed(MINED.read_text(encoding="utf-8"), MINED.name)
     for library in libraries:
         followers = data[library].items()
@@ -113,11 +120,16 @@ def recorded(libraries: Iterable[Library]) -> Iterator[tuple[str, Pairs]]:
 
 
 def _is_all(spelling: Spelling) -> bool:
-    """Returns whether the expression is a single call of an api or of a layer made before, or an element of it."""
+    """Return whether the expression is a single call of an api or of a layer made before, or an element of it.
+
+    A statistic of a layer made before, as `layer.running_mean`, is a result of that layer's call.
+    """
     (statement,) = templates.parsed(spelling.call).body
     node = statement.value if isinstance(statement, ast.Expr) else None
     while isinstance(node, ast.Subscript):
         node = node.value
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return node.value.id in templates.assigned(spelling.setup)
     if not isinstance(node, ast.Call):
         return False
     calls = [each for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)]

@@ -19,7 +19,11 @@ _STEP = 1 / 32
 
 @cache
 def bounds(text: str) -> tuple[int, int] | tuple[float, float]:
-    """Reads `1..3` or `0.1..2.0`, both ends included. Raises ValueError if it is no range."""
+    """Read `1..3` or `0.1..2.0`, both ends included.
+
+    Raises:
+        ValueError: the text is no range.
+    """
     found = _RANGE.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is neither a range (1..3), nor a list of choices, nor an expression (= C // 2)")
@@ -31,15 +35,15 @@ def bounds(text: str) -> tuple[int, int] | tuple[float, float]:
 
 
 def computed(declared: Declared) -> str | None:
-    """Returns the expression that gives a parameter; None if it is a range or a list."""
+    """Return the expression that gives a parameter; None if it is a range or a list."""
     return declared.strip()[1:].strip() if isinstance(declared, str) and declared.strip().startswith("=") else None
 
 
 def check(declared: Declared) -> None:
-    """Raises ValueError if the declaration is neither a range, nor choices, nor an expression."""
+    """Raise ValueError if the declaration is neither a range, nor choices, nor an expression."""
     if isinstance(declared, tuple):
         if not declared:
-            raise ValueError("no choice at all")
+            raise ValueError("the list of choices is empty")
     elif (text := computed(declared)) is not None:
         expression(text)
     else:
@@ -47,7 +51,7 @@ def check(declared: Declared) -> None:
 
 
 def allows(declared: Declared, given: Value, known: Mapping[str, object]) -> bool:
-    """Returns whether a parameter may have this value.
+    """Return whether a parameter may have this value.
 
     Args:
         known: the dimensions and the values of the other parameters.
@@ -61,7 +65,11 @@ def allows(declared: Declared, given: Value, known: Mapping[str, object]) -> boo
 
 
 def drawn(declared: Declared, known: Mapping[str, object], rng: Rng) -> Value:
-    """Draws a legal value. Raises ValueError, TypeError, KeyError or ArithmeticError if an expression has none."""
+    """Draw a legal value.
+
+    Raises:
+        ValueError, TypeError, KeyError, ArithmeticError: an expression has no value.
+    """
     if isinstance(declared, tuple):
         return rng.choice(declared)
     if (text := computed(declared)) is not None:

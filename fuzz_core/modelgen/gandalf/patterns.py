@@ -42,29 +42,37 @@ class Pattern(NamedTuple):
 
     @property
     def binds(self) -> bool:
-        """Tells whether the pattern can match a shape: it has only names and numbers, and at most one `...`."""
+        """Return whether the pattern can match a shape: it has only names and numbers, and at most one `...`."""
         plain = all(part is None or isinstance(part, ast.Name | ast.Constant) for part in self.parts)
         return plain and self.parts.count(None) < 2
 
 
 @cache
 def pattern(text: str) -> Pattern:
-    """Reads a pattern. Raises ValueError with the problem."""
+    """Read a pattern.
+
+    Raises:
+        ValueError: the text is no pattern; the message has the problem.
+    """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
-        raise ValueError(f"{text!r} is no pattern such as float[N, C, ...]") from error
+        raise ValueError(f"{text!r} is not a pattern such as float[N, C, ...]") from error
     match tree:
         case ast.Subscript(value=ast.Name(id=kind), slice=ast.Tuple(elts=parts)):
             return Pattern(kind, tuple(map(_part, parts)))
         case ast.Subscript(value=ast.Name(id=kind), slice=part):
             return Pattern(kind, (_part(part),))
-    raise ValueError(f"{text!r} is no pattern such as float[N, C, ...]")
+    raise ValueError(f"{text!r} is not a pattern such as float[N, C, ...]")
 
 
 @cache
 def expression(text: str) -> ast.expr:
-    """Reads an expression over dimensions and parameters. Raises ValueError if it is none."""
+    """Read an expression over dimensions and parameters.
+
+    Raises:
+        ValueError: the text is no expression.
+    """
     return read(text)
 
 

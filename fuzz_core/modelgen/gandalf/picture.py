@@ -24,7 +24,7 @@ class _Box(NamedTuple):
 
 
 def svg(program: str) -> str | None:
-    """Draws the picture, the same for the same program; None for a program without the tensor names of graphs.
+    """Draw the picture, the same for the same program; None for a program without the tensor names of graphs.
 
     Data stands above the nodes that use it, and the last node, which the script is about, stands below.
     """
@@ -45,7 +45,7 @@ def svg(program: str) -> str | None:
 
 
 def _boxes(tree: ast.Module) -> Iterator[_Box]:
-    """Yields a box for each tensor, in order, from its last assignment.
+    """Yield a box for each tensor, in order, from its last assignment.
 
     Weights and layers are named after the node that they belong to.
     """
@@ -75,7 +75,7 @@ def _label(name: str, value: ast.expr) -> str:
 
 
 def _places(boxes: list[_Box]) -> dict[str, tuple[int, int]]:
-    """Returns column and row of each box: below all boxes that it takes, and beside boxes of the same depth."""
+    """Return column and row of each box: below all boxes that it takes, and beside boxes of the same depth."""
     rows: dict[str, int] = {}
     taken: dict[int, int] = defaultdict(int)
     places = {}

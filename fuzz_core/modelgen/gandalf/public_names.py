@@ -23,7 +23,7 @@ INSTANCES: dict[Library, str] = {"torch": "torch.Tensor", "jittor": "jittor.Var"
 
 
 def api_of(spelling: Spelling, library: Library) -> str:
-    """Returns the outermost called api that computes, or that made the called object; the library if there is none."""
+    """Return the outermost called api that computes, or that made the called object; the library if there is none."""
     made = dict(_made(spelling.setup))
     calls = [_asked(node) for node in ast.walk(parsed(spelling.call)) if isinstance(node, ast.Call)]
     makers = [made.get(each.id, each) if isinstance(each, ast.Name) else each for each in calls]
@@ -32,7 +32,7 @@ def api_of(spelling: Spelling, library: Library) -> str:
 
 
 def _asked(call: ast.Call) -> ast.expr:
-    """Returns the called function, or the function whose result a moving method is asked of."""
+    """Return the called function, or the function whose result a moving method is asked of."""
     function = call.func
     while isinstance(function, ast.Attribute) and function.attr in MOVING and isinstance(function.value, ast.Call):
         function = function.value.func
@@ -40,7 +40,7 @@ def _asked(call: ast.Call) -> ast.expr:
 
 
 def is_formula(spelling: Spelling, library: Library) -> bool:
-    """Returns whether a spelling has more than one call of the library: an overflow in between is its own fault."""
+    """Return whether a spelling has more than one call of the library: an overflow in between is its own fault."""
     whole: ast.AST = parsed(spelling.call).body[-1]
     while isinstance(whole, ast.Expr | ast.UnaryOp | ast.Subscript | ast.Attribute):
         whole = whole.operand if isinstance(whole, ast.UnaryOp) else whole.value
@@ -54,7 +54,7 @@ def is_formula(spelling: Spelling, library: Library) -> bool:
 
 
 def _computes(function: ast.expr, library: Library) -> bool:
-    """Returns whether a call computes: no method of an argument, such as `b.long()`, and not `abs(b) % 8`."""
+    """Return whether a call computes: no method of an argument, such as `b.long()`, and not `abs(b) % 8`."""
     if isinstance(function, ast.Name) and function.id == "abs":
         return False
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
@@ -63,7 +63,7 @@ def _computes(function: ast.expr, library: Library) -> bool:
 
 
 def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
-    """Yields the function whose call gives a name its value in a preparation, with the name."""
+    """Yield the function whose call gives a name its value in a preparation, with the name."""
     for node in ast.walk(parsed(setup)):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
@@ -71,7 +71,7 @@ def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _public(function: ast.expr, library: Library) -> str:
-    """Returns the api that is called; empty if the library has no such api."""
+    """Return the api that is called; empty if the library has no such api."""
     parts: list[str] = []
     while isinstance(function, ast.Attribute):
         parts.append(function.attr)
@@ -83,7 +83,7 @@ def _public(function: ast.expr, library: Library) -> str:
 
 
 def paths_in(spelling: Spelling, library: Library) -> set[str]:
-    """Returns all names of the library in a spelling, as programs write them: `F.relu`, `keras.layers.Dense`."""
+    """Return all names of the library in a spelling, as programs write them: `F.relu`, `keras.layers.Dense`."""
     found = set()
     for text in (spelling.call, spelling.setup):
         for node in ast.walk(parsed(text)):

@@ -25,13 +25,13 @@ def render(
     precision: Precision = "float32",
     through: Mapping[int, Relation] = {},
 ) -> str:
-    """Writes the program of a graph, which ends with `results`: each node's number with its value as a numpy array.
+    """Write the program of a graph, which ends with `results`: each node's number with its value as a numpy array.
 
     Args:
         through: relations, by the number of the node that they transform.
 
     Raises:
-        Refused: the graph is not valid.
+        ShapeError: the graph is not valid.
         KeyError: the library has no spelling of an operator.
         ValueError: a relation does not apply to its node.
     """
@@ -47,7 +47,7 @@ def written(
     precision: Precision = "float32",
     through: Mapping[int, Relation] = {},
 ) -> list[str]:
-    """Returns the lines of the program as far as its last node; raises what `render` does."""
+    """Return the lines of the program as far as its last node; raise what `render` does."""
     return [line.text for line in lines_of(graph, table, library, precision, through)]
 
 
@@ -65,7 +65,7 @@ def lines_of(
     precision: Precision,
     through: Mapping[int, Relation] = {},
 ) -> list[Line]:
-    """Returns the same lines with the purpose of each; raises what `render` does."""
+    """Return the lines of `written` with the purpose of each; raise what `render` does."""
     lines = [Line(WRITINGS[library].start.format(precision=precision))]
     for place, each in enumerate(graph.inputs):
         lines.append(Line(f"x{place} = {_tensor(_drawn(each), library, _dtype(each.dtype, library, precision))}"))
@@ -79,7 +79,11 @@ def lines_of(
 
 
 def spelled(operator: Operator, node: GraphNode, library: Library, relation: Relation | None) -> Spelling:
-    """Returns a node's spelling, plain or through a relation. Raises KeyError and ValueError as `render` does."""
+    """Return a node's spelling, plain or through a relation.
+
+    Raises:
+        KeyError, ValueError: as `render`.
+    """
     if relation is None:
         return operator.spelled[library]
     if not relation.applies_to(operator, library) or not set(relation.constants(operator)) <= set(node.constants):
@@ -98,7 +102,7 @@ class _Writer:
         self.single = precision == "float64" and library in operator.single
 
     def lines(self, spelling: Spelling, tensors: Mapping[str, TensorShape]) -> Iterator[Line]:
-        """Yields the lines of the node.
+        """Yield the lines of the node.
 
         Args:
             tensors: all tensors of the graph, by name.
@@ -134,7 +138,7 @@ class _Writer:
         return self._cast(moved, tensor, "float32")
 
     def _cast(self, text: str, tensor: TensorShape, precision: Precision) -> str:
-        """Casts a float tensor at the border of an operator of single precision; other tensors stay as they are."""
+        """Cast a float tensor at the border of an operator of single precision; other tensors stay as they are."""
         if not self.single or tensor.dtype != "float":
             return text
         plain = text if text.isidentifier() or self.library == "tensorflow" else f"({text})"
@@ -151,7 +155,10 @@ def _moved(text: str, rank: int, layout: Layout, library: Library, back: bool = 
 
 
 def _axes(rank: int, layout: Layout) -> list[int]:
-    """Returns the source of each axis of a tensor in a layout. Matrices and vectors keep their axes."""
+    """Return the source of each axis of a tensor in a layout.
+
+    Matrices and vectors keep their axes.
+    """
     if rank < 3 or layout == "first":
         return list(range(rank))
     return [0, *range(2, rank), 1] if layout == "last" else [*range(2, rank), 0, 1]

@@ -19,9 +19,9 @@ Data = Sequence[tuple[TensorShape, NDArray[Any]]]
 
 
 def batched(operator: Operator, node: GraphNode, tensors: Sequence[TensorShape]) -> int:
-    """Returns how many rows are in the batch that an operator takes and gives.
+    """Return how many rows are in the batch that an operator takes and gives.
 
-    Returns 0 if there is no batch, or if the operator refuses a single row. The patterns do not say whether rows
+    The result is 0 if there is no batch, or if the operator refuses a single row. The patterns do not say whether rows
     influence each other; the libraries' results show that.
     """
     if not _has_rows(operator.inputs[0]) or not _has_rows(pattern(operator.gives)):
@@ -36,7 +36,7 @@ def batched(operator: Operator, node: GraphNode, tensors: Sequence[TensorShape])
 
 
 def rows(graph: Graph, table: Mapping[str, Operator], data: Data) -> Graph:
-    """Returns a graph that applies the single operator of a graph to each row by itself.
+    """Return a graph that applies the single operator of a graph to each row by itself.
 
     Args:
         data: the tensors and arrays of the graph's inputs.
@@ -51,7 +51,10 @@ def rows(graph: Graph, table: Mapping[str, Operator], data: Data) -> Graph:
 
 
 def row(graph: Graph, table: Mapping[str, Operator], data: Data, place: int) -> Graph:
-    """Returns a graph that applies the operator of a graph to one row. Its inputs are in the operator's order."""
+    """Return a graph that applies the operator of a graph to one row.
+
+    Its inputs are in the operator's order.
+    """
     (node,) = graph.nodes
     operator = table[node.operator]
     inputs = []

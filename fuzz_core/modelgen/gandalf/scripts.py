@@ -27,12 +27,15 @@ class Expected(NamedTuple):
 
 
 def printing(program: Sequence[str], array: str) -> str:
-    """Returns a script for a crash or an error. The last line prints an array, so that a lazy library computes it."""
+    """Return a script for a crash or an error.
+
+    The last line prints an array, so that a lazy library computes it.
+    """
     return "\n".join([*program, "", f"print({array})", ""])
 
 
 def asserting(program: Sequence[str], array: str, said: str, expected: Expected) -> str:
-    """Returns the script that asserts the expected value.
+    """Return the script that asserts the expected value.
 
     Args:
         array: the expression of a numpy array of the program's.
@@ -50,5 +53,5 @@ def asserting(program: Sequence[str], array: str, said: str, expected: Expected)
 
 
 def is_of_shape(script: str) -> bool:
-    """Returns whether the script asserts a shape: other data cannot give a wrong shape by chance, unlike an element."""
+    """Return whether the script asserts a shape: other data cannot give a wrong shape by chance, unlike an element."""
     return f"\nassert {_EXACTLY}, " in script

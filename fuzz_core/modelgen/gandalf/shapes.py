@@ -35,7 +35,11 @@ class ShapeError(ValueError):
 
 
 def infer(operator: Operator, inputs: Sequence[TensorShape], parameters: Mapping[str, Value]) -> Made:
-    """Infers the result of an operator from its entry. Raises Refused."""
+    """Infer the result of an operator from its entry.
+
+    Raises:
+        ShapeError: the operator does not accept these inputs.
+    """
     if len(inputs) != len(operator.takes):
         raise ShapeError(f"it takes {len(operator.takes)} inputs")
     if set(parameters) != set(operator.parameters):
@@ -47,7 +51,11 @@ def infer(operator: Operator, inputs: Sequence[TensorShape], parameters: Mapping
 
 
 def concluded(operator: Operator, bound: Mapping[str, Any], parameters: Mapping[str, Value]) -> Made:
-    """Infers the result if the inputs are bound already. Raises Refused."""
+    """Infer the result if the inputs are bound already.
+
+    Raises:
+        ShapeError: the conditions have no solution.
+    """
     words = words_of(bound) | dict(parameters)
     for name, declared in operator.parameters.items():
         if not allows(declared, parameters[name], words):
@@ -62,16 +70,19 @@ def concluded(operator: Operator, bound: Mapping[str, Any], parameters: Mapping[
 
 
 def words_of(bound: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the names that expressions may use: dimensions, and number and product of the dimensions of `...`."""
+    """Return the names that expressions may use: dimensions, and number and product of the dimensions of `...`."""
     rest = bound.get(REST, ())
     plain = {name: size for name, size in bound.items() if name not in (REST, SAME, ANY)}
     return plain | {"rank": len(rest), "size": prod(rest)}
 
 
 def bind(found: Pattern, tensor: TensorShape, bound: Mapping[str, Any]) -> dict[str, Any]:
-    """Adds the values that a pattern's names have with this tensor to those bound before. Raises Refused.
+    """Add the values that a pattern's names have with this tensor to those bound before.
 
     The name `same` stands for the dtype of the first tensor, `any` for the dtype of all tensors whose dtype is free.
+
+    Raises:
+        ShapeError: the shape does not fit the pattern.
     """
     new = dict(bound)
     new.setdefault(SAME, tensor.dtype)

@@ -11,7 +11,7 @@ Values = Sequence[float]
 
 
 def above(graph: Graph, place: int) -> Graph:
-    """Returns the graph of a node and of all nodes that it depends on; the node is the last one."""
+    """Return the graph of a node and of all nodes that it depends on; the node is the last one."""
     wanted, waiting = {f"n{place}"}, [place]
     while waiting:
         new = set(graph.nodes[waiting.pop()].takes) - wanted
@@ -30,7 +30,7 @@ def above(graph: Graph, place: int) -> Graph:
 
 
 def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[TensorShape, Values]]) -> Graph:
-    """Returns a graph of these nodes alone, each on input data of its own.
+    """Return a graph of these nodes alone, each on input data of its own.
 
     Args:
         tensors: every tensor of the graph with its values when the graph was executed, by name.
@@ -45,7 +45,7 @@ def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[Tenso
 
 
 def beside(graph: Graph, other: Graph) -> Graph:
-    """Returns one graph with the nodes of both: the second graph's inputs and nodes follow, renumbered."""
+    """Return one graph with the nodes of both: the second graph's inputs and nodes follow, renumbered."""
     names = {f"x{place}": f"x{place + len(graph.inputs)}" for place in range(len(other.inputs))}
     names |= {f"n{place}": f"n{place + len(graph.nodes)}" for place in range(len(other.nodes))}
     nodes = tuple(_taking(node, [names[name] for name in node.takes]) for node in other.nodes)
@@ -53,7 +53,7 @@ def beside(graph: Graph, other: Graph) -> Graph:
 
 
 def given(tensor: TensorShape, values: Values) -> GraphInput:
-    """Returns an input with these elements."""
+    """Return an input with these elements."""
     return GraphInput.model_validate({**tensor._asdict(), "values": tuple(map(float, values))})
 
 

@@ -33,7 +33,7 @@ MODULES: dict[Library, frozenset[str]] = {
 # Number and product of the dimensions that `...` stands for. In spellings, `out` is the shape of the result.
 COUNTS = frozenset({"rank", "size"})
 OUTPUT = "out"
-_REMEDY = "correct it there"
+_REMEDY = "correct this entry; the other entries of the file show the form"
 
 
 class _Entry(BaseModel):
@@ -117,12 +117,12 @@ class Operator(_Entry):
         return self
 
     def limited(self, libraries: Collection[Library]) -> Operator:
-        """Returns the operator with the limits of all of these libraries."""
+        """Return the operator with the limits of all of these libraries."""
         further = tuple(text for library, every in self.limits.items() if library in libraries for text in every)
         return self.model_copy(update={"requires": self.requires + further}) if further else self
 
     def spellings(self) -> Iterator[tuple[Library, str, Spelling]]:
-        """Yields every spelling with its library and its place in the entry."""
+        """Yield every spelling with its library and its place in the entry."""
         for library, spelling in self.spelled.items():
             yield library, f"spelled.{library}", spelling
         for library, others in self.also.items():
@@ -157,10 +157,10 @@ def _told(place: str, check: Any) -> None:
 def _check_libraries(operator: Operator) -> None:
     for library in LIBRARIES:
         if (library in operator.spelled) == (library in operator.excluded):
-            raise ValueError(f"{library} must stand in one of spelled and excluded")
+            raise ValueError(f"{library} must have an entry either in `spelled` or in `excluded`")
     for field in (operator.limits, operator.single, operator.loses, operator.wrong, operator.also):
         if strangers := set(field) - set(operator.spelled):
-            raise ValueError(f"{sorted(strangers)[0]} has no spelling")
+            raise ValueError(f"{sorted(strangers)[0]} has no entry in `spelled`")
 
 
 def _check_inputs(operator: Operator) -> None:
@@ -169,25 +169,25 @@ def _check_inputs(operator: Operator) -> None:
     words = [*operator.takes, *operator.parameters, *operator.weights, *COUNTS, OUTPUT]
     words += set().union(*(each.names for each in operator.inputs))
     if double := sorted({word for word in words if words.count(word) > 1}):
-        raise ValueError(f"{double[0]} stands for two things")
+        raise ValueError(f"the name {double[0]} stands for two things")
 
 
 def _check_input(found: Pattern) -> None:
     if found.kind not in TAKEN:
-        raise ValueError(f"{found.kind} is none of {', '.join(TAKEN)}")
+        raise ValueError(f"the kind {found.kind} is not one of {', '.join(TAKEN)}")
     if not found.binds:
-        raise ValueError("an input's dimensions are names, numbers and one ... at most")
+        raise ValueError("write the dimensions of an input as names, numbers and at most one ...")
 
 
 def _check_pattern(found: Pattern, kinds: tuple[str, ...], known: set[str]) -> None:
     if found.kind not in kinds:
-        raise ValueError(f"{found.kind} is none of {', '.join(kinds)}")
+        raise ValueError(f"the kind {found.kind} is not one of {', '.join(kinds)}")
     _check_names(found.names, known)
 
 
 def _check_names(names: set[str] | frozenset[str], known: set[str]) -> None:
     if unknown := sorted(names - known):
-        raise ValueError(f"{unknown[0]} is not known here")
+        raise ValueError(f"the name {unknown[0]} is not defined here")
 
 
 def _check_spelling(operator: Operator, library: Library, spelling: Spelling) -> None:
@@ -197,14 +197,14 @@ def _check_spelling(operator: Operator, library: Library, spelling: Spelling) ->
     known |= set().union(*(each.names for each in operator.inputs))
     made = templates.assigned(spelling.setup)
     if double := sorted(made & known):
-        raise ValueError(f"{double[0]} stands for two things")
+        raise ValueError(f"the name {double[0]} stands for two things")
     _check_names(templates.free(spelling.setup), known)
     _check_names(templates.free(spelling.call), known | made)
 
 
 @cache
 def load(folder: Path = HOME) -> dict[str, Operator]:
-    """Loads all operators, by name.
+    """Load all operators, by name.
 
     Raises:
         UserError: an entry is wrong; the message names the file, the operator and the field.
@@ -213,20 +213,26 @@ def load(folder: Path = HOME) -> dict[str, Operator]:
     for path in sorted(folder.glob("*.yaml")):
         for operator in read(path.read_text(encoding="utf-8"), path.name):
             if operator.name in found:
-                raise UserError(f"{path.name}: {operator.name} stands in {found[operator.name].family} too", _REMEDY)
+                raise UserError(
+                    f"{path.name}: the family {found[operator.name].family} has an operator {operator.name}, too",
+                    "rename or remove one of the two",
+                )
             found[operator.name] = operator
     return found
 
 
 def read(text: str, where: str) -> list[Operator]:
-    """Reads the operators of a file: `family`, `each` (common fields, unless an operator has its own), `operators`.
+    """Read the operators of a file: `family`, `each` (common fields, unless an operator has its own), `operators`.
 
     Raises:
         UserError: an entry is wrong; the message names the file, the operator and the field.
     """
     data = _parsed(text, where)
     if not isinstance(data, dict) or not isinstance(data.get("operators"), dict) or "family" not in data:
-        raise UserError(f"{where}: a family of operators has `family` and `operators`", _REMEDY)
+        raise UserError(
+            f"{where}: the file needs the keys `family` and `operators`, and `operators` has to be a mapping",
+            "add the missing key, or write `operators` as KEY: VALUE",
+        )
     return [_operator(data, name, entry, where) for name, entry in data["operators"].items()]
 
 
@@ -239,7 +245,7 @@ def _parsed(text: str, where: str) -> Any:
 
 def _operator(data: dict[str, Any], name: str, entry: Any, where: str) -> Operator:
     if not isinstance(entry, dict):
-        raise UserError(f"{where}: {name}: an operator is a mapping of fields", _REMEDY)
+        raise UserError(f"{where}: {name}: the operator is not a mapping of fields", "write its fields as KEY: VALUE")
     try:
         return Operator.model_validate({**data.get("each", {}), **entry, "name": name, "family": data["family"]})
     except ValidationError as error:

@@ -13,29 +13,37 @@ _TRAITS = ("shape", "dtype")
 
 @cache
 def parsed(text: str) -> ast.Module:
-    """Parses a template. Raises ValueError if it is no Python."""
+    """Parse a template.
+
+    Raises:
+        ValueError: the template is no Python.
+    """
     try:
         return ast.parse(text.strip())
     except SyntaxError as error:
-        raise ValueError(f"{text!r} is no Python: {error.msg}") from error
+        raise ValueError(f"{text!r} is not valid Python: {error.msg}") from error
 
 
 def is_expression(text: str) -> bool:
-    """Returns whether a template is one expression. Raises ValueError if it is no Python."""
+    """Return whether a template is one expression.
+
+    Raises:
+        ValueError: the template is no Python.
+    """
     body = parsed(text).body
     return len(body) == 1 and isinstance(body[0], ast.Expr)
 
 
 @cache
 def assigned(text: str) -> frozenset[str]:
-    """Returns the names that a template assigns."""
+    """Return the names that a template assigns."""
     names = (node for node in ast.walk(parsed(text)) if isinstance(node, ast.Name))
     return frozenset(node.id for node in names if isinstance(node.ctx, ast.Store))
 
 
 @cache
 def free(text: str) -> frozenset[str]:
-    """Returns the names that a template needs, without Python's builtins."""
+    """Return the names that a template needs, without Python's builtins."""
     names = {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)}
     names -= {node.arg for node in ast.walk(parsed(text)) if isinstance(node, ast.arg)}
     return frozenset(name for name in names - assigned(text) if not hasattr(builtins, name))
@@ -43,7 +51,7 @@ def free(text: str) -> frozenset[str]:
 
 @cache
 def computed(text: str) -> frozenset[str]:
-    """Returns the names whose values a template needs, and not only their shape or dtype."""
+    """Return the names whose values a template needs, and not only their shape or dtype."""
     whole = {node.id: 0 for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)}
     for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Name):
@@ -54,7 +62,7 @@ def computed(text: str) -> frozenset[str]:
 
 
 def filled(text: str, meanings: Mapping[str, str]) -> str:
-    """Returns the template with names replaced by expressions."""
+    """Return the template with names replaced by expressions."""
     trees = {name: _expression(meaning) for name, meaning in meanings.items() if name in text}
 
     class Filling(ast.NodeTransformer):
@@ -65,7 +73,7 @@ def filled(text: str, meanings: Mapping[str, str]) -> str:
 
 
 def without_keyword(text: str, name: str, given: str) -> str:
-    """Returns the template without keyword arguments of this name and value."""
+    """Return the template without keyword arguments of this name and value."""
     tree = _copy(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -74,7 +82,7 @@ def without_keyword(text: str, name: str, given: str) -> str:
 
 
 def keywords(text: str) -> list[tuple[str | None, str]]:
-    """Returns the keyword arguments of all calls in a template, as text."""
+    """Return the keyword arguments of all calls in a template, as text."""
     calls = (node for node in ast.walk(parsed(text)) if isinstance(node, ast.Call))
     return [(each.arg, ast.unparse(each.value)) for call in calls for each in call.keywords]
 

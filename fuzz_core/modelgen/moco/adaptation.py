@@ -13,7 +13,7 @@ from fuzz_core.modelgen.moco.program import Call
 
 
 def bound(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
-    """Returns the values that bound parameters must have for an input of this shape, by name."""
+    """Return the values that bound parameters must have for an input of this shape, by name."""
     rank = len(shape)
     sizes = {
         parameter.name: str(shape[parameter.binds])
@@ -24,14 +24,14 @@ def bound(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
 
 
 def _alike(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
-    """Returns arguments with the input's shape in the working example, such as a loss's target, in the new shape."""
+    """Return arguments with the input's shape in the working example, such as a loss's target, in the new shape."""
     names = {parameter.name for parameter in parameters(facts) if parameter.dtype == "tensor"}
     made = ((name, _resized(text, facts.inputs[:1], shape)) for name, text in facts.example.items() if name in names)
     return {name: text for name, text in made if text is not None}
 
 
 def _resized(text: str, inputs: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> str | None:
-    """Rewrites a call whose first argument is the shape of an input for a new shape; None for any other text."""
+    """Rewrite a call whose first argument is the shape of an input for a new shape; None for any other text."""
     try:
         made = parsed(text)
         if not isinstance(made, ast.Call) or not made.args or tuple(constant(made.args[0])) not in inputs:
@@ -46,7 +46,7 @@ def _itself(call: Call) -> Call:
 
 
 def fitted(call: Call, facts: Facts, shape: tuple[int, ...], resolve: Callable[[Call], Call] = _itself) -> Call:
-    """Returns the call with its bound parameters set to what arrives; the same call if they are set already.
+    """Return the call with its bound parameters set to what arrives; the same call if they are set already.
 
     If that breaks a relation, other parameters change as little as repairs it. A call that cannot be repaired is
     returned with the bound parameters alone, and fails when it runs.
@@ -63,14 +63,14 @@ def fitted(call: Call, facts: Facts, shape: tuple[int, ...], resolve: Callable[[
 
 
 def as_written(made: Call, plain: Call, call: Call) -> Call:
-    """Returns `made`, a changed copy of `plain`, with the words of `call` for every argument that has not changed."""
+    """Return `made`, a changed copy of `plain`, with the words of `call` for every argument that has not changed."""
     places = zip_longest(made.arguments, plain.arguments, call.arguments)
     words = (said if argument == meant else argument for argument, meant, said in places if argument is not None)
     return made._replace(arguments=tuple(words))
 
 
 def mended(call: Call, facts: Facts, fixed: Collection[str] = ()) -> Call | None:
-    """Changes the call step by step until no relation is broken; None if no step breaks fewer relations.
+    """Change the call step by step until no relation is broken; None if no step breaks fewer relations.
 
     Args:
         fixed: parameters that stay as they are, as bound parameters always do.
@@ -92,7 +92,7 @@ def _better(call: Call, facts: Facts, left: list[int], fixed: Collection[str]) -
 
 
 def _changes(call: Call, facts: Facts, relation: int, fixed: Collection[str]) -> Iterator[Call]:
-    """Yields calls with one parameter of a relation changed: to a related one, its default, or a working value."""
+    """Yield calls with one parameter of a relation changed: to a related one, its default, or a working value."""
     related = facts.relations[relation].parameters
     equal = [value(call, facts, name) for name in related]
     for parameter in parameters(facts):
@@ -101,7 +101,13 @@ def _changes(call: Call, facts: Facts, relation: int, fixed: Collection[str]) ->
         shorter = without(call, facts, parameter.name) if parameter.default is not None else None
         if parameter.name in given(call, facts) and shorter is not None:
             yield shorter
-        worked = (facts.example.get(parameter.name), parameter.default, *parameter.seen, *parameter.choices, *equal)
+        worked = (
+            facts.example.get(parameter.name),
+            parameter.default,
+            *parameter.seen,
+            *map(written, parameter.choices),
+            *equal,
+        )
         for source in dict.fromkeys(worked):
             if source is not None and source != value(call, facts, parameter.name):
                 yield with_value(call, facts, parameter.name, source)

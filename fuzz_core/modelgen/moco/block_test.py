@@ -25,15 +25,18 @@ class _NoValue(Exception):  # noqa: N818 - never leaves this file
 def as_test(
     call: Call, facts: Facts, shape: tuple[int, ...], dtype: str, seed: int, public: Public = str
 ) -> TestCase | None:
-    """Writes the block alone as a test case with uniform input: a class is made and called, a function is called.
+    """Write the block alone as a test case with uniform input: a class is made and called, a function is called.
 
-    A block that is made to fit gets its own inputs, independent of what arrives. Returns None if an argument is no
-    constant expression (`Names.resolved` makes some of them constants), or if the dtype is unknown here.
+    A block that is made to fit gets its own inputs, independent of what arrives.
 
     Args:
         dtype: a name of `ir.dtypes`.
         public: returns the public path for a dotted path of the program, or None if it is not the library's
             (`Names.public`).
+
+    Returns:
+        None if an argument is no constant expression (`Names.resolved` makes some of them constants), or if the dtype
+        is unknown here.
     """
     if dtype not in DTYPES:
         return None
@@ -65,7 +68,7 @@ def _arguments(call: Call, tensor: Tensor, public: Public) -> tuple[tuple[Value,
 
 
 def described(source: str, public: Public = str) -> Value | None:
-    """Returns the description of an expression, like `as_test`; None if it is no constant."""
+    """Return the description of an expression, like `as_test`; None if it is no constant."""
     try:
         return _parsed(source, public)
     except (_NoValue, RecursionError):
@@ -128,7 +131,7 @@ def _named(path: str, public: Public) -> Value:
 
 
 def _called(node: ast.expr, public: Public) -> Value:
-    """Returns a call as an argument: an object that is described by its construction, or a slice."""
+    """Return a call as an argument: an object that is described by its construction, or a slice."""
     if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
         raise _NoValue(type(node).__name__)
     args = tuple(_value(each, public) for each in node.args)

@@ -17,18 +17,18 @@ from fuzz_core.modelgen.moco.program import INPUT, Call, CallArgument
 
 
 def activation(call: Call) -> int | None:
-    """Returns the place of the activation among the arguments; None for a layer that is made."""
+    """Return the place of the activation among the arguments; None for a layer that is made."""
     places = (place for place, argument in enumerate(call.arguments) if argument.source == INPUT)
     return next(places, None)
 
 
 def parameters(facts: Facts) -> tuple[Parameter, ...]:
-    """Returns the parameters that can be chosen: a function's first parameter takes the activation and is left out."""
+    """Return the parameters that can be chosen: a function's first parameter takes the activation and is left out."""
     return facts.parameters[1:] if facts.kind == "function" else facts.parameters
 
 
 def given(call: Call, facts: Facts) -> dict[str, int]:
-    """Returns the places of the arguments of a call, by their parameters and without the activation."""
+    """Return the places of the arguments of a call, by their parameters and without the activation."""
     found: dict[str, int] = {}
     free = iter([parameter.name for parameter in facts.parameters if parameter.positional])
     for place, argument in enumerate(call.arguments):
@@ -41,7 +41,7 @@ def given(call: Call, facts: Facts) -> dict[str, int]:
 
 
 def value(call: Call, facts: Facts, name: str) -> str | None:
-    """Returns the expression of a parameter in a call: its argument, or its default; None if it has neither."""
+    """Return the expression of a parameter in a call: its argument, or its default; None if it has neither."""
     place = given(call, facts).get(name)
     if place is not None:
         return call.arguments[place].source
@@ -50,7 +50,7 @@ def value(call: Call, facts: Facts, name: str) -> str | None:
 
 
 def with_value(call: Call, facts: Facts, name: str, source: str) -> Call:
-    """Returns the call with another expression for a parameter; a new argument is added by keyword."""
+    """Return the call with another expression for a parameter; a new argument is added by keyword."""
     arguments = list(call.arguments)
     place = given(call, facts).get(name)
     if place is not None:
@@ -62,7 +62,7 @@ def with_value(call: Call, facts: Facts, name: str, source: str) -> Call:
 
 
 def without(call: Call, facts: Facts, name: str) -> Call | None:
-    """Returns the call with a parameter left to its default; None if positional arguments come after it."""
+    """Return the call with a parameter left to its default; None if positional arguments come after it."""
     place = given(call, facts).get(name)
     if place is None:
         return call
@@ -73,7 +73,7 @@ def without(call: Call, facts: Facts, name: str) -> Call | None:
 
 
 def meanings(call: Call, facts: Facts) -> dict[str, Any]:
-    """Returns the constant values of a call's parameters, including defaults."""
+    """Return the constant values of a call's parameters, including defaults."""
     places = given(call, facts)
     found = {p.name: meaning(p.default) for p in parameters(facts) if p.default is not None}
     found.update((name, meaning(call.arguments[place].source)) for name, place in places.items())
@@ -81,7 +81,10 @@ def meanings(call: Call, facts: Facts) -> dict[str, Any]:
 
 
 def broken(call: Call, facts: Facts) -> list[int]:
-    """Returns the places of the relations that a call breaks. An undecidable relation does not count as broken."""
+    """Return the places of the relations that a call breaks.
+
+    An undecidable relation does not count as broken.
+    """
     if not facts.relations:
         return []
     names = meanings(call, facts)
@@ -102,15 +105,24 @@ def _read(expression: str) -> ast.expr | None:
 
 
 def parsed(text: str, api: str, applied: bool) -> Call:
-    """Parses a call, and keeps each argument as it is written. Raises UserError if the text is no call."""
+    """Parse a call, and keep each argument as it is written.
+
+    Raises:
+        UserError: the text is no call.
+    """
     try:
         tree = constants.parsed(text)
     except ValueError as error:
-        raise UserError(f"not a call: {text[:80]!r}") from error
+        raise _not_a_call(text, api) from error
     if not isinstance(tree, ast.Call):
-        raise UserError(f"not a call: {text[:80]!r}")
+        raise _not_a_call(text, api)
     layer, fit = taken_out(tree, text)
     return Call(api, _source(text, layer.func), tuple(_arguments(text, layer)), applied, fit)
+
+
+def _not_a_call(text: str, api: str) -> UserError:
+    problem = f"the text of a call of {api} is not a Python call: {text[:80]!r}"
+    return UserError(problem, "if it comes from a derivation tree on record, begin a new tree in another --state DIR")
 
 
 def _arguments(text: str, tree: ast.Call) -> Iterator[CallArgument]:

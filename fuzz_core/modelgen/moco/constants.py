@@ -24,7 +24,11 @@ class Opaque(NamedTuple):
 
 @lru_cache(maxsize=8192)
 def parsed(source: str) -> ast.expr:
-    """Parses an expression. Raises ValueError if it is none, or too long."""
+    """Parse an expression.
+
+    Raises:
+        ValueError: the text is no expression, or too long.
+    """
     if len(source) > MAX_SOURCE:
         raise ValueError("too long")
     try:
@@ -34,7 +38,7 @@ def parsed(source: str) -> ast.expr:
 
 
 def meaning(source: str) -> Any:
-    """Returns the constant that an expression stands for, with its arithmetic computed; an Opaque if it is none."""
+    """Return the constant that an expression stands for, with its arithmetic computed; an Opaque if it is none."""
     try:
         return constant(parsed(source))
     except (ValueError, TypeError, ArithmeticError, RecursionError):
@@ -49,7 +53,7 @@ def _spaced(source: str) -> str:
 
 
 def written(value: object) -> str:
-    """Returns the source of a constant, so that `meaning` returns it again."""
+    """Return the source of a constant, so that `meaning` returns it again."""
     if isinstance(value, Opaque):
         return value.source
     if isinstance(value, tuple):
@@ -62,7 +66,7 @@ def written(value: object) -> str:
 
 
 def same(one: object, other: object) -> bool:
-    """Returns whether two constants are equal, type by type: 1, 1.0 and True all differ."""
+    """Return whether two constants are equal, type by type: 1, 1.0 and True all differ."""
     return written(one) == written(other)
 
 
@@ -103,13 +107,15 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 
 
 def constant(node: ast.expr, names: Mapping[str, Any] = {}) -> Any:
-    """Compute the value of an expression's syntax. Lists of numbers and tuples of them compare as equal.
+    """Compute the value of an expression's syntax.
+
+    Lists of numbers and tuples of them compare as equal.
 
     Args:
         names: values of the names in it.
 
     Raises:
-        ValueError, TypeError, ArithmeticError: it is no constant, or has no value for these names.
+        ValueError, TypeError, ArithmeticError: the expression is no constant, or has no value for these names.
     """
 
     def of(part: ast.expr) -> Any:
@@ -142,12 +148,16 @@ def constant(node: ast.expr, names: Mapping[str, Any] = {}) -> Any:
         case ast.Call(func=ast.Name(id="len"), args=[part], keywords=[]):
             return len(of(part))
         case ast.Call(func=ast.Name(id="isinstance"), args=[part, kinds], keywords=[]):
-            return isinstance(of(part), types_of(kinds))
+            return isinstance(of(part), isinstance_types(kinds))
     raise ValueError("no constant")
 
 
-def types_of(node: ast.expr) -> tuple[type, ...]:
-    """Return the types that the second argument of `isinstance` names. Raises ValueError for any but TYPES."""
+def isinstance_types(node: ast.expr) -> tuple[type, ...]:
+    """Return the types that the second argument of `isinstance` names.
+
+    Raises:
+        ValueError: any but TYPES.
+    """
     listed = node.elts if isinstance(node, ast.Tuple) else [node]
     if not listed or not all(isinstance(name, ast.Name) and name.id in TYPES for name in listed):
         raise ValueError(f"isinstance knows {', '.join(TYPES)} alone")
@@ -159,7 +169,7 @@ def _comparable(value: Any) -> Any:
 
 
 def _number(value: object) -> Any:
-    """Returns a number for arithmetic, and refuses other types: text repeated a billion times is no constant."""
+    """Return a number for arithmetic, and refuse other types: text repeated a billion times is no constant."""
     if not isinstance(value, int | float | complex) or (isinstance(value, int) and abs(value) > MAX_NUMBER):
         raise ValueError("no number, or too large")
     return value

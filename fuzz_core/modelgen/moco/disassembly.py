@@ -1,172 +1,276 @@
-"""Disassembly of model programs into a template with slots and the blocks that fit them (MoCo 2024, section III-B)."""
+"""Disassembly of model programs into a template with slots and the blocks that fit them (MoCo 2024, section III-B).
+
+A run of the program with hooks shows which calls make layers or apply functions, in which order their results are
+computed, and which operations join branches. The text then only has to be cut at these calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
-import libcst as cst
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.ir.errors import CodecError, UserError
+from fuzz_core.modelgen.moco.fit import open_at_first_block
+from fuzz_core.modelgen.moco.hooks import HookWriter, dotted
+from fuzz_core.modelgen.moco.names import ModuleNames
+from fuzz_core.modelgen.moco.program import INPUT, SEEN, Block, Call, CallArgument, Program, Slot, Template
+from fuzz_core.worker.programs_ran import FlowRecord, JoinRecord, UseRecord
 
-from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco.program import Block, Program, Slot, Template
-from fuzz_core.modelgen.moco.styles.apis import Apis
-from fuzz_core.modelgen.moco.styles.cuts import Cut, Cutter, call_of
-from fuzz_core.modelgen.moco.styles.flow import Walk
-from fuzz_core.modelgen.moco.styles.hindrances import hindrances
-from fuzz_core.modelgen.moco.styles.joins import Seams
-from fuzz_core.modelgen.moco.styles.layers import Layer
-from fuzz_core.modelgen.moco.styles.once import Once
-from fuzz_core.modelgen.moco.styles.reads import Reads
-from fuzz_core.modelgen.moco.styles.source import Source, Span
-from fuzz_core.modelgen.moco.styles.world import ProgramNames
+_REMEDY = "give a program that runs, with hidden layers that its models compute with"
+_SERIAL = 0  # the group of layers that the program calls outside of all models
 
 
-def disassemble(name: str, source: str, library: str, aliases: Mapping[str, str] | None = None) -> Program:
-    """Takes a program apart into its template and blocks.
+class _Cut(NamedTuple):
+    """A slot and the text that it replaces."""
 
-    Args:
-        aliases: further names of apis of the library, each with the canonical one.
+    start: int
+    end: int
+    # The order of cuts at one place. An opening cut has the negative length of the text that it encloses, a closing cut
+    # the positive length.
+    size: int
+    slot: Slot
+
+
+class _Part(NamedTuple):
+    """A layer or an applied function."""
+
+    use: UseRecord
+    node: ast.Call
+    stays: bool
+
+
+class Disassembly:
+    """A program that is to be taken apart: `hooked` is its text with hooks, whose run gives a record for `program`.
 
     Raises:
-        UserError: the text is not Python, or no hidden layer is found in it. The message names the obstacles and their
-            lines.
+        UserError: the text is not Python, or is nested too deeply.
     """
-    try:
-        text = Source(name, source)
-        world = ProgramNames(text, Apis(text, library, aliases or {}))
-        walk = Walk(world)
-        walk.program()
-        return _Parts(name, library, world, walk).program()
-    except RecursionError:
-        raise UserError(f"{name} is nested too deeply to be taken apart", "spell out its longest expression") from None
 
+    def __init__(self, name: str, source: str, library: str, aliases: Mapping[str, str] | None = None) -> None:
+        self._name, self._source, self._library, self._aliases = name, source, library, aliases or {}
+        try:
+            self._tree = ast.parse(source)
+            self._names = ModuleNames.in_tree(library, self._tree)
+            hooks = HookWriter(lambda path: self._names.public(path) is not None)
+            self.hooked = hooks.text(self._tree)
+        except RecursionError:
+            raise UserError(
+                f"{name} has an expression that is nested too deeply to be taken apart",
+                "split its longest expression into several statements",
+            ) from None
+        except (SyntaxError, ValueError) as error:
+            raise UserError(
+                f"{name} is not valid Python: {error}", "correct the syntax error, or leave the program out of --models"
+            ) from None
+        self._sites = hooks.sites
+        lines = source.encode("utf-8", "surrogatepass").splitlines(keepends=True)
+        self._lines = [line.decode("utf-8", "surrogatepass") for line in lines]
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line))
 
-class _Parts:
-    """The maker of blocks from the layers of a program: removable ones, and those that stay."""
+    def program(self, record: FlowRecord) -> Program:
+        """Return the program in parts.
 
-    def __init__(self, name: str, library: str, world: ProgramNames, walk: Walk) -> None:
-        self._name, self._library = name, library
-        self._world, self._source, self._walk = world, world.source, walk
-        self._reads = Reads(world)
-        self._once = Once(world, walk)
-        used = {use.call for layer in walk.layers.values() for use in layer.uses}
-        self._cutter = Cutter(world.source, self._reads, used | set(walk.layers))
-
-    def program(self) -> Program:
-        layers = self._in_models()
-        for layer in layers:
-            layer.stays = layer.stays or self._why_it_stays(layer)
-        layers = [each for each in layers if not (each.stays and each.kind == "applied")]
-        layers, cuts = self._fitting(layers)
-        if all(layer.stays for layer in layers):
-            raise self._refusal(layers)
-        hidden = (layer.call for layer in layers if not layer.stays)
-        inside = any(isinstance(each, cst.ClassDef) for call in hidden for each in self._source.ancestors(call))
-        blocks = tuple(self._block(number, layer) for number, layer in enumerate(layers))
-        head = tuple(number for number, layer in enumerate(layers) if layer.stays)
+        Raises:
+            UserError: the run has shown no hidden layer.
+            CodecError: the record is not of this program.
+        """
+        parts = self._fitting(list(self._parts(record)))
+        if all(part.stays for part in parts):
+            raise UserError(f"{self._name} cannot be taken apart: it has no hidden layers", _REMEDY)
+        blocks = tuple(self._block(number, part) for number, part in enumerate(parts))
+        head = tuple(number for number, part in enumerate(parts) if part.stays)
+        cuts = [cut for number, part in enumerate(parts) for cut in self._cuts(number, part, blocks[number].call)]
+        cuts = self._with_joins(parts, cuts, record.joins)
+        spans = [self._span(node) for node in ast.walk(self._tree) if isinstance(node, ast.ClassDef)]
+        hidden = [self._span(part.node)[0] for part in parts if not part.stays]
+        inside = any(start <= at < end for at in hidden for start, end in spans)
         style = "class" if inside else "serial"
-        return Program(self._name, self._library, style, self._template(cuts, head), blocks)
+        return open_at_first_block(Program(self._name, self._library, style, self._template(cuts, head), blocks))
 
-    def _in_models(self) -> list[Layer]:
-        """Returns the layers in order of computation. Functions before the first layer and after the last stay."""
-        groups: dict[int, list[Layer]] = {}
-        for layer in self._walk.layers.values():
-            groups.setdefault(layer.group, []).append(layer)
-        return [layer for group, layers in sorted(groups.items()) for layer in self._ends(group, layers)]
+    # Which calls are blocks.
 
-    def _ends(self, group: int, layers: list[Layer]) -> list[Layer]:
-        made = [place for place, layer in enumerate(layers) if layer.kind != "applied"]
-        if made and group in self._walk.parts:
-            return layers
-        sized = [place for place in made if _is_sized(layers[place].call)]
-        if not made:
-            return []
-        first, last = made[0], (sized or made)[-1]
-        for place, layer in enumerate(layers):
-            if place < first or place > last or place in ({last} if group in self._walk.given else {first, last}):
-                layer.stays = "as an end of the model"
-        return layers
+    def _parts(self, record: FlowRecord) -> Iterator[_Part]:
+        """Yield layers in order of computation.
 
-    def _why_it_stays(self, layer: Layer) -> str:
-        if any(each.star for each in layer.call.args):
-            return "as its arguments are not written out"
-        if layer.kind == "held" and (line := self._reads.elsewhere(layer)):
-            return f"as line {line} reads it for something else than its result"
-        if any(self._cutter.tail(use.call) is None for use in layer.uses):
-            return "as several values that it gives are read"
-        return ""
+        Functions before the first layer and after the last stay.
+        """
+        groups: dict[int, list[UseRecord]] = {}
+        for use in record.uses:
+            groups.setdefault(use.group, []).append(use)
+        given = any(isinstance(each, ast.Call) and self._is_input(each) for each in self._sites)
+        for group, uses in groups.items():
+            nodes = [self._call(use.site) for use in uses]
+            made = [place for place, use in enumerate(uses) if not use.applied]
+            sized = [place for place in made if _is_sized(nodes[place])]
+            if not made:
+                continue
+            first, last = made[0], (sized or made)[-1]
+            ends = {last} if given and group == _SERIAL else {first, last}
+            for place, (use, node) in enumerate(zip(uses, nodes, strict=True)):
+                spread = any(isinstance(each, ast.Starred) for each in node.args)
+                spread = spread or any(each.arg is None for each in node.keywords)
+                stays = spread or place < first or place > last or place in ends or not self._is_cut(use, node)
+                if not stays or not use.applied:
+                    yield _Part(use, node, stays)
 
-    def _fitting(self, layers: list[Layer]) -> tuple[list[Layer], list[Cut]]:
-        """Returns layers whose cuts do not overlap. If a layer is in the arguments of another, the outer one stays."""
+    def _is_input(self, node: ast.Call) -> bool:
+        path = self._names.public(dotted(node.func))
+        return path is not None and path.rpartition(".")[2].startswith("Input")
+
+    def _is_cut(self, use: UseRecord, node: ast.Call) -> bool:
+        """Return whether an absent layer could give what it gets."""
+        if use.gave.count("x") != 1 or use.gave.replace("None", "").strip("(), ") != "x":
+            return False
+        return use.place < len(node.args) + len(node.keywords) if use.applied else not use.place
+
+    def _fitting(self, parts: list[_Part]) -> list[_Part]:
+        """Return parts whose cuts do not overlap.
+
+        If a layer is in the arguments of another, the outer one stays.
+        """
         while True:
-            cuts = [c for n, layer in enumerate(layers) for c in self._cutter.cuts(n, layer, bool(layer.stays))]
-            outer = next((a for a, b in pairwise(sorted(cuts, key=_place)) if b.span.start < a.span.end), None)
+            cuts = sorted(cut for number, part in enumerate(parts) for cut in self._cuts(number, part))
+            outer = next((a for a, b in pairwise(cuts) if b.start < a.end), None)
             if outer is None:
-                return layers, self._with_joins(layers, cuts)
-            layer = layers[outer.slot.block]
-            if layer.stays or layer.kind == "applied":
-                layers = [each for each in layers if each is not layer]
-            layer.stays = "as another layer is among its arguments"
+                return parts
+            part = parts[outer.slot.block]
+            if part.stays or part.use.applied:
+                parts.remove(part)
+            else:
+                parts[outer.slot.block] = part._replace(stays=True)
 
-    def _with_joins(self, layers: list[Layer], cuts: list[Cut]) -> list[Cut]:
-        """Returns the cuts of layers with those of joins; a join with overlapping cuts stays as it is."""
-        numbers = {layer.call: number for number, layer in enumerate(layers) if not layer.stays}
-        seams = Seams(self._source, self._world.apis, numbers)
-        for join in self._walk.joins:
-            both = sorted([*cuts, *seams.cuts(join)], key=_place)
-            if all(one.span.end <= other.span.start for one, other in pairwise(both)):
-                cuts = both
-        return sorted(cuts, key=_place)
-
-    def _block(self, number: int, layer: Layer) -> Block:
-        line, once = self._source.line(layer.call), self._once.of(layer)
-        return Block(number, call_of(self._source, layer), line, number, once)
-
-    def _template(self, cuts: list[Cut], head: tuple[int, ...]) -> Template:
-        fresh_at = self._fresh()
-        pieces: list[str | Slot] = []
-        at, fresh = 0, 0
-        for span, slot, _ in cuts:
-            if at <= fresh_at < span.start:
-                pieces.append(self._source.text[at:fresh_at])
-                at, fresh = fresh_at, len(pieces)
-            pieces += [self._source.text[at : span.start], slot]
-            at = span.end
-        return Template((*pieces, self._source.text[at:]), head, fresh)
-
-    def _fresh(self) -> int:
-        """Returns the place for imports: behind the docstring and the imports from `__future__`."""
-        for place, statement in enumerate(self._source.module.body):
-            small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
-            docstring = not place and small and isinstance(small[0], cst.Expr)
-            future = small and isinstance(small[0], cst.ImportFrom) and _is_future(small[0])
-            if not docstring and not future:
-                decorators = getattr(statement, "decorators", ())
-                return self._source.line_start(next(iter(decorators), statement))
-        return len(self._source.text)
-
-    def _refusal(self, layers: list[Layer]) -> UserError:
-        reasons = [f"line {self._source.line(each.call)}: {each.api} stays, {each.stays}" for each in layers]
-        reasons += hindrances(self._world, self._library, self._walk.layers)
-        return UserError(
-            f"{self._name} cannot be taken apart: {'; '.join(reasons) or 'it makes no layers that it uses'}",
-            "give a program with hidden layers that it calls serially, or that `forward`, `call` or `execute` calls",
+    def _block(self, number: int, part: _Part) -> Block:
+        node, use = part.node, part.use
+        spelled = self._text(node.func)
+        path = self._names.public(dotted(node.func)) or spelled
+        arguments = [*(("", each) for each in node.args), *((each.arg or "", each.value) for each in node.keywords)]
+        written = tuple(
+            CallArgument(name, INPUT if use.applied and place == use.place else self._text(value))
+            for place, (name, value) in enumerate(arguments)
         )
+        call = Call(self._aliases.get(path, path), spelled, written, use.applied)
+        return Block(number, call, node.lineno, number, use.once)
+
+    # How the text is cut.
+
+    def _cuts(self, number: int, part: _Part, call: Call | None = None) -> list[_Cut]:
+        start, end = self._span(part.node)
+        use, slot = part.use, Slot(number, original=call)
+        if not use.applied:
+            absent, marker = ("", "") if part.stays else self._absent(number, use)
+            return [_Cut(start, end, 0, slot._replace(absent=absent, marker=marker, text=self._source[start:end]))]
+        inner = self._span([*part.node.args, *(each.value for each in part.node.keywords)][use.place])
+        before, after = use.gave.split("x")
+        opening = slot._replace(
+            absent=f"{before}(", marker=f"{before}{SEEN}({number}, ", half="open", text=self._source[start : inner[0]]
+        )
+        closing = slot._replace(absent=f"){after}", half="close", text=self._source[inner[1] : end])
+        return [_Cut(start, inner[0], start - end, opening), _Cut(inner[1], end, end - start, closing)]
+
+    def _absent(self, number: int, use: UseRecord) -> tuple[str, str]:
+        """Return the layer that takes the place of an absent one: in the program, and in a watched program."""
+        dialect = dialect_of(self._library)
+        identity = dialect.identity and self._spelled(dialect.identity)
+        if use.alone and use.gave == "x" and identity:
+            return f"{identity}()", f"{SEEN}({number})"
+        before, after = "(lambda x, *_, **__: ", ")"
+        if dialect.computes:
+            before = f"type('Absent', ({identity},), {{'{dialect.computes}': lambda self, x, *_, **__: "
+            after = "})()"
+        return f"{before}{use.gave}{after}", f"{before}{use.gave.replace('x', f'{SEEN}({number}, x)')}{after}"
+
+    def _spelled(self, api: str) -> str:
+        """Return the shortest path to an api, which imports its module if the program has no name for it."""
+        path = self._names.spelled(api)
+        root, _, rest = api.partition(".")
+        if path != api or root in self._names.aliases:
+            return path
+        return f"__import__({dialect_of(self._library).imports[0].split()[1]!r}).{rest}"
+
+    def _with_joins(self, parts: Sequence[_Part], cuts: list[_Cut], joins: Sequence[JoinRecord]) -> list[_Cut]:
+        """Return the cuts of layers with those of joins; a join with overlapping cuts stays as it is."""
+        numbers = {part.use.site: number for number, part in enumerate(parts) if not part.stays}
+        for join in joins:
+            both = sorted([*cuts, *self._join(join, numbers)])
+            if all(one.end <= other.start for one, other in pairwise(both)):
+                cuts = both
+        return sorted(cuts)
+
+    def _join(self, join: JoinRecord, numbers: Mapping[int, int]) -> list[_Cut]:
+        """Return the cuts for a join, which is inserted with any block of a branch besides the one that remains."""
+        if any(site not in numbers for own in join.own for site in own):
+            return []
+        # A shortcut without layers remains, or else the branch that is computed first.
+        ranks = [(bool(own), min((numbers[site] for site in own), default=-1)) for own in join.own]
+        first = ranks.index(min(ranks))
+        blocks = sorted({numbers[site] for place, own in enumerate(join.own) if place != first for site in own})
+        node = self._sites[join.site] if join.site < len(self._sites) else None
+        if not blocks or node is None:
+            return []
+        start, end = self._span(node)
+        slot = Slot(blocks[0], joins=tuple(blocks))
+
+        def cut(start: int, end: int, absent: str, size: int = 0) -> _Cut:
+            return _Cut(start, end, size, slot._replace(text=self._source[start:end], absent=absent))
+
+        if isinstance(node, ast.AugAssign):
+            target, value = self._span(node.target), self._span(node.value)
+            opening = cut(target[1], value[0], f" = ({self._text(node.target)}, ")
+            return [opening, cut(value[1], end, f")[{first}]", end - start)]
+        if isinstance(node, ast.BinOp):
+            operands = [self._span(node.left), self._span(node.right)]
+        else:
+            given = [*node.args, *(each.value for each in node.keywords)]
+            if any(isinstance(each, ast.Starred) for each in node.args) or max(join.places) >= len(given):
+                return []
+            operands = [self._span(given[place]) for place in join.places]
+            if len(operands) == 1 and dotted(node.func).rpartition(".")[2] == "stack":
+                # A call that stacks gets a list of one, to keep the new axis.
+                return [cut(operands[0][1], operands[0][1], f"[{first}:{first + 1}]")]
+        between = [cut(one[1], other[0], ", ") for one, other in pairwise(operands)]
+        opening = cut(start, operands[0][0], "(", start - end)
+        return [opening, *between, cut(operands[-1][1], end, f")[{first}]", end - start)]
+
+    def _template(self, cuts: Sequence[_Cut], head: tuple[int, ...]) -> Template:
+        pieces: list[str | Slot] = []
+        at = 0
+        for start, end, _, slot in cuts:
+            pieces += [self._source[at:start], slot]
+            at = end
+        return Template((*pieces, self._source[at:]), head)
+
+    # The text.
+
+    def _call(self, site: int) -> ast.Call:
+        node = self._sites[site] if site < len(self._sites) else None
+        if not isinstance(node, ast.Call):
+            raise CodecError(f"there is no call {site} in {self._name}")
+        return node
+
+    def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
+
+    def _at(self, line: int, column: int) -> int:
+        text = self._lines[line - 1]
+        before = column if text.isascii() else len(text.encode("utf-8", "surrogatepass")[:column].decode())
+        return self._starts[line - 1] + before
+
+    def _text(self, node: ast.expr) -> str:
+        return self._source[slice(*self._span(node))]
 
 
-def _place(cut: Cut) -> tuple[Span, int]:
-    return cut.span, cut.size
+def _is_sized(call: ast.Call) -> bool:
+    """Return whether a layer gets a size, as an output layer does: a number that is no axis."""
+    given = [*(("", each) for each in call.args), *((each.arg, each.value) for each in call.keywords)]
+    sizes = [value for name, value in given if name not in ("dim", "axis", "name")]
+    return any(not isinstance(each, ast.Constant | ast.JoinedStr) or _number(each) for each in sizes)
 
 
-def _is_future(statement: cst.ImportFrom) -> bool:
-    return isinstance(statement.module, cst.Name) and statement.module.value == "__future__"
-
-
-def _is_sized(call: cst.Call) -> bool:
-    """Returns whether a layer gets a size, as an output layer does: a number that is no axis."""
-    return any(
-        not isinstance(each.value, (cst.BaseString, cst.Float))
-        and not (isinstance(each.value, cst.Name) and each.value.value in ("True", "False", "None"))
-        and (each.keyword is None or each.keyword.value not in ("dim", "axis", "name"))
-        for each in call.args
-    )
+def _number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int

@@ -18,16 +18,16 @@ class RunObservations(NamedTuple):
     arrived: Mapping[int, tuple[tuple[int | None, ...], str]] = {}
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the observations in the form that `from_json` reads."""
+        """Return the observations in the form that `from_json` reads."""
         return {"same": sorted(self.same), "arrived": [[each, *kind] for each, kind in sorted(self.arrived.items())]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunObservations:
-        """Reads the dictionary that `as_json` returned."""
+        """Read the dictionary that `as_json` returned."""
         return cls(data["same"], {each: (tuple(shape), dtype) for each, shape, dtype in data["arrived"]})
 
     def alike(self, other: RunObservations, number: int) -> bool:
-        """Returns whether a block gets the same input in another program."""
+        """Return whether a block gets the same input in another program."""
         here, there = self.arrived.get(number), other.arrived.get(number)
         if here is None or there is None:
             return here is there
@@ -39,7 +39,7 @@ Runs = Callable[[Mapping[int, Call]], RunObservations | None]
 
 
 def steps(program: Program, runs: Runs) -> Program:
-    """Verifies a program: its original blocks are inserted in order, and each assembled program must run.
+    """Verify a program: its original blocks are inserted in order, and each assembled program must run.
 
     Blocks without which the program does not run at all join the head. A block that does not run with only the blocks
     before it is joined with as few of the next blocks as it needs. A program that differs from a running one only in
@@ -56,12 +56,18 @@ def steps(program: Program, runs: Runs) -> Program:
     every = {block.number for block in program.blocks}
     whole = trial.told(every)
     if whole is None:
-        raise UserError(f"{program.name} does not run as it is", "run it by itself to see why, and correct it")
+        raise UserError(
+            f"{program.name} does not run, even without any change",
+            "run the program by itself to see why, and correct it",
+        )
     head = set(program.template.head)
     # The blocks that an output layer needs are most often just before it.
     head |= trial.fewest(head, sorted(every - head, reverse=True))
     if head == every:
-        raise UserError(f"{program.name} does not run without any one of its hidden layers", "give another program")
+        raise UserError(
+            f"{program.name} needs all of its hidden layers to run, so no layer can be changed",
+            "give another program with --models",
+        )
     template = program.template._replace(head=tuple(sorted(head)))
     step = {number: number for number in head} | trial.joined(head, every - head, whole.same)
     blocks = (block._replace(step=step[block.number]) for block in program.blocks)
@@ -80,18 +86,18 @@ class _Trial:
         self._known: dict[frozenset[int], RunObservations | None] = {}
 
     def told(self, numbers: Iterable[int]) -> RunObservations | None:
-        """Returns the observations from the program with these blocks; None if it does not run."""
+        """Return the observations from the program with these blocks; None if it does not run."""
         key = frozenset(numbers)
         if key not in self._known:
             self._known[key] = self._runs({number: self._calls[number] for number in sorted(key)})
         return self._known[key]
 
     def runs(self, numbers: Iterable[int]) -> bool:
-        """Returns whether the program runs with these blocks."""
+        """Return whether the program runs with these blocks."""
         return self.told(numbers) is not None
 
     def fewest(self, always: set[int], others: Sequence[int]) -> set[int]:
-        """Returns as few of these blocks as let the program run, which runs with all of them.
+        """Return as few of these blocks as let the program run, which runs with all of them.
 
         The last block of the shortest prefix that runs is needed; further needed blocks come before it.
         """
@@ -103,7 +109,7 @@ class _Trial:
         return needed
 
     def _enough(self, always: set[int], others: Sequence[int]) -> int:
-        """Returns how many of these blocks, from the front, let the program run: doubling, then bisection."""
+        """Return how many of these blocks, from the front, let the program run: doubling, then bisection."""
         least, most = 0, 1
         while most < len(others) and not self.runs({*always, *others[:most]}):
             least, most = most, 2 * most
@@ -114,7 +120,7 @@ class _Trial:
         return most
 
     def joined(self, head: set[int], others: set[int], same: Collection[int]) -> dict[int, int]:
-        """Returns the step of each block: the number of the first block that is inserted with it.
+        """Return the step of each block: the number of the first block that is inserted with it.
 
         Args:
             same: blocks that seem to keep the shape.
@@ -130,7 +136,7 @@ class _Trial:
         return found
 
     def _alone(self, inserted: set[int], waiting: list[int], same: Collection[int]) -> list[int]:
-        """Returns the next blocks, if one execution shows that each runs with the blocks before it; otherwise empty."""
+        """Return the next blocks, if one execution shows that each runs with the blocks before it; otherwise empty."""
         quiet = list(takewhile(lambda number: number in same, waiting))
         once = self._once_of(inserted, quiet)
         if once and len(once) < len(waiting) and self._is_quiet(inserted, once, [waiting[len(once)]]):
@@ -140,7 +146,7 @@ class _Trial:
         return quiet if len(quiet) > 1 else []
 
     def _once_of(self, inserted: set[int], quiet: Sequence[int]) -> list[int]:
-        """Returns the first of these blocks that are used in one place and that no join depends on."""
+        """Return the first of these blocks that are used in one place and that no join depends on."""
         found: list[int] = []
         for number in quiet:
             there = {*inserted, *found}
@@ -150,7 +156,7 @@ class _Trial:
         return found
 
     def _is_quiet(self, inserted: set[int], quiet: Sequence[int], last: Sequence[int]) -> bool:
-        """Returns whether blocks change no input of any part of the program, by themselves or together.
+        """Return whether blocks change no input of any part of the program, by themselves or together.
 
         Args:
             last: the block that is inserted behind them. It may change its output, so inputs behind it are not

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.errors import CodecError
 
 Source = Literal[
     "op definition", "schema", "annotation", "docstring", "error message", "probe", "trace", "llm", "import"
 ]
-VERSION = 1
+VERSION = 2
+# Kinds of constraints on numbers: the lower ends, then the upper ends.
+LOWER, UPPER = ("minimum", "above"), ("maximum", "below")
+_QUOTED_NONE = re.compile(r"""(['"])none\1""")
+
+
+def _constraint(data: Any) -> Constraint:
+    try:
+        return data if isinstance(data, Constraint) else Constraint.from_json(data)
+    except CodecError as error:
+        raise ValueError(str(error)) from error
 
 
 class _Fact(BaseModel):
@@ -17,41 +31,55 @@ class _Fact(BaseModel):
 
 
 class Origin(_Fact):
-    """The source of a fact: its words or the experiment, and its confidence (0 to 1)."""
+    """The source of a fact, and its words."""
 
     source: Source
     text: str = ""
-    confidence: float = 1.0
-
-
-class NumberRange(_Fact):
-    """The documented legal range of a number. None: that side has no bound. `open_*`: the bound itself is illegal."""
-
-    least: float | None = None
-    most: float | None = None
-    open_least: bool = False
-    open_most: bool = False
-    origin: Origin
 
 
 class Parameter(_Fact):
-    """A parameter of an api. Expressions are Python source that stands for a constant."""
+    """A parameter of an api.
+
+    Expressions are Python source that stands for a constant.
+    """
 
     name: str
     dtype: str = ""  # `int`, `float`, `bool`, `str`, `dtype`, `tensor`, `callable`, or "" if unknown
     structure: str = ""  # `integer`, `tuple`, `list`, `tensor`, or "" if unknown
-    shape: tuple[int, ...] = ()  # the lengths that a sequence may have
-    shape_origin: Origin | None = None  # the source of these lengths
     default: str | None = None  # an expression; None if the parameter is required, or if its default cannot be written
     required: bool = False
     positional: bool = True
-    bounds: tuple[NumberRange, ...] = ()
-    choices: tuple[str, ...] = ()  # expressions of the legal values; empty if there is no fixed list of them
-    choices_origin: Origin | None = None
+    # Of the kinds in LOWER and UPPER, `choices` and `lengths`; the first of the last two kinds counts.
+    constraints: tuple[Annotated[Constraint, BeforeValidator(_constraint)], ...] = ()
     seen: tuple[str, ...] = ()  # expressions from traced valid calls, the most frequent first
     # The axis of the input whose size this number must be (by experiment, or in all traced calls). Negative if it is
     # counted from the last axis for every rank; None if there is none.
     binds: int | None = None
+
+    def of_kind(self, *kinds: str) -> tuple[Constraint, ...]:
+        """Return the constraints of these kinds."""
+        return tuple(each for each in self.constraints if each.kind in kinds)
+
+    @property
+    def bounds(self) -> tuple[Constraint, ...]:
+        """The lower and upper ends of legal numbers."""
+        return self.of_kind(*LOWER, *UPPER)
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The legal values; empty if there is no fixed list of them.
+
+        An unquoted `none` in the words is None.
+        """
+        for each in self.of_kind("choices"):
+            absent = "none" if _QUOTED_NONE.search(each.text) is None else None
+            return tuple(dict.fromkeys(None if bound == absent else bound for bound in each.bounds))
+        return ()
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths that a sequence may have; empty if unknown."""
+        return next((tuple(map(int, each.bounds)) for each in self.of_kind("lengths")), ())
 
 
 class ParameterRelation(_Fact):
@@ -86,7 +114,7 @@ class Facts(_Fact):
     similar: dict[str, float] = {}  # similarity in function of other apis of the library, from 0 to 1
 
     def parameter(self, name: str) -> Parameter | None:
-        """Returns the parameter of this name; None if there is none."""
+        """Return the parameter of this name; None if there is none."""
         return next((each for each in self.parameters if each.name == name), None)
 
 

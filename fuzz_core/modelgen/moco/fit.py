@@ -26,8 +26,8 @@ MOST_CELLS = 200_000
 FLOAT, INDEX = "float32", "int64"
 
 
-def opened(program: Program) -> Program:
-    """Moves the place for imports and definitions to just before the statement of the program's first block.
+def open_at_first_block(program: Program) -> Program:
+    """Move the place for imports and definitions to just before the statement of the program's first block.
 
     The statements before that place only make data, and a new import does not make that data again.
     """
@@ -41,7 +41,7 @@ def opened(program: Program) -> Program:
 
 
 def _statement(text: str, line: int) -> int:
-    """Returns the offset of the module's statement that contains this line."""
+    """Return the offset of the module's statement that contains this line."""
     found = next((each for each in ast.parse(text).body if (each.end_lineno or 0) >= line), None)
     if found is None:
         return 0
@@ -49,8 +49,8 @@ def _statement(text: str, line: int) -> int:
     return sum(len(each) + 1 for each in text.split("\n")[: begins - 1])
 
 
-def fit_of(facts: Facts, name: str, rng: Rng) -> Fit | None:
-    """Returns inputs with which the layer was seen to work; None if there are none, or if they are too large.
+def fit_to_seen_inputs(facts: Facts, name: str, rng: Rng) -> Fit | None:
+    """Return inputs with which the layer was seen to work; None if there are none, or if they are too large.
 
     If only the activation's type is known, the further inputs all have that type, or all are indices.
     """
@@ -69,7 +69,7 @@ def _written(shape: tuple[int, ...], dtype: str) -> str:
 
 
 def kinds(value: Any) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Yields the shapes and dtypes in the value of an item of `Fit.inputs`; none if it is neither a pair nor a list."""
+    """Yield the shapes and dtypes in the value of an item of `Fit.inputs`; none if it is neither a pair nor a list."""
     if isinstance(value, list):
         for each in value:
             yield from kinds(each)
@@ -78,7 +78,7 @@ def kinds(value: Any) -> Iterator[tuple[tuple[int, ...], str]]:
 
 
 def is_kind(value: Any) -> bool:
-    """Returns whether a value is a shape and a dtype."""
+    """Return whether a value is a shape and a dtype."""
     return (
         isinstance(value, tuple)
         and len(value) == 2
@@ -89,7 +89,7 @@ def is_kind(value: Any) -> bool:
 
 
 def _is_input(node: ast.expr) -> bool:
-    """Returns whether an expression describes an argument that the class makes for a layer."""
+    """Return whether an expression describes an argument that the class makes for a layer."""
     try:
         value = constant(node)
     except (ValueError, TypeError, ArithmeticError):
@@ -98,7 +98,9 @@ def _is_input(node: ast.expr) -> bool:
 
 
 def taken_out(tree: ast.Call, text: str) -> tuple[ast.Call, Fit | None]:
-    """Takes the layer's call out of a call that makes it fit, and returns both. Other calls stay as they are.
+    """Take the layer's call out of a call that makes it fit, and return both.
+
+    Other calls stay as they are.
 
     A function that is made to fit becomes a call with only its arguments besides the inputs.
     """
@@ -118,9 +120,9 @@ def _segments(text: str, nodes: list[ast.expr]) -> tuple[str, ...]:
 
 
 def tensors(fit: Fit, seed: int) -> tuple[Value, ...] | None:
-    """Returns descriptions of the layer's arguments, with numbers like those of CLASS: from 0 to 1, integers 0 first.
+    """Return descriptions of the layer's arguments, with numbers like those of CLASS: from 0 to 1, integers 0 first.
 
-    Returns None if a dtype is unknown here.
+    The result is None if a dtype is unknown here.
     """
     values = [meaning(text) for text in fit.inputs]
     if any(dtype not in DTYPES for value in values for _, dtype in kinds(value)):

@@ -59,12 +59,12 @@ class Ground(NamedTuple):
     options: TreeOptions
 
     def facts(self, api: str) -> Facts | None:
-        """Returns the known facts about an api, or None."""
+        """Return the known facts about an api, or None."""
         return self.knowledge.apis.get(api)
 
 
 def steps_of(program: Program) -> list[list[Block]]:
-    """Returns the blocks that are inserted together, in the order of computation; head blocks are in no step."""
+    """Return the blocks that are inserted together, in the order of computation; head blocks are in no step."""
     found: dict[int, list[Block]] = {}
     for block in sorted(program.blocks):
         if block.number not in program.template.head:
@@ -75,7 +75,7 @@ def steps_of(program: Program) -> list[list[Block]]:
 def children(
     ground: Ground, parent: TreeNode, step: list[Block], ran: Collection[str] = (), failed: Mapping[str, int] = {}
 ) -> list[Child]:
-    """Returns the step as it was, and mutants of its blocks by AR or RG, chosen at random (section III-C).
+    """Return the step as it was, and mutants of its blocks by AR or RG, chosen at random (section III-C).
 
     Args:
         ran: apis that programs of the tree have executed.
@@ -111,7 +111,11 @@ def negatives(ground: Ground, base: TreeNode) -> list[Child]:
 
 
 def call_of(program: Program, node: TreeNode) -> Call:
-    """Returns the call that a node inserts. Raises UserError if its text is none."""
+    """Return the call that a node inserts.
+
+    Raises:
+        UserError: the node's text is no call.
+    """
     block = program.blocks[_place(program, node.block)]
     return parsed(node.call, node.api, block.call.applied)
 
@@ -126,7 +130,7 @@ def _original(ground: Ground, block: Block, parent: TreeNode) -> Mutant:
 
 
 def _mutant(ground: Ground, block: Block, parent: TreeNode, rng: Rng, taste: Taste) -> Mutant | None:
-    """Mutates a block by AR or RG, in random order, until one of them returns a mutant."""
+    """Mutate a block by AR or RG, in random order, until one of them returns a mutant."""
     arrival = parent.arrives.get(block.number)
     call = _fitted(ground, block.call, arrival)
     facts = ground.facts(call.api)
@@ -149,7 +153,7 @@ def _in_words(mutant: Mutant, plain: Call, call: Call) -> Mutant:
 
 
 def _is_told(mutant: Mutant, call: Call, names: ModuleNames) -> bool:
-    """Returns whether the program can express all new arguments, without names from a module that it lacks."""
+    """Return whether the program can express all new arguments, without names from a module that it lacks."""
     before = {INPUT, *(argument.source for argument in call.arguments)}
     sources = [argument.source for argument in mutant.call.arguments if argument.source not in before]
     return all(described(source, names.public) is not None for source in sources)

@@ -15,7 +15,7 @@ DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION = (
 
 
 def kind(operator: str, verdict: Verdict) -> str:
-    """Returns which of the four kinds a verdict is on a block that this operator made.
+    """Return which of the four kinds a verdict is on a block that this operator made.
 
     If a value outside of documented bounds is accepted, or ends the process, then a boundary check is missing. The same
     holds for an extreme value of either kind. If a legal value does what the documentation rules out, the kind is a
@@ -30,11 +30,11 @@ def kind(operator: str, verdict: Verdict) -> str:
 
 
 def written(verdict: Verdict) -> str:
-    """Returns a verdict as it stands in the record of a node, where `kind_of` reads it."""
+    """Return a verdict as it stands in the record of a node, where `kind_of` reads it."""
     return f"{verdict.oracle} {verdict.kind}: {verdict.detail}"
 
 
 def kind_of(node: TreeNode) -> str:
-    """Returns which of the four kinds a node with a finding has; empty for any other node."""
+    """Return which of the four kinds a node with a finding has; empty for any other node."""
     oracle, _, rest = node.why.partition(" ")
     return kind(node.operator, Verdict(oracle, rest.partition(":")[0])) if node.state == FINDING else ""

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.values import prim
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, same
-from fuzz_core.modelgen.moco.facts import Knowledge, NumberRange, Origin, Parameter
+from fuzz_core.modelgen.moco.facts import Knowledge, Parameter
 
 # Sources that users can read, or that declare. An error message is left out because the library makes that check
 # already, and a guess is no bound.
 DOCUMENTED = frozenset({"op definition", "schema", "annotation", "docstring"})
-SURE = 0.5
 
 
-def documented(origin: Origin | None) -> bool:
-    """Returns whether a fact is documented, so that it is a bug of the library not to keep to it."""
-    return origin is not None and origin.source in DOCUMENTED and origin.confidence >= SURE
+def documented_constraints(parameter: Parameter, *kinds: str) -> tuple[Constraint, ...]:
+    """Return the documented constraints of these kinds: it is a bug of the library not to keep to them."""
+    return tuple(each for each in parameter.of_kind(*kinds) if each.source in DOCUMENTED)
 
 
 def with_model_ranges(knowledge: Knowledge) -> Knowledge:
-    """Returns the knowledge with a language model's ranges counted as documented (MoCo, III-C)."""
+    """Return the knowledge with a language model's ranges counted as documented (MoCo, III-C)."""
     return knowledge.model_copy(
         update={
             "apis": {
@@ -33,25 +33,21 @@ def with_model_ranges(knowledge: Knowledge) -> Knowledge:
 
 
 def _believed(parameter: Parameter) -> Parameter:
-    bounds = tuple(each.model_copy(update={"origin": _documented(each.origin)}) for each in parameter.bounds)
-    origin = parameter.choices_origin
-    return parameter.model_copy(
-        update={"bounds": bounds, "choices_origin": None if origin is None else _documented(origin)}
+    believed = (
+        each._replace(source="docstring") if each.source == "llm" and each.kind != "lengths" else each
+        for each in parameter.constraints
     )
+    return parameter.model_copy(update={"constraints": tuple(believed)})
 
 
-def _documented(origin: Origin) -> Origin:
-    return origin.model_copy(update={"source": "docstring"}) if origin.source == "llm" else origin
-
-
-def known(parameter: Parameter) -> list[Any]:
-    """Returns values that worked: the default, and the values in valid calls."""
+def known_values(parameter: Parameter) -> list[Any]:
+    """Return values that worked: the default, and the values in valid calls."""
     default = () if parameter.default is None else (parameter.default,)
     return [meaning(source) for source in (*parameter.seen, *default)]
 
 
 def numbers(value: object) -> list[int | float]:
-    """Returns the number that a value is, or the numbers in a sequence."""
+    """Return the number that a value is, or the numbers in a sequence."""
     if isinstance(value, bool):
         return []
     if isinstance(value, int | float):
@@ -61,37 +57,35 @@ def numbers(value: object) -> list[int | float]:
     return []
 
 
-def within(bounds: NumberRange, number: float) -> bool:
-    """Returns whether a number keeps to bounds. NaN keeps to none."""
-    low, high = bounds.least, bounds.most
-    over = low is None or (number > low if bounds.open_least else number >= low)
-    under = high is None or (number < high if bounds.open_most else number <= high)
-    return over and under and not math.isnan(number)
+def is_within(bounds: Iterable[Constraint], *values: object) -> bool:
+    """Return whether all numbers in these values keep to bounds."""
+    found = [prim(number) for value in values for number in numbers(value)]
+    return all(bound.holds(number) is not False for bound in bounds for number in found)
 
 
-def chosen(parameter: Parameter, value: object) -> bool:
-    """Returns whether a value is among the choices."""
-    return any(same(value, meaning(choice)) for choice in parameter.choices)
+def is_choice(parameter: Parameter, value: object) -> bool:
+    """Return whether a value is among the choices, if there are any."""
+    return not parameter.choices or any(same(value, choice) for choice in parameter.choices)
 
 
-def legal(parameter: Parameter, value: object) -> bool:
-    """Returns whether no known fact rules a value out: bounds, choices, lengths and type.
+def is_legal(parameter: Parameter, value: object) -> bool:
+    """Return whether no known fact rules a value out: bounds, choices, lengths and type.
 
     The default is legal, and a value that has worked has the right type.
     """
     if parameter.default is not None and same(value, meaning(parameter.default)):
         return True
-    if not all(within(bounds, number) for bounds in parameter.bounds for number in numbers(value)):
+    if not is_within(parameter.bounds, value):
         return False
     if parameter.choices and not numbers(value):
-        return chosen(parameter, value)
-    if isinstance(value, list | tuple) and parameter.shape and len(value) not in parameter.shape:
+        return is_choice(parameter, value)
+    if isinstance(value, list | tuple) and parameter.lengths and len(value) not in parameter.lengths:
         return False
-    return any(same(value, each) for each in known(parameter)) or fits(parameter, value)
+    return any(same(value, each) for each in known_values(parameter)) or has_type(parameter, value)
 
 
-def fits(parameter: Parameter, value: object) -> bool:
-    """Returns whether a value has the parameter's type; if the type is unknown, the type of a known value."""
+def has_type(parameter: Parameter, value: object) -> bool:
+    """Return whether a value has the parameter's type; if the type is unknown, the type of a known value."""
     if isinstance(value, list | tuple):
         return _takes_sequences(parameter) and bool(value) and all(_fits_one(parameter, item) for item in value)
     return parameter.structure != "list" and _fits_one(parameter, value)
@@ -100,8 +94,8 @@ def fits(parameter: Parameter, value: object) -> bool:
 def _takes_sequences(parameter: Parameter) -> bool:
     return (
         parameter.structure in ("tuple", "list")
-        or bool(parameter.shape)
-        or any(isinstance(each, list | tuple) for each in known(parameter))
+        or bool(parameter.lengths)
+        or any(isinstance(each, list | tuple) for each in known_values(parameter))
     )
 
 
@@ -119,7 +113,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def _fits_one(parameter: Parameter, value: object) -> bool:
     kinds = _KINDS.get(parameter.dtype)
     if kinds is None:
-        kinds = tuple({type(item) for each in known(parameter) for item in _items(each)})
+        kinds = tuple({type(item) for each in known_values(parameter) for item in _items(each)})
     return isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
 
 
@@ -131,9 +125,9 @@ def _items(value: object) -> Iterator[object]:
         yield value
 
 
-def whole(parameter: Parameter, values: Iterable[object] = ()) -> bool:
-    """Returns whether the numbers that a parameter takes are integers."""
+def takes_integers(parameter: Parameter, values: Iterable[object] = ()) -> bool:
+    """Return whether the numbers that a parameter takes are integers."""
     if parameter.dtype in ("int", "float"):
         return parameter.dtype == "int"
-    found = [number for value in (*values, *known(parameter)) for number in numbers(value)]
+    found = [number for value in (*values, *known_values(parameter)) for number in numbers(value)]
     return all(isinstance(number, int) for number in found)

@@ -13,6 +13,9 @@ from fuzz_core.modelgen.moco.fit import CLASS
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
 from fuzz_core.programs.texts import fitted_class
 
+# Further modules of a library, with their public paths.
+_ROOTS = {"tensorflow": {"keras": "tf.keras"}}
+
 
 class ModuleNames:
     """The modules of a library that a program has names for: `{"nn": "torch.nn"}`, by public path.
@@ -43,35 +46,54 @@ class ModuleNames:
 
     @classmethod
     def of(cls, program: Program) -> ModuleNames:
-        """Reads the imports and the blocks of a program. Raises UserError for an unknown library."""
-        line = dialect_of(program.library).imports[0]
-        ((root, module),) = _imported(ast.parse(line))
+        """Read the imports and the blocks of a program.
+
+        Raises:
+            UserError: an unknown library.
+        """
         text = assemble(program.template, {block.number: block.call for block in program.blocks})
-        tree = ast.parse(text)
-        aliases = dict(_public(_imported(tree), module, root))
+        found = cls.in_tree(program.library, tree := ast.parse(text))
         for block in program.blocks:
-            aliases.update(_shown(block.call))
-        return cls(aliases, root, line, _constants(tree), *_fitting(program.library, text))
+            found.aliases.update(_shown(block.call))
+        return cls(found.aliases, found.root, found.line, _constants(tree), *_fitting(program.library, text))
+
+    @classmethod
+    def in_tree(cls, library: str, tree: ast.Module) -> ModuleNames:
+        """Read the imports of a program, and its variables that stand for apis.
+
+        Raises:
+            UserError: an unknown library.
+        """
+        lines = dialect_of(library).imports
+        line = next((line for line in lines if line.split()[1] == library), lines[0])
+        ((root, module),) = _imported(ast.parse(line))
+        found = cls(dict(_public(_imported(tree), {module: root} | _ROOTS.get(library, {}))), root, line)
+        bound = _bound(tree)
+        for target, value in _assigned(ast.walk(tree)):
+            path = found.public(ast.unparse(value)) if isinstance(value, ast.Name | ast.Attribute) else None
+            if path is not None and isinstance(target, ast.Name) and bound[target.id] == 1:
+                found.aliases[target.id] = path
+        return found
 
     def beside(self, program: Program) -> frozenset[str]:
-        """Returns public paths that the program calls or derives classes from independently of its inserted blocks."""
+        """Return public paths that the program calls or derives classes from independently of its inserted blocks."""
         heads = {block.number: block.call for block in program.blocks if block.number in program.template.head}
         said = _said(ast.parse(assemble(program.template, heads)))
         return frozenset(path for each in said if (path := self.public(each)) is not None)
 
     def spelled(self, api: str) -> str:
-        """Returns the shortest path to an api; its public path if the program has no name for its module."""
+        """Return the shortest path to an api; its public path if the program has no name for its module."""
         found = [f"{alias}{api[len(path) :]}" for alias, path in self.aliases.items() if api.startswith(f"{path}.")]
         return min(found, key=lambda path: (len(path), path), default=api)
 
     def public(self, path: str) -> str | None:
-        """Returns the public path for a dotted path of the program; None if it is not the library's."""
+        """Return the public path for a dotted path of the program; None if it is not the library's."""
         head, dot, rest = path.partition(".")
         known = self.aliases.get(head, self.root if head == self.root else None)
         return known and f"{known}{dot}{rest}"
 
     def resolved(self, call: Call) -> Call:
-        """Returns the call with constants in the place of the program's names for them."""
+        """Return the call with constants in the place of the program's names for them."""
         arguments = tuple(argument._replace(source=self._resolved(argument.source)) for argument in call.arguments)
         return call._replace(arguments=arguments)
 
@@ -86,7 +108,7 @@ class ModuleNames:
         return ast.unparse(tree)
 
     def imports(self, calls: Iterable[Call]) -> str:
-        """Returns the import lines and the class that these calls need and the program lacks; empty if none."""
+        """Return the import lines and the class that these calls need and the program lacks; empty if none."""
         listed = list(calls)
         used = self.root not in self.aliases and any(self.root in _heads(call) for call in listed)
         fitting = self.fitting if any(call.fit is not None for call in listed) else ""
@@ -94,7 +116,7 @@ class ModuleNames:
 
 
 def _fitting(library: str, text: str) -> tuple[str, str]:
-    """Returns the name and the definition of the class that makes layers fit; the program does not use the name."""
+    """Return the name and the definition of the class that makes layers fit; the program does not use the name."""
     own = fitted_class(library)
     name = CLASS
     while name in text:
@@ -103,7 +125,7 @@ def _fitting(library: str, text: str) -> tuple[str, str]:
 
 
 def _imported(tree: ast.Module) -> list[tuple[str, str]]:
-    """Returns the names that import statements bind, with the imported paths."""
+    """Return the names that import statements bind, with the imported paths."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -115,15 +137,15 @@ def _imported(tree: ast.Module) -> list[tuple[str, str]]:
     return list(dict(found).items())
 
 
-def _public(imported: Iterable[tuple[str, str]], module: str, root: str) -> Iterator[tuple[str, str]]:
+def _public(imported: Iterable[tuple[str, str]], roots: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, path in imported:
         head, dot, rest = path.partition(".")
-        if head == module:
-            yield name, f"{root}{dot}{rest}"
+        if head in roots:
+            yield name, f"{roots[head]}{dot}{rest}"
 
 
 def _said(tree: ast.Module) -> Iterator[str]:
-    """Yields dotted paths that a program calls and derives its classes from."""
+    """Yield dotted paths that a program calls and derives its classes from."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name() | ast.Attribute() as each):
@@ -133,13 +155,9 @@ def _said(tree: ast.Module) -> Iterator[str]:
 
 
 def _constants(tree: ast.Module) -> dict[str, str]:
-    """Returns the variables of the module that are bound once in the whole program, to a constant."""
-    bound = Counter(
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-    bound.update(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
-    found = {}
-    for target, value in _assigned(tree):
+    """Return the variables of the module that are bound once in the whole program, to a constant."""
+    bound, found = _bound(tree), {}
+    for target, value in _assigned(tree.body):
         if isinstance(target, ast.Name) and bound[target.id] == 1:
             constant = meaning(ast.unparse(value))
             if not isinstance(constant, Opaque):
@@ -147,8 +165,15 @@ def _constants(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _assigned(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.expr]]:
-    for node in tree.body:
+def _bound(tree: ast.Module) -> Counter[str]:
+    """Return how often statements and parameters bind each name."""
+    stored = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    return Counter(stored) + Counter(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
+
+
+def _assigned(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the targets and values of the assignments among these nodes."""
+    for node in nodes:
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             yield node.target, node.value
         for target in node.targets if isinstance(node, ast.Assign) else ():
@@ -171,7 +196,7 @@ class _Inserted(ast.NodeTransformer):
 
 
 def _shown(call: Call) -> Mapping[str, str]:
-    """Returns the module behind the first name of a call: `layers.Dense` for `tf.keras.layers.Dense` shows `layers`."""
+    """Return the module behind the first name of a call: `layers.Dense` for `tf.keras.layers.Dense` shows `layers`."""
     head, dot, rest = call.spelled.partition(".")
     return {head: call.api[: -len(rest) - 1]} if dot and call.api.endswith(f".{rest}") else {}
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 ROOT, ORIGINAL, REPLACED, GENERATED, CHECKED, EXTREME = "root", "original", "AR", "RG", "BC", "EV"
+# The most characters of a call in the text of a mutation.
+MAX_CALL = 300
 # The states of a node; PENDING before it has run. SKIPPED: no program was run for it.
 PENDING = ""
 OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED = (
@@ -37,7 +39,10 @@ class Result(NamedTuple):
 
 
 class TreeNode(NamedTuple):
-    """A node by its number, from 0 for the root. The program of a node follows from the chain of its ancestors."""
+    """A node by its number, from 0 for the root.
+
+    The program of a node follows from the chain of its ancestors.
+    """
 
     number: int
     parent: int | None  # None for the root
@@ -58,3 +63,13 @@ class TreeNode(NamedTuple):
     why: str = ""
     kept: bool | None = None  # whether it has children; None until its level is pruned
     arrives: Mapping[int, Arrival] = {}  # the activations that its program brought to the blocks of the next step
+
+
+def mutation_in_words(node: TreeNode) -> str:
+    """Return the mutation of the block of a node, in words."""
+    if node.operator in (GENERATED, CHECKED, EXTREME):
+        old = node.old[:MAX_CALL] or "its default"
+        return f"{node.operator} changed {node.parameter} of {node.api} from {old} to {node.new[:MAX_CALL]}"
+    if node.old:
+        return f"{node.operator} put {node.call[:MAX_CALL]} in the place of {node.old[:MAX_CALL]}"
+    return f"{node.operator} {node.call[:MAX_CALL]}".strip()

@@ -49,7 +49,7 @@ class Taste(NamedTuple):
     lot: int = 0  # the seed that decides which apis are favoured
 
     def times(self, api: str) -> float:
-        """Returns the factor by which an api is likelier than its similarity says."""
+        """Return the factor by which an api is likelier than its similarity says."""
         if api in self.ran:
             return 1.0
         wanted = self.fresh * (self.favoured if _is_favoured(self.lot, api) else 1.0)
@@ -69,7 +69,7 @@ def replaced(
     spell: Spell = lambda api: api,
     taste: Taste = Taste(),  # noqa: B008 - immutable
 ) -> Mutant | None:
-    """AR: returns another api of the same dimensionality class, or one that is made to fit; None if there is none.
+    """Return by AR another api of the same dimensionality class, or one that is made to fit; None if there is none.
 
     The roulette wheel turns again if no arguments are found for an api.
 
@@ -92,7 +92,10 @@ def replaced(
 
 
 def turned(wheel: dict[str, float], rng: Rng) -> str:
-    """Turns the roulette wheel once. The intervals lie in random order, as wide as the similarities."""
+    """Turn the roulette wheel once.
+
+    The intervals lie in random order, as wide as the similarities.
+    """
     names = list(wheel)
     shuffled = [names.pop(rng.below(len(names))) for _ in range(len(names))]
     return rng.weighted(shuffled, [wheel[name] for name in shuffled])
@@ -104,7 +107,7 @@ def similar(
     arrival: Arrival | None,
     taste: Taste = Taste(),  # noqa: B008 - immutable
 ) -> dict[str, float]:
-    """Returns the apis that may take a block's place, with their weights: same kind, suitable input and result.
+    """Return the apis that may take a block's place, with their weights: same kind, suitable input and result.
 
     An api that was never seen to work takes no place. An api of several tensors takes a place only with inputs of its
     own. An api that is not listed as similar is less likely than all that are listed.
@@ -121,7 +124,7 @@ def similar(
 
 
 def _is_fitted(facts: Facts, own: Facts, taste: Taste) -> bool:
-    """Returns whether an api can replace a layer that returns a tensor, with inputs made for it.
+    """Return whether an api can replace a layer that returns a tensor, with inputs made for it.
 
     A layer can, and a function of several tensors; a function of one tensor is applied to the activation itself.
     """
@@ -142,7 +145,9 @@ def _replaces(facts: Facts, own: Facts, arrival: Arrival | None) -> bool:
 
 
 def _takes_batches(facts: Facts, rank: int) -> bool:
-    """Returns whether an api takes an input of this rank as a batch. Many apis take one sample of that rank, too.
+    """Return whether an api takes an input of this rank as a batch.
+
+    Many apis take one sample of that rank, too.
 
     If it takes the input as one sample, the input's batch axis becomes the channels, and a parameter is bound to that
     first axis. If no parameter is bound, two adjacent ranks show this: the lower one is a sample's.
@@ -152,7 +157,7 @@ def _takes_batches(facts: Facts, rank: int) -> bool:
 
 
 def generated(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
-    """RG: sets one parameter that is not bound to another legal value, and keeps the relations; None if impossible."""
+    """Set by RG one parameter that is not bound to another legal value, and keep the relations; None if impossible."""
     free = _free(facts)
     while free:
         parameter = free.pop(rng.below(len(free)))
@@ -165,13 +170,16 @@ def generated(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
 
 
 def checked(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
-    """BC: sets one parameter to a value just outside of a documented bound; None if no bound is documented."""
+    """Set by BC one parameter to a value just outside of a documented bound; None if no bound is documented."""
     every = list(checks(call, facts, rng))
     return rng.choice(every) if every else None
 
 
 def checks(call: Call, facts: Facts, rng: Rng) -> Iterator[Mutant]:
-    """Yields all mutants that BC can make of a call. Bound parameters stay, since no other value fits the input."""
+    """Yield all mutants that BC can make of a call.
+
+    Bound parameters stay, since no other value fits the input.
+    """
     for parameter in _free(facts):
         for value_, why in outside(parameter, _current(call, facts, parameter), rng):
             changed = with_value(call, facts, parameter.name, written(value_))
@@ -179,7 +187,7 @@ def checks(call: Call, facts: Facts, rng: Rng) -> Iterator[Mutant]:
 
 
 def _free(facts: Facts) -> list[Parameter]:
-    """Returns the public parameters whose values are free to be chosen."""
+    """Return the public parameters whose values are free to be chosen."""
     return [
         parameter
         for parameter in parameters(facts)

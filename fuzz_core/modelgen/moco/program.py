@@ -56,7 +56,7 @@ class Call(NamedTuple):
         return self.around(self.bare)
 
     def around(self, bare: str) -> str:
-        """Returns the call, surrounded by the class that makes it fit."""
+        """Return the call, surrounded by the class that makes it fit."""
         if self.fit is None:
             return bare
         settings = [argument.written for argument in self.arguments] if self.fit.function else []
@@ -70,22 +70,19 @@ class Block(NamedTuple):
     call: Call
     line: int  # the line that makes the layer, from 1
     step: int = 0  # the program does not run with only some of the blocks that have the same step
-    once: bool = False  # the source shows that a model uses the layer in one place
+    once: bool = False  # a run has shown that a model uses the layer in one place
 
 
 class Slot(NamedTuple):
-    """A place in a template that belongs to a block: its layer is made there, used there, or both."""
+    """A place in a template that belongs to a block, or to a join of branches."""
 
     block: int  # the block; for a join, the first of `joins`
-    before: str  # the text in front of the call
-    after: str  # the text behind the call
+    text: str = ""  # the text in the seed
     absent: str = ""  # the text while the block is not inserted
-    called: bool = True  # whether the call itself stands here
     # Replaces `absent` in a watched program, to observe the block's would-be input; empty for the same text.
     marker: str = ""
     half: Literal["", "open", "close"] = ""
-    original: Call | None = None
-    text: str = ""
+    original: Call | None = None  # the call in the seed
     joins: tuple[int, ...] = ()  # the blocks of a join of branches, at least one of which must be inserted for it
 
 
@@ -115,7 +112,7 @@ MADE, SEEN = "__made__", "__seen__"
 
 
 def assemble(template: Template, calls: Mapping[int, Call], watched: bool = False, imports: str = "") -> str:
-    """Returns the program with these blocks inserted, by number, always with the blocks of the head.
+    """Return the program with these blocks inserted, by number, always with the blocks of the head.
 
     Args:
         watched: whether the program reports each block's input and result to the worker, by the names MADE and SEEN.
@@ -133,12 +130,12 @@ def _filled(slot: Slot, calls: Mapping[int, Call], watched: bool) -> str:
     call = next((calls[number] for number in (slot.block, *slot.joins) if number in calls), None)
     if call is None:
         return slot.marker if watched and slot.marker else slot.absent
-    if not slot.called:
-        return slot.before + slot.after
+    if slot.joins:
+        return slot.text
     written = slot.text if call == slot.original else _half(call.bare, slot.half)
     if watched and slot.half != "close":
         written = f"{MADE}({slot.block}, {call.spelled}){written[len(call.spelled) :]}"
-    return slot.before + call.around(written) + slot.after
+    return call.around(written)
 
 
 def _half(written: str, half: str) -> str:

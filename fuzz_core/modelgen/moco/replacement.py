@@ -10,14 +10,14 @@ from fuzz_core.modelgen.moco.calls import given, parameters
 from fuzz_core.modelgen.moco.candidates import some
 from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.fit import fit_of, kinds
-from fuzz_core.modelgen.moco.legality import legal
+from fuzz_core.modelgen.moco.fit import fit_to_seen_inputs, kinds
+from fuzz_core.modelgen.moco.legality import is_legal
 from fuzz_core.modelgen.moco.nodes import Arrival
 from fuzz_core.modelgen.moco.program import INPUT, Call, CallArgument
 
 
 def replacement(call: Call, own: Facts, facts: Facts, arrival: Arrival | None) -> Call | None:
-    """Returns a call of another api by its public name; None if a required parameter has no legal value.
+    """Return a call of another api by its public name; None if a required parameter has no legal value.
 
     Bound parameters are set to what arrives. If relations cannot be kept, the arguments of the working example are
     used.
@@ -37,7 +37,7 @@ def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng) -> C
     Returns:
         The call, or None if the layer was never seen to work, or only on large inputs.
     """
-    fit = fit_of(facts, fitted, rng)
+    fit = fit_to_seen_inputs(facts, fitted, rng)
     if fit is None:
         return None
     taken = [{**facts.example, **_taken_over(call, own, facts)}] if rng.chance(0.5) else []
@@ -47,7 +47,7 @@ def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng) -> C
 
 
 def _first(call: Call, facts: Facts, fixed: Mapping[str, str], offers: Iterable[Mapping[str, str]]) -> Call | None:
-    """Returns a call with the first of the offered arguments that are legal together; None if none are."""
+    """Return a call with the first of the offered arguments that are legal together; None if none are."""
     for offered in offers:
         chosen = _chosen(facts, offered, fixed)
         made = None if chosen is None else _written(call, facts, chosen)
@@ -58,7 +58,10 @@ def _first(call: Call, facts: Facts, fixed: Mapping[str, str], offers: Iterable[
 
 
 def _taken_over(call: Call, own: Facts, facts: Facts) -> dict[str, str]:
-    """Arguments that the new api takes as they are: under the same name, or at the same position and of one dtype."""
+    """Return the arguments that the new api takes as they are.
+
+    Such an argument has the same name, or the same position and one dtype.
+    """
     before = [parameter for parameter in parameters(own) if parameter.positional]
     after = [parameter for parameter in parameters(facts) if parameter.positional]
     arguments = {name: call.arguments[place] for name, place in given(call, own).items()}
@@ -68,11 +71,11 @@ def _taken_over(call: Call, own: Facts, facts: Facts) -> dict[str, str]:
         alike = old.dtype == new.dtype != "" and facts.parameter(old.name) is None
         if argument is not None and not argument.name and alike:
             found.setdefault(new.name, argument.source)
-    return {p.name: found[p.name] for p in parameters(facts) if p.name in found and legal(p, meaning(found[p.name]))}
+    return {p.name: found[p.name] for p in parameters(facts) if p.name in found and is_legal(p, meaning(found[p.name]))}
 
 
 def _chosen(facts: Facts, offered: Mapping[str, str], fixed: Mapping[str, str]) -> dict[str, str] | None:
-    """Returns an expression for each parameter that has one; None if a required parameter has none."""
+    """Return an expression for each parameter that has one; None if a required parameter has none."""
     chosen = {}
     for parameter in parameters(facts):
         source = fixed.get(parameter.name) or offered.get(parameter.name)
@@ -87,7 +90,7 @@ def _chosen(facts: Facts, offered: Mapping[str, str], fixed: Mapping[str, str]) 
 
 
 def _alternatives(facts: Facts, chosen: dict[str, str]) -> dict[str, str]:
-    """Returns the example's arguments for parameters that may be None, unless one is chosen: often one is needed."""
+    """Return the example's arguments for parameters that may be None, unless one is chosen: often one is needed."""
     optional = [parameter.name for parameter in parameters(facts) if parameter.default == "None"]
     if any(name in chosen for name in optional):
         return {}
@@ -95,7 +98,7 @@ def _alternatives(facts: Facts, chosen: dict[str, str]) -> dict[str, str]:
 
 
 def _written(call: Call, facts: Facts, chosen: dict[str, str]) -> Call:
-    """Returns the call with required parameters by position as far as there is no gap, and further ones by keyword.
+    """Return the call with required parameters by position as far as there is no gap, and further ones by keyword.
 
     A function in the place of a layer gets all of them by keyword, because its inputs come first.
     """

@@ -10,7 +10,7 @@ from typing import TypeVar
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
-from fuzz_core.modelgen.moco.legality import numbers, within
+from fuzz_core.modelgen.moco.legality import is_within, numbers
 from fuzz_core.modelgen.moco.nodes import OK, REPLACED, TreeNode
 from fuzz_core.modelgen.moco.operators import Mutant
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def equivalence(mutant: Mutant, facts: Facts | None) -> str:
-    """Returns the class of a mutant: for AR its api, otherwise api, parameter and class of the new value."""
+    """Return the class of a mutant: for AR its api, otherwise api, parameter and class of the new value."""
     if mutant.operator == REPLACED or not mutant.parameter:
         return f"{mutant.operator} {mutant.call.api}"
     parameter = facts.parameter(mutant.parameter) if facts is not None else None
@@ -27,34 +27,32 @@ def equivalence(mutant: Mutant, facts: Facts | None) -> str:
 
 
 def value_class(parameter: Parameter, value: object) -> str:
-    """Returns `inside`, `at` or `outside` for numbers, and for a sequence the outermost of these.
+    """Return `inside`, `at` or `outside` for numbers, and for a sequence the outermost of these.
 
     For any other value, returns its text, or `other` for a name.
     """
     found = [_side(parameter, number) for number in numbers(value)]
     if found:
         return max(found, key=("inside", "at", "outside").index)
-    if isinstance(value, Opaque) and value.source not in parameter.choices:
+    if isinstance(value, Opaque):
         return "other"
     return written(value)[:80]
 
 
 def _side(parameter: Parameter, number: float) -> str:
-    if not all(within(bounds, number) for bounds in parameter.bounds):
+    if not is_within(parameter.bounds, number):
         return "outside"
     # For an open bound, the integer next to it is at the bound.
     integer = isinstance(number, int)
     ends = [
-        end + (step if is_open and integer else 0)
-        for bounds in parameter.bounds
-        for end, is_open, step in ((bounds.least, bounds.open_least, 1), (bounds.most, bounds.open_most, -1))
-        if end is not None and math.isfinite(end)
+        float(bound.bounds[0]) + ({"above": 1, "below": -1}.get(bound.kind, 0) if integer else 0)
+        for bound in parameter.bounds
     ]
     return "at" if number in ends else "inside"
 
 
 def survivors(level: Iterable[TreeNode], rng: Rng, keep: float = 0.5, widest: int = 0) -> set[int]:
-    """Returns the numbers of the nodes that get children: a share of each class of working nodes, at least one.
+    """Return the numbers of the nodes that get children: a share of each class of working nodes, at least one.
 
     Negative nodes and failures are leaves.
 
@@ -75,7 +73,7 @@ def survivors(level: Iterable[TreeNode], rng: Rng, keep: float = 0.5, widest: in
 
 
 def sample(items: Sequence[T], count: int, rng: Rng) -> list[T]:
-    """Returns this number of items, in random order."""
+    """Return this number of items, in random order."""
     left = list(items)
     return [left.pop(rng.below(len(left))) for _ in range(count)]
 

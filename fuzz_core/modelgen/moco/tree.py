@@ -14,9 +14,13 @@ from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, PENDING, ROOT, STATES, R
 from fuzz_core.modelgen.moco.program import Block, Call, Program
 from fuzz_core.modelgen.moco.selection import survivors
 
+_ANEW = "begin a new tree: name another directory with --state"
+
 
 class Tree:
-    """The tree of one seed program. The same seed and results give the same tree, however often it is interrupted.
+    """The tree of one seed program.
+
+    The same seed and results give the same tree, however often it is interrupted.
 
     Args:
         nodes: the recorded nodes of an interrupted tree, empty for a new one. Nodes without a state are handed out
@@ -52,11 +56,14 @@ class Tree:
 
     def _resume(self) -> None:
         if any(node.number != place for place, node in enumerate(self.nodes)):
-            raise UserError("the tree on record has gaps", "begin it anew")
+            raise UserError("a derivation tree on record has gaps", _ANEW)
         inserted = [{block.number for block in step} for step in self.steps]
         for node in self.nodes[1:]:
             if node.level > len(inserted) or node.block not in inserted[node.level - 1]:
-                raise UserError("the tree on record inserts other blocks than this program has", "begin it anew")
+                name = self.ground.program.name
+                raise UserError(
+                    f"a derivation tree on record inserts blocks that the program {name} does not have", _ANEW
+                )
         for node in self.nodes:
             self._levels[node.level].append(node.number)
         self.level = max(self._levels)
@@ -75,7 +82,7 @@ class Tree:
         return not self._waiting and not self._out and not self._parents
 
     def take(self) -> TreeNode | None:
-        """Returns the next node to run; None if it depends on missing results, or if the tree is `finished`."""
+        """Return the next node to run; None if it depends on missing results, or if the tree is `finished`."""
         self._go_on()
         if not self._waiting:
             return None
@@ -84,12 +91,16 @@ class Tree:
         return self.nodes[number]
 
     def tell(self, number: int, result: Result) -> None:
-        """Records the result of a node that was handed out. A node that works may get further BC nodes on this level.
+        """Record the result of a node that was handed out.
 
-        Raises UserError if the node is not out, or the state does not exist.
+        A node that works may get further BC nodes on this level.
+
+        Raises:
+            UserError: the node was not handed out, or the state does not exist.
         """
         if number not in self._out or result.state not in STATES:
-            raise UserError(f"node {number} is not being run, or {result.state!r} is no state")
+            problem = f"node {number} of the derivation tree is not running, or {result.state!r} is not a state"
+            raise UserError(problem, f"give a node of `take` with one of the states {', '.join(STATES)}")
         self._out.remove(number)
         node = self.nodes[number]
         wanted = {block.number for block in self._next_step(node)} if result.state == OK else set()
@@ -100,27 +111,27 @@ class Tree:
             self._check(node)
 
     def _count(self, node: TreeNode) -> None:
-        """Counts the executions and failures of a node's api."""
+        """Count the executions and failures of a node's api."""
         if node.positive and node.state == OK:
             self._ran.add(node.api)
         elif node.positive and node.state != PENDING:
             self._failed[node.api] += 1
 
     def changed(self) -> list[TreeNode]:
-        """Returns the new and changed nodes since the last call; record all of them at once."""
+        """Return the new and changed nodes since the last call; record all of them at once."""
         found = [self.nodes[number] for number in self._changed]
         self._changed.clear()
         return found
 
     def chain(self, number: int) -> list[TreeNode]:
-        """Returns a node with all its ancestors, the root first."""
+        """Return a node with all its ancestors, the root first."""
         found = [self.nodes[number]]
         while (parent := found[-1].parent) is not None:
             found.append(self.nodes[parent])
         return found[::-1]
 
     def calls(self, number: int) -> dict[int, Call]:
-        """Returns the blocks of a node's program without the head: its own and those of its ancestors."""
+        """Return the blocks of a node's program without the head: its own and those of its ancestors."""
         found: dict[int, Call] = {}
         for node in self.chain(number)[1:]:
             found.update((block.number, block.call) for block in self.steps[node.level - 1])
@@ -132,7 +143,7 @@ class Tree:
         return self.steps[node.level] if node.level < len(self.steps) else []
 
     def _go_on(self) -> None:
-        """Makes nodes until one waits, there are none to make, or missing results decide which nodes come next."""
+        """Make nodes until one waits, there are none to make, or missing results decide which nodes come next."""
         while not self._waiting:
             if self._parents:
                 parent = self.nodes[self._parents.popleft()]
@@ -142,7 +153,7 @@ class Tree:
                 return
 
     def _prune(self) -> bool:
-        """Ends a level; returns whether there is a next one."""
+        """End a level; return whether there is a next one."""
         self._ended = self.level >= len(self.steps)
         if self._ended:
             return False
@@ -159,7 +170,10 @@ class Tree:
         return bool(kept)
 
     def _check(self, base: TreeNode) -> None:
-        """Adds BC nodes for a working block. The rarest mutants of this tree come first; siblings differ."""
+        """Add BC nodes for a working block.
+
+        The rarest mutants of this tree come first; siblings differ.
+        """
         parent, times = self.nodes[base.parent or 0], self.ground.options.times_bc
         there = {(node.block, node.call) for node in self._below(parent)}
         made = negatives(self.ground, base) if times else ()
@@ -172,7 +186,7 @@ class Tree:
                 self._grow(child, parent, base.number)
 
     def _below(self, parent: TreeNode) -> list[TreeNode]:
-        """Returns the children of a node of the level above."""
+        """Return the children of a node of the level above."""
         return [self.nodes[number] for number in self._children[parent.number]]
 
     def _grow(self, child: Child, parent: TreeNode, base: int | None = None) -> None:

@@ -1,5 +1,4 @@
-"""Rules for the shape of a call: optional arguments, lengths of sequences, parts of compound values, and the whole
-call.
+"""Rules for the shape of a call: optional arguments, lengths of sequences, parts of values, and the whole call.
 
 Rules for the whole call see properties that several arguments share, and change them in all arguments or in one.
 """
@@ -41,7 +40,9 @@ _Called = TypeVar("_Called", Invocation, Then)
 _Whole = TypeVar("_Whole", Invocation, Seq, Map)
 
 
-@mutator("None for Optional", make_domain(lambda value: value != NONE, (MATRIX, prim(3), _DTYPE, *CALLS)))
+@mutator(
+    "None for Optional", make_domain(lambda value: value != NONE, (MATRIX, prim(3), _DTYPE, *CALLS)), boundary=True
+)
 def none_for_optional(value: Value, ctx: Context) -> Value | None:
     """Replace a value by None: always if a call gave None for the argument, otherwise one time in four."""
     optional = ctx.space.pick(ctx.rng, ctx.api, ctx.argument, "none") is not None
@@ -53,9 +54,9 @@ _DTYPES: Domain[Ref] = make_domain(
 )
 
 
-@mutator("Other Dtype", _DTYPES)
+@mutator("Other Dtype", _DTYPES, boundary=True)
 def other_dtype(value: Ref, ctx: Context) -> Ref:
-    """A dtype argument names another dtype."""
+    """Let a dtype argument name another dtype."""
     return Ref("dtype", draw_dtype(ctx.rng, value.name))
 
 
@@ -71,12 +72,12 @@ def damaged_string(value: Prim, ctx: Context) -> Prim:
 
 @mutator("String from Elsewhere", scalars("str"))
 def string_from_elsewhere(value: Prim, ctx: Context) -> Value | None:
-    """A string that was seen for any argument of any api."""
+    """Return a string that was seen for any argument of any api."""
     return ctx.space.pick(ctx.rng, ctx.api, "", "str")
 
 
 def _beyond_table_2(value: Value) -> bool:
-    """Whether table 2 has no row for it: bools, complex numbers, bytes, sets, dictionaries, slices, names, objects."""
+    """Return whether table 2 has no row for a value, such as a bool, a dictionary, a slice, a name or an object."""
     if isinstance(value, Prim):
         return value.type in ("bool", "complex", "bytes")
     return value.kind == "set" if isinstance(value, Seq) else not isinstance(value, Tensor)
@@ -84,25 +85,25 @@ def _beyond_table_2(value: Value) -> bool:
 
 @mutator("Same Type Elsewhere", make_domain(_beyond_table_2, _OTHERS))
 def same_type_elsewhere(value: Value, ctx: Context) -> Value | None:
-    """A value of the same FuzzType seen for the argument name, for the FuzzTypes that table 2 leaves out."""
+    """Return a value of the same FuzzType seen for the argument name, for the FuzzTypes that table 2 leaves out."""
     return pick_seen(fuzz_type(value), ctx)
 
 
 @mutator("Other Type Elsewhere", make_domain(lambda value: True, (MATRIX, VOLUME, *_OTHERS)))
 def other_type_elsewhere(value: Value, ctx: Context) -> Value | None:
-    """A value of another FuzzType seen for the argument name: a tensor for None, a pair for an int."""
+    """Return a value of another FuzzType seen for the argument name: a tensor for None, a pair for an int."""
     found = pick_seen("", ctx)
     return None if found is None or fuzz_type(found) == fuzz_type(value) else found
 
 
-@mutator("Drop Element", sequences())
+@mutator("Drop Element", sequences(), boundary=True)
 def drop_element(value: Seq, ctx: Context) -> Seq:
     """Remove an element."""
     at = ctx.rng.below(len(value.items))
     return Seq(value.kind, value.items[:at] + value.items[at + 1 :])
 
 
-@mutator("Duplicate Element", sequences())
+@mutator("Duplicate Element", sequences(), boundary=True)
 def duplicate_element(value: Seq, ctx: Context) -> Seq | None:
     """Repeat an element; None if the sequence is long already."""
     if len(value.items) >= MAX_LENGTH:
@@ -122,16 +123,17 @@ def append_element(value: Seq, ctx: Context) -> Seq | None:
     return Seq(value.kind, (*value.items, ctx.rng.choice(_APPENDED) if added is None else added))
 
 
-@mutator("Empty Sequence", sequences())
+@mutator("Empty Sequence", sequences(), boundary=True)
 def empty_sequence(value: Seq, ctx: Context) -> Seq:
-    """The empty sequence of the same kind."""
+    """Return the empty sequence of the same kind."""
     return Seq(value.kind, ())
 
 
 def _change_part(value: _Whole, ctx: Context, names: Sequence[str]) -> _Whole | None:
-    """The value with one part mutated by any rule that applies to it; None where there is none.
+    """Return the value with one part mutated by any rule that applies to it; None where there is none.
 
-    names: the argument name of each part.
+    Args:
+        names: the argument name of each part.
     """
     parts = list(children(value))
     if not parts:
@@ -146,7 +148,7 @@ def _change_part(value: _Whole, ctx: Context, names: Sequence[str]) -> _Whole | 
 
 @mutator("Nested Argument", invocations())
 def nested_argument(value: Invocation, ctx: Context) -> Invocation | None:
-    """An object by construction: one of its own arguments is mutated."""
+    """Return an object by construction with one of its own arguments mutated."""
     return _change_part(value, ctx._replace(api=value.api), argument_names(value, ctx.rules.params))
 
 
@@ -172,7 +174,7 @@ _SLICES: Domain[Slice] = make_domain(
 )
 
 
-@mutator("Slice Part", _SLICES)
+@mutator("Slice Part", _SLICES, boundary=True)
 def slice_part(value: Slice, ctx: Context) -> Slice:
     """Start, stop or step of a slice becomes a small integer or None."""
     parts = list(value)
@@ -181,7 +183,7 @@ def slice_part(value: Slice, ctx: Context) -> Slice:
 
 
 def _dtype_near(ctx: Context, dtype: str) -> str:
-    """Another dtype, three of five times one of the same kind."""
+    """Return another dtype, three of five times one of the same kind."""
     if ctx.rng.chance(SAME_KIND_SHARE):
         kind = DTYPES[dtype].kind
         near = [name for name in COMMON_DTYPES if DTYPES[name].kind == kind and name != dtype]
@@ -206,7 +208,7 @@ def mixed_dtypes(invocation: Invocation, ctx: Context) -> Invocation | None:
     return rewritten(invocation, leaf, Slice)
 
 
-@mutator("Joint Dtype", invocations("call"))
+@mutator("Joint Dtype", invocations("call"), boundary=True)
 def joint_dtype(invocation: Invocation, ctx: Context) -> Invocation | None:
     """Give another dtype to all tensors (and dtype arguments) of one dtype, so that they still agree."""
     tensors = list(tensors_of(invocation))
@@ -225,7 +227,7 @@ def joint_dtype(invocation: Invocation, ctx: Context) -> Invocation | None:
 
 @mutator("Joint Dimension", invocations("call"))
 def joint_dimension(invocation: Invocation, ctx: Context) -> Invocation | None:
-    """Every dimension of one size, and every int equal to it, takes another size, so that shapes still agree."""
+    """Give every dimension of one size, and every int equal to it, another size, so that shapes still agree."""
     sizes = [size for tensor in tensors_of(invocation) for size in tensor.shape]
     if not sizes:
         return None
@@ -241,7 +243,7 @@ def joint_dimension(invocation: Invocation, ctx: Context) -> Invocation | None:
     return rewritten(invocation, leaf, Slice)
 
 
-@mutator("Drop Argument", invocations("call"))
+@mutator("Drop Argument", invocations("call"), boundary=True)
 def drop_argument(invocation: Invocation, ctx: Context) -> Invocation | None:
     """Leave a keyword to its default; one time in four, the last positional argument, which may be required."""
     then = invocation.then

@@ -16,12 +16,12 @@ _LARGEST_SIZE = 64
 
 
 def draw_size(rng: Rng) -> int:
-    """The size of a dimension: mostly 0 to 8 (0 once in nineteen), now and then up to 64."""
+    """Return the size of a dimension: mostly 0 to 8 (0 once in nineteen), now and then up to 64."""
     return rng.between(9, _LARGEST_SIZE) if rng.chance(_LARGE_SIZE_SHARE) else rng.choice(_SMALL_SIZES)
 
 
 def reshape(tensor: Tensor, shape: Iterable[int]) -> Tensor:
-    """The tensor with another shape, row-major; its contents are repeated or cut as needed.
+    """Return the tensor with another shape, row-major; its contents are repeated or cut as needed.
 
     The largest sizes are halved until the tensor holds at most MAX_ELEMENTS.
     """
@@ -35,15 +35,18 @@ def _resize(tensor: Tensor, axis: int, size: int) -> Tensor:
     return reshape(tensor, (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :]))
 
 
-@mutator("Empty Dimension", tensors(least_rank=1))
+@mutator("Empty Dimension", tensors(least_rank=1), boundary=True)
 def empty_dimension(tensor: Tensor, ctx: Context) -> Tensor:
     """Set a dimension to 0: a tensor without elements."""
     return _resize(tensor, ctx.rng.below(len(tensor.shape)), 0)
 
 
-@mutator("Unit Dimension", tensors(least_rank=1))
+@mutator("Unit Dimension", tensors(least_rank=1), boundary=True)
 def unit_dimension(tensor: Tensor, ctx: Context) -> Tensor:
-    """Set a dimension to 1. Libraries broadcast it, squeeze it, or divide by its size minus one."""
+    """Set a dimension to 1.
+
+    Libraries broadcast it, squeeze it, or divide by its size minus one.
+    """
     return _resize(tensor, ctx.rng.below(len(tensor.shape)), 1)
 
 
@@ -55,19 +58,19 @@ def resized_dimension(tensor: Tensor, ctx: Context) -> Tensor:
     return _resize(tensor, axis, ctx.rng.choice((size + 1, max(0, size - 1), draw_size(ctx.rng))))
 
 
-@mutator("Scalar Tensor", tensors(least_rank=1))
+@mutator("Scalar Tensor", tensors(least_rank=1), boundary=True)
 def scalar_tensor(tensor: Tensor, ctx: Context) -> Tensor:
-    """A tensor without dimensions."""
+    """Return a tensor without dimensions."""
     return reshape(tensor, ())
 
 
 def _restride(tensor: Tensor, strides: Iterable[int]) -> Tensor | None:
-    """The tensor with other strides; None where its storage would pass MAX_ELEMENTS."""
+    """Return the tensor with other strides; None where its storage would pass MAX_ELEMENTS."""
     steps = tuple(strides)
     return None if span(tensor.shape, steps) > MAX_ELEMENTS else tensor._replace(strides=steps)
 
 
-@mutator("Transposed Strides", tensors(least_rank=2, scope="strided"))
+@mutator("Transposed Strides", tensors(least_rank=2, scope="strided"), boundary=True)
 def transposed_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     """Column-major, or two dimensions swapped in memory: dense but not contiguous."""
     rank = len(tensor.shape)
@@ -80,16 +83,16 @@ def transposed_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     return _restride(tensor, strides)
 
 
-@mutator("Step Strides", tensors(least_rank=1, scope="strided"))
+@mutator("Step Strides", tensors(least_rank=1, scope="strided"), boundary=True)
 def step_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
-    """Every second or third element along the last dimension of a larger tensor: gaps between elements."""
+    """Return every second or third element along the last dimension of a larger tensor: gaps between elements."""
     step = ctx.rng.between(2, 3)
     return _restride(tensor, [step * stride for stride in row_major(tensor.shape)])
 
 
-@mutator("Expanded Strides", tensors(least_rank=1, scope="strided"))
+@mutator("Expanded Strides", tensors(least_rank=1, scope="strided"), boundary=True)
 def expanded_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
-    """Strides of zero along one dimension, or along all, as `expand` makes them: many elements share one place."""
+    """Return strides of zero along one dimension or along all, as `expand` makes them."""
     shape = tensor.shape
     if ctx.rng.chance(0.3):
         return _restride(tensor, (0,) * len(shape))
@@ -99,7 +102,7 @@ def expanded_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     return _restride(tensor, strides)
 
 
-@mutator("Overlapping Strides", tensors(least_rank=2, scope="strided"))
+@mutator("Overlapping Strides", tensors(least_rank=2, scope="strided"), boundary=True)
 def overlapping_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     """Sliding windows, as `unfold` and `as_strided` make them: one stride of the outer dimensions becomes one."""
     strides = list(row_major(tensor.shape))
@@ -107,7 +110,7 @@ def overlapping_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     return _restride(tensor, strides)
 
 
-@mutator("Requires Grad", tensors(*FLOATING, scope="strided"))
+@mutator("Requires Grad", tensors(*FLOATING, scope="strided"), boundary=True)
 def requires_grad(tensor: Tensor, ctx: Context) -> Tensor:
     """requires_grad flipped, for dtypes that have gradients."""
     return tensor._replace(requires_grad=not tensor.requires_grad)

@@ -35,13 +35,13 @@ def tensor_dim_mutation(tensor: Tensor, ctx: Context) -> Tensor:
     return reshape(tensor, sizes)
 
 
-@mutator("Tensor Dtype Mutation", tensors(), "type")
+@mutator("Tensor Dtype Mutation", tensors(), "type", boundary=True)
 def tensor_dtype_mutation(tensor: Tensor, ctx: Context) -> Tensor:
     """tensor<n,DT1> becomes tensor<n,DT2>."""
     return cast(tensor, draw_dtype(ctx.rng, tensor.dtype))
 
 
-@mutator("Primitive Mutation", scalars(*PRIMITIVES), "type")
+@mutator("Primitive Mutation", scalars(*PRIMITIVES), "type", boundary=True)
 def primitive_mutation(value: Prim, ctx: Context) -> Prim:
     """int, bool, float or str becomes another of the four; a text counts as its length, NaN as 0."""
     kind, raw = ctx.rng.choice([kind for kind in PRIMITIVES if kind != value.type]), value.value
@@ -61,7 +61,7 @@ def _number(raw: Scalar) -> int | float:
 
 
 def change_items(value: Seq, kind: str, ctx: Context) -> Seq:
-    """The sequence with a rule of the kind applied to each element; of long ones, to sixteen at random."""
+    """Return the sequence with a rule of the kind applied to each element; of long ones, to sixteen at random."""
     items = list(value.items)
     count = len(items)
     places = range(count) if count <= MAX_CHANGED_ITEMS else [ctx.rng.below(count) for _ in range(MAX_CHANGED_ITEMS)]
@@ -86,13 +86,13 @@ def list_mutation(value: Seq, ctx: Context) -> Seq:
 
 @mutator("Random Tensor Shape", tensors(least_rank=1), "random")
 def random_tensor_shape(tensor: Tensor, ctx: Context) -> Tensor:
-    """The shape becomes n random sizes; rank, dtype and way of filling stay."""
+    """Give a tensor n random sizes; rank, dtype and way of filling stay."""
     return reshape(tensor, [draw_size(ctx.rng) for _ in tensor.shape])
 
 
 @mutator("Random Tensor Value", tensors(), "random")
 def random_tensor_value(tensor: Tensor, ctx: Context) -> Tensor:
-    """The elements are drawn anew from one of several ranges; shape and dtype stay."""
+    """Draw the elements anew from one of several ranges; shape and dtype stay."""
     ranges = _FLOAT_RANGES if DTYPES[tensor.dtype].floating else _INTEGER_RANGES
     low, high = ctx.rng.choice(ranges)
     return refill(tensor, uniform_fill(ctx.rng, float(low), float(high)))
@@ -100,7 +100,7 @@ def random_tensor_value(tensor: Tensor, ctx: Context) -> Tensor:
 
 @mutator("Random Primitive", scalars(*PRIMITIVES), "random")
 def random_primitive(value: Prim, ctx: Context) -> Prim:
-    """Another int, float, bool or str of the same type.
+    """Return another int, float, bool or str of the same type.
 
     Ints: three of five in -2 to 10, one of four in -100 to 100, and otherwise of any width up to 62 bits. Floats: half
     of them in (-1, 1), the second half of any magnitude between 2**-20 and 2**20. Texts: up to eight characters.
@@ -147,7 +147,7 @@ def database_tensor_value(tensor: Tensor, ctx: Context) -> Tensor | None:
 
 
 def pick_seen(fuzz_type: str, ctx: Context) -> Value | None:
-    """A value of this FuzzType (empty: of any) seen for the argument in a similar api; None if a tensor is outsized."""
+    """Return a value of this FuzzType (empty: any) seen for the argument in a similar api; None for a huge tensor."""
     found = ctx.space.pick(ctx.rng, ctx.api, ctx.argument, fuzz_type)
     return found if found is not None and _within_cap(found) else None
 

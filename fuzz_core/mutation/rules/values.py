@@ -35,29 +35,30 @@ CONVERSIONS_KEPT = 2048
 _LARGE_INDICES = (64.0, 1000.0, 65536.0, 2.0**31 - 1, 2.0**31, 2.0**40)
 
 
-@mutator("Boundary Integer", scalars("int"))
+@mutator("Boundary Integer", scalars("int"), boundary=True)
 def boundary_integer(value: Prim, ctx: Context) -> Prim:
-    """An int becomes 0, -1, 1, a small negative, or a limit of an 8 to 64-bit integer.
+    """Change an int to 0, -1, 1, a small negative, or a limit of an 8 to 64-bit integer.
 
     Two of three are small ones, which more calls accept.
     """
     return Prim("int", ctx.rng.choice(SMALL_INTEGERS if ctx.rng.chance(0.66) else LARGE_INTEGERS))
 
 
-@mutator("Neighbour Integer", scalars("int"))
+@mutator("Neighbour Integer", scalars("int"), boundary=True)
 def neighbour_integer(value: Prim, ctx: Context) -> Prim:
-    """An int becomes one more, one less, its negative or its double: one step across the limit that it keeps to."""
+    """Change an int by one, or to its negative or double: one step across the limit that it keeps to."""
     number = int(value.value)  # type: ignore[arg-type]
-    return Prim("int", ctx.rng.choice((number + 1, number - 1, -number, number * 2)))
+    near = {"one more": number + 1, "one less": number - 1, "negative": -number, "double": number * 2}
+    return Prim("int", near[ctx.rng.choice(tuple(near))])
 
 
-@mutator("Boundary Float", scalars("float"))
+@mutator("Boundary Float", scalars("float"), boundary=True)
 def boundary_float(value: Prim, ctx: Context) -> Prim:
-    """A float becomes a zero of either sign, NaN, an infinity, a denormal, an epsilon or a largest number."""
+    """Change a float to a zero of either sign, NaN, an infinity, a denormal, an epsilon or a largest number."""
     return Prim("float", ctx.rng.choice(FLOATS))
 
 
-@mutator("Boundary Complex", scalars("complex"))
+@mutator("Boundary Complex", scalars("complex"), boundary=True)
 def boundary_complex(value: Prim, ctx: Context) -> Prim:
     """Replace a part or both parts of a complex number by a boundary float."""
     number = complex(value.value)  # type: ignore[arg-type]
@@ -67,7 +68,7 @@ def boundary_complex(value: Prim, ctx: Context) -> Prim:
 
 
 def draw_dtype(rng: Rng, dtype: str) -> str:
-    """Another dtype; those that few libraries compute with come seldom, strings never (most libraries have none)."""
+    """Return another dtype: seldom one that few libraries compute with, and never strings."""
     found = dtype
     while found == dtype:
         found = rng.choice(RARE_DTYPES if rng.chance(RARE_DTYPE_SHARE) else COMMON_DTYPES)
@@ -75,7 +76,7 @@ def draw_dtype(rng: Rng, dtype: str) -> str:
 
 
 def cast(tensor: Tensor, dtype: str) -> Tensor:
-    """The tensor with another dtype; recorded contents are converted, and only floating dtypes require grad."""
+    """Return the tensor with another dtype; recorded contents are converted, and only floating dtypes require grad."""
     old, new = DTYPES[tensor.dtype], DTYPES[dtype]
     fill = tensor.fill
     if fill.kind == "values" and old.storage != new.storage:
@@ -86,7 +87,7 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
 
 @lru_cache(CONVERSIONS_KEPT)
 def _convert(data: bytes, old: str, new: str) -> bytes | None:
-    """The same few recorded contents are cast again and again."""
+    """Cast recorded contents; the same few are cast again and again."""
     if "object" in (old, new) or len(data) % np.dtype(old).itemsize:
         return None
     values = np.frombuffer(data, dtype=old)
@@ -96,24 +97,24 @@ def _convert(data: bytes, old: str, new: str) -> bytes | None:
 
 
 def refill(tensor: Tensor, fill: Fill) -> Tensor:
-    """The tensor with other contents; faster than `_replace`, and nearly every mutant needs it."""
+    """Return the tensor with other contents; faster than `_replace`, and nearly every mutant needs it."""
     return Tensor(tensor.dtype, tensor.shape, fill, tensor.container, tensor.strides, tensor.requires_grad)
 
 
 def uniform_fill(rng: Rng, low: float, high: float, special: float | None = None) -> Fill:
-    """A fill drawn from a range, from a random window of the pool of elements."""
+    """Return a fill drawn from a range, from a random window of the pool of elements."""
     return Fill("uniform", low, high, rng.below(POOL_SIZE), special=special)
 
 
 def _sprinkle(tensor: Tensor, number: float, rng: Rng) -> Tensor:
-    """The tensor with the number everywhere, or in every third element."""
+    """Return the tensor with the number everywhere, or in every third element."""
     third = rng.chance(SPRINKLED_SHARE)
     return refill(tensor, tensor.fill._replace(special=number) if third else Fill("constant", number))
 
 
 @mutator("Redrawn Contents", tensors(*NUMERIC))
 def redrawn_contents(tensor: Tensor, ctx: Context) -> Tensor | None:
-    """The elements drawn anew from their own range: as valid as before, and different every time.
+    """Draw the elements anew from their own range: as valid as before, and different every time.
 
     None if the tensor has no drawn elements, or the range is not finite.
     """
@@ -128,7 +129,7 @@ def redrawn_contents(tensor: Tensor, ctx: Context) -> Tensor | None:
 
 @lru_cache(RANGES_KEPT)
 def _range(data: bytes, storage: str) -> tuple[float, float] | None:
-    """Smallest and largest of recorded elements; None where one is not finite, or there are none."""
+    """Return the smallest and the largest recorded element; None if one is not finite, or there are none."""
     if not data or len(data) % np.dtype(storage).itemsize:
         return None
     flat = np.frombuffer(data, storage)
@@ -137,60 +138,60 @@ def _range(data: bytes, storage: str) -> tuple[float, float] | None:
     return ends if all(map(isfinite, ends)) else None
 
 
-@mutator("NaN Contents", tensors(*FLOATING))
+@mutator("NaN Contents", tensors(*FLOATING), boundary=True)
 def nan_contents(tensor: Tensor, ctx: Context) -> Tensor:
-    """NaN everywhere, or in every third element."""
+    """Return NaN everywhere, or in every third element."""
     return _sprinkle(tensor, NAN, ctx.rng)
 
 
-@mutator("Infinity Contents", tensors(*FLOATING))
+@mutator("Infinity Contents", tensors(*FLOATING), boundary=True)
 def infinity_contents(tensor: Tensor, ctx: Context) -> Tensor:
     """Infinity of either sign everywhere, or in every third element."""
     return _sprinkle(tensor, ctx.rng.choice((INFINITY, -INFINITY)), ctx.rng)
 
 
-@mutator("Denormal Contents", tensors(*FLOATING))
+@mutator("Denormal Contents", tensors(*FLOATING), boundary=True)
 def denormal_contents(tensor: Tensor, ctx: Context) -> Tensor:
-    """The smallest denormal of the dtype everywhere, or in every third element."""
+    """Return the smallest denormal of the dtype everywhere, or in every third element."""
     return _sprinkle(tensor, DTYPES[tensor.dtype].denormal, ctx.rng)
 
 
-@mutator("Negative Contents", tensors("int", *FLOATING))
+@mutator("Negative Contents", tensors("int", *FLOATING), boundary=True)
 def negative_contents(tensor: Tensor, ctx: Context) -> Tensor:
     """Negative numbers only, for dtypes that have them."""
     low = ctx.rng.choice((-1.0, -10.0, -100.0))
     return refill(tensor, uniform_fill(ctx.rng, low, -1.0 if ctx.rng.chance(0.3) else -1e-3))
 
 
-@mutator("Zero Contents", tensors(*NUMERIC))
+@mutator("Zero Contents", tensors(*NUMERIC), boundary=True)
 def zero_contents(tensor: Tensor, ctx: Context) -> Tensor:
     """Zeros; one floating tensor of four gets negative zeros."""
     negative = ctx.rng.chance(0.25) and DTYPES[tensor.dtype].floating
     return refill(tensor, Fill("constant", -0.0 if negative else 0.0))
 
 
-@mutator("One Contents", tensors(*NUMERIC))
+@mutator("One Contents", tensors(*NUMERIC), boundary=True)
 def one_contents(tensor: Tensor, ctx: Context) -> Tensor:
     """Ones: every label or index is the same, every product an identity."""
     return refill(tensor, Fill("constant", 1.0))
 
 
-@mutator("Minus One Contents", tensors("int"))
+@mutator("Minus One Contents", tensors("int"), boundary=True)
 def minus_one_contents(tensor: Tensor, ctx: Context) -> Tensor:
     """Minus one in an integer tensor: an index that some apis take from the end, and others not at all."""
     return refill(tensor, Fill("constant", -1.0))
 
 
-@mutator("Large Index Contents", tensors("int", "uint"))
+@mutator("Large Index Contents", tensors("int", "uint"), boundary=True)
 def large_index_contents(tensor: Tensor, ctx: Context) -> Tensor:
     """Integers far beyond any dimension, as far as the dtype goes: one everywhere, or drawn up to it."""
     top = ctx.rng.choice(_LARGE_INDICES)
     return refill(tensor, Fill("constant", top) if ctx.rng.chance(0.5) else uniform_fill(ctx.rng, 0.0, top))
 
 
-@mutator("Extreme Contents", tensors(*NUMERIC))
+@mutator("Extreme Contents", tensors(*NUMERIC), boundary=True)
 def extreme_contents(tensor: Tensor, ctx: Context) -> Tensor:
-    """The smallest or the largest number that the dtype holds; in some floating tensors in every third element."""
+    """Put the smallest or the largest number of the dtype everywhere, or in every third element."""
     highest = ctx.rng.chance(0.5)
     if DTYPES[tensor.dtype].floating:
         largest = DTYPES[tensor.dtype].largest

@@ -15,15 +15,15 @@ class Fitted(jittor.Module):
         self.settings = settings
 
     def execute(self, x, *others, **settings):
-        found = self.layer(*[self.made(x, each) for each in self.inputs], **self.settings)
+        found = self.layer(*[self.make_input(x, each) for each in self.inputs], **self.settings)
         while isinstance(found, (list, tuple)):
             found = found[0]
         return x + self.resized(found, x.shape).cast(x.dtype)
 
-    def made(self, x, kind):
+    def make_input(self, x, kind):
         """Numbers from 0 to 1 of a shape and a dtype; of integers 0 and 1, 0 first."""
         if isinstance(kind, list):
-            return [self.made(x, each) for each in kind]
+            return [self.make_input(x, each) for each in kind]
         shape, dtype = kind
         numbers = self.resized(jittor.sigmoid(x.float32()), shape)
         return numbers.cast(dtype) if dtype.startswith("float") else (numbers > numbers.reshape(-1)[0]).cast(dtype)

@@ -14,20 +14,20 @@ class Fitted(tf.keras.layers.Layer):
 
     def build(self, shape):
         with tf.init_scope():
-            self.layer(*[self.made(tf.zeros([1]), each) for each in self.kinds], **self.settings)
+            self.layer(*[self.make_input(tf.zeros([1]), each) for each in self.kinds], **self.settings)
 
     def call(self, x, *others, training=None, **settings):
-        found = self.layer(*[self.made(x, each) for each in self.kinds], **self.settings)
+        found = self.layer(*[self.make_input(x, each) for each in self.kinds], **self.settings)
         while isinstance(found, (list, tuple)):
             found = found[0]
         if found.dtype == tf.string:
             found = tf.strings.length(found)
         return x + self.resized(tf.cast(found, x.dtype), tf.shape(x))
 
-    def made(self, x, kind):
+    def make_input(self, x, kind):
         """Numbers from 0 to 1 of a shape and a dtype; of integers 0 and 1, 0 first, and these as text."""
         if isinstance(kind, list):
-            return [self.made(x, each) for each in kind]
+            return [self.make_input(x, each) for each in kind]
         shape, dtype = kind
         numbers = self.resized(tf.sigmoid(tf.cast(x, "float32")), shape)
         if tf.as_dtype(dtype).is_floating:

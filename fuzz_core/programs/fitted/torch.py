@@ -15,15 +15,15 @@ class Fitted(torch.nn.Module):
         self.settings = settings
 
     def forward(self, x, *others, **settings):
-        found = self.layer(*[self.made(x, each) for each in self.inputs], **self.settings)
+        found = self.layer(*[self.make_input(x, each) for each in self.inputs], **self.settings)
         while isinstance(found, (list, tuple)):
             found = found[0]
         return x + self.resized(found, x.shape).to(x.dtype)
 
-    def made(self, x, kind):
+    def make_input(self, x, kind):
         """Numbers from 0 to 1 of a shape and a dtype, float32 for the default one; of integers 0 and 1, 0 first."""
         if isinstance(kind, list):
-            return [self.made(x, each) for each in kind]
+            return [self.make_input(x, each) for each in kind]
         shape, dtype = kind[0], getattr(torch, kind[1])
         numbers = self.resized(torch.sigmoid(x.to(torch.get_default_dtype())), shape)
         if dtype == torch.float32:

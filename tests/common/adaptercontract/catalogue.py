@@ -98,7 +98,7 @@ def hooks(world: World) -> Problems:
         _call_all(world)
     yield from (f"operator {text!r}" for text in seen if len(text.split()) != 2)
     told: list[str] = []
-    world.adapter.observe(lambda api, arguments: told.append(api))
+    world.adapter.observe(lambda api, arguments, results: told.append(api) is None)
     _call_all(world)
     names = {name for entry in world.listed for name in (entry.api.name, *entry.api.aliases)}
     yield from (f"{api} was told, but is not listed" for api in told if api not in names)

@@ -152,7 +152,7 @@ def relations(world: World) -> Problems:
 
 def errors(world: World) -> Problems:
     """Errors are zero for equal results, in units of the tolerance for close ones, and infinite if no number fits."""
-    error, whole = world.adapter.error, world.adapter.whole
+    error, whole = world.adapter.error, world.adapter.has_whole_numbers
     for dtype in ("float16", "float32", "float64", "int32", "bool"):
         live = world.vector(0, 1, 1, dtype=dtype)
         if error(live, live) != 0 or whole(live) != (dtype in ("int32", "bool")):
@@ -169,7 +169,7 @@ def errors(world: World) -> Problems:
 
 def ways(world: World) -> Problems:
     """Every mode loads, names its relation and its reference mode, and agrees with it on a fitting example."""
-    modes = (*world.adapter.modes(), *world.adapter.ways)
+    modes = (*world.adapter.device_modes(), *world.adapter.ways)
     if modes[0] != "cpu":
         yield f"the first mode is {modes[0]}"
     for name in modes:

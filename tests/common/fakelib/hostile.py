@@ -189,7 +189,7 @@ def parricide(how: int) -> int:
 
 
 def fill(how: int) -> int:
-    """Writes much down.
+    """Write much down.
 
     >>> import fakelib.hostile
     >>> fakelib.hostile.fill(2)
@@ -217,8 +217,8 @@ def lie(how: int) -> int:
     >>> import fakelib.hostile
     >>> fakelib.hostile.lie(2)
     """
-    claim = {"finding": 1, "index": 0, "test": ["x"], "verdict": ["crash", "crash", ""], "outcome": ["signal"]}
-    text = b"\n" + b"\n".join(json.dumps(each).encode() for each in (claim, {"done": 0, "next": -5}, {"news": [[]]}))
+    claim = {"test": ["x"], "verdict": ["crash", "crash", ""], "outcome": ["signal"]}
+    text = b"\n" + b"\n".join(json.dumps(each).encode() for each in (claim, {"done": 0, "next": -5}, {"shown": [[]]}))
     for descriptor in range(3, 301) if how < 0 else ():
         with suppress(OSError):
             os.write(descriptor, text + b"\n\x00\xff" + b"[" * 5000 + b"\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Window:
@@ -50,3 +50,29 @@ class Vector:
     def __call__(self, x: Any) -> Any:
         """The vector."""
         return x * (1, None)[x.ndim - 1]
+
+
+class Hoard:
+    """Undocumented: keeps 64 KB of every call for good."""
+
+    kept: ClassVar[list[bytearray]] = []
+
+    def __call__(self, x: Any) -> Any:
+        """The array."""
+        self.kept.append(bytearray(1 << 16))
+        return x * 1
+
+
+class Narrow:
+    """Undocumented as an api, but not in its argument: takes what this text rules out.
+
+    Args:
+        width (int): Must be at most 1.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def __call__(self, x: Any) -> Any:
+        """All elements times the width."""
+        return x * self.width

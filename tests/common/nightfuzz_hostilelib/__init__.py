@@ -7,8 +7,7 @@ from types import ModuleType
 
 import nightfuzz_fakelib
 
-from fuzz_core.adapters.inventory import Listed, definition
-from fuzz_core.ir.catalogue import Api
+from fuzz_core.adapters.inventory import Listed, entry
 
 __all__ = ["Adapter", "Dialect"]
 
@@ -34,9 +33,7 @@ class Adapter(nightfuzz_fakelib.Adapter):
 
     def _hostile(self, name: str) -> Listed:
         found = getattr(self.hostile, name)
-        text, params = definition(f"fakelib.hostile.{name}", found)
-        api = Api(f"fakelib.hostile.{name}", "function", params, text, found.__doc__ or "")
-        return Listed(api, found, self.hostile)
+        return entry([f"fakelib.hostile.{name}"], found, self.hostile)
 
 
 class Dialect(nightfuzz_fakelib.Dialect):

@@ -12,15 +12,14 @@ import numpy as np
 
 from fuzz_core.adapters import base
 from fuzz_core.adapters.arrays import describe_array
-from fuzz_core.adapters.base import Describe, resolve
-from fuzz_core.adapters.inventory import Listed, definition
-from fuzz_core.ir.catalogue import Api
+from fuzz_core.adapters.base import Describe, Seen, resolve
+from fuzz_core.adapters.inventory import Listed, entry
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.elements import elements
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Ref, Tensor, Value
-from nightfuzz_qualitylib import comparing
+from nightfuzz_qualitylib import comparison
 from nightfuzz_qualitylib.dialect import MODES
 
 # Few: numpy is slow in half precision.
@@ -60,7 +59,7 @@ class Adapter(base.Adapter):
         """An array."""
         if tensor.size > MAX_ELEMENTS and tensor.dtype != "uint8":
             raise BuildError(f"more than {MAX_ELEMENTS} elements")
-        if tensor.dtype not in comparing.DTYPES:
+        if tensor.dtype not in comparison.DTYPES:
             raise BuildError(f"no {tensor.dtype} in this target")
         return self.root.Array(elements(tensor).reshape(tensor.shape), device)
 
@@ -74,8 +73,8 @@ class Adapter(base.Adapter):
         """Instances are called."""
         return ("__call__",)
 
-    def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Nothing is hidden."""
+    def observe(self, seen: Seen) -> None:
+        """Installs no hook: the library hides no call."""
 
     def prepare(self) -> None:
         """Without warnings of numpy."""
@@ -89,7 +88,7 @@ class Adapter(base.Adapter):
         """The settings."""
         return tuple(self.root.settings.items())
 
-    def modes(self) -> tuple[str, ...]:
+    def device_modes(self) -> tuple[str, ...]:
         """Two devices."""
         return ("cpu", "cuda")
 
@@ -104,16 +103,16 @@ class Adapter(base.Adapter):
         """There is nothing to wait for."""
 
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """See `nightfuzz_qualitylib.comparing`."""
-        return comparing.differences(reference, other, relation)
+        """See `nightfuzz_qualitylib.comparison`."""
+        return comparison.differences(reference, other, relation)
 
     def error(self, reference: Any, other: Any) -> float:
-        """See `nightfuzz_qualitylib.comparing`."""
-        return comparing.error(reference, other)
+        """See `nightfuzz_qualitylib.comparison`."""
+        return comparison.error(reference, other)
 
-    def whole(self, result: Any) -> bool:
-        """Whether it has integers."""
-        return any(part.dtype.kind in "biu" for part in comparing.parts(result))
+    def has_whole_numbers(self, result: Any) -> bool:
+        """Returns whether a result has integers."""
+        return any(part.dtype.kind in "biu" for part in comparison.parts(result))
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """It has none."""
@@ -125,6 +124,4 @@ class Adapter(base.Adapter):
 
 
 def _listed(name: str, found: Any, owner: Any) -> Listed:
-    text, params = definition(name, found)
-    kind = "class" if isinstance(found, type) else "function"
-    return Listed(Api(name, kind, params, text, found.__doc__ or ""), found, owner)
+    return entry([name], found, owner)

@@ -10,7 +10,7 @@ from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Tensor, TestCase
-from nightfuzz_qualitylib.comparing import COARSE
+from nightfuzz_qualitylib.comparison import COARSE
 
 NARROW = ("float16", "float32")
 

@@ -1,4 +1,4 @@
-"""A small library of arrays, each of its faults planted: `tests/quality/planted.py` lists them.
+"""A small library of arrays, each of its faults planted: `tests/quality/planted_faults.py` lists them.
 
 A fault stands in one function each, and in one way to call it; the functions of `sound`, and `decayed`, have none.
 """

@@ -29,14 +29,17 @@ class Relation(ABC):
 
     @abstractmethod
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Returns whether the relation can rewrite the operator's spelling in this library."""
+        """Return whether the relation can rewrite the operator's spelling in this library."""
 
     @abstractmethod
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Returns the rewritten spelling. Call this method only if the relation applies."""
+        """Return the rewritten spelling.
+
+        Call this method only if the relation applies.
+        """
 
     def constants(self, operator: Operator) -> tuple[str, ...]:
-        """Returns the weights that must be one constant for the equivalence; most relations need none."""
+        """Return the weights that must be one constant for the equivalence; most relations need none."""
         return ()
 
 
@@ -44,11 +47,11 @@ class TableRelation(Relation):
     """A relation whose spellings stand in the table, operator by operator."""
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Returns whether the table has another spelling under the relation's number."""
+        """Return whether the table has another spelling under the relation's number."""
         return self.number in operator.also.get(library, {})
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Returns the table's other spelling."""
+        """Return the table's other spelling."""
         return operator.also[library][self.number]
 
 
@@ -58,7 +61,7 @@ class Defaulted(Relation):
     arguments: ClassVar[tuple[tuple[str, str], ...]]  # by name and value, as libraries call it
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Returns whether the spelling has one of the arguments, with the default value."""
+        """Return whether the spelling has one of the arguments, with the default value."""
         spelling = operator.spelled.get(library)
         if spelling is None:
             return False
@@ -66,7 +69,7 @@ class Defaulted(Relation):
         return not given.isdisjoint(self.arguments)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Returns the spelling without the arguments."""
+        """Return the spelling without the arguments."""
         spelling = operator.spelled[library]
         texts = {"setup": self._without(spelling.setup), "call": self._without(spelling.call)}
         return spelling.model_copy(update=texts)
@@ -78,6 +81,6 @@ class Defaulted(Relation):
 
 
 def replaced(spelling: Spelling, meanings: dict[str, str]) -> Spelling:
-    """Returns a spelling with names replaced by expressions."""
+    """Return a spelling with names replaced by expressions."""
     texts = {"setup": templates.filled(spelling.setup, meanings), "call": templates.filled(spelling.call, meanings)}
     return spelling.model_copy(update=texts)

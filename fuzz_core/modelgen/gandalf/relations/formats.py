@@ -16,11 +16,11 @@ class _Axes(TableRelation):
     layout: ClassVar[Layout]
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Returns whether the operator computes element by element or the table has another spelling."""
+        """Return whether the operator computes element by element or the table has another spelling."""
         return super().applies_to(operator, library) or (library in operator.spelled and operator.pointwise)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Returns the spelling for another order of axes."""
+        """Return the spelling for another order of axes."""
         if super().applies_to(operator, library):
             return super().transform(operator, library)
         return operator.spelled[library].model_copy(update={"layout": self.layout})
@@ -45,19 +45,22 @@ class Sequences(_Axes):
 
 
 class DeclaredFormat(TableRelation):
-    """Channels declared to be first or last. PyTorch declares it for a tensor, as its memory format."""
+    """Channels declared to be first or last.
+
+    PyTorch declares it for a tensor, as its memory format.
+    """
 
     number = 6
     statement = "I1 ≡ I2 with input shape as channel_first and channel_last"
     examples = (RelationExample("max_pool2d", "torch", "x.contiguous(memory_format=torch.channels_last)"),)
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Returns whether the table has another spelling or the operator takes images in PyTorch."""
+        """Return whether the table has another spelling or the operator takes images in PyTorch."""
         images = library == "torch" and library in operator.spelled and bool(_images(operator))
         return images or super().applies_to(operator, library)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Returns the spelling that declares channels to be last."""
+        """Return the spelling that declares channels to be last."""
         if super().applies_to(operator, library):
             return super().transform(operator, library)
         declared = "{0}.contiguous(memory_format=torch.channels_last)"
@@ -74,11 +77,11 @@ class _Undeclared(Relation):
     forms: ClassVar[dict[Library, str]]
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Returns whether the operator has an input of one of the kinds."""
+        """Return whether the operator has an input of one of the kinds."""
         return library in operator.spelled and bool(self._inputs(operator))
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Returns the spelling whose inputs of these kinds are converted to the dtype by its short name."""
+        """Return the spelling whose inputs of these kinds are converted to the dtype by its short name."""
         meanings = {name: self.forms[library].format(name) for name in self._inputs(operator)}
         return replaced(operator.spelled[library], meanings)
 
@@ -113,14 +116,14 @@ class Floats(_Undeclared):
     examples = (RelationExample("relu", "torch", "F.relu(x.to(torch.float)).to(torch.double)"),)
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Returns whether the operator computes element by element and all its inputs and its result are floats."""
+        """Return whether the operator computes element by element and all its inputs and its result are floats."""
         if not (super().applies_to(operator, library) and operator.pointwise) or library in operator.coarse:
             return False
         kinds = {each.kind for each in (*operator.inputs, pattern(operator.gives))}
         return kinds <= {*self.kinds, SAME} and not operator.spelled[library].setup
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Converts inputs to `float`, and the result back to double precision."""
+        """Convert inputs to `float`, and the result back to double precision."""
         spelling = super().transform(operator, library)
         return spelling.model_copy(update={"call": templates.filled(self.back[library], {"made": spelling.call})})
 

@@ -27,11 +27,11 @@ class SameWeights(Relation):
     examples = (RelationExample("linear", "torch", "nn.Parameter(w, requires_grad=False)"),)
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Returns whether the operator has weights."""
+        """Return whether the operator has weights."""
         return library in operator.spelled and bool(operator.weights)
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Returns the spelling in which every weight is a parameter."""
+        """Return the spelling in which every weight is a parameter."""
         meanings = {name: _LOADED[library].format(name) for name in operator.weights}
         return replaced(operator.spelled[library], meanings)
 
@@ -40,15 +40,15 @@ class _Constants(Relation):
     letter: ClassVar[str]
 
     def constants(self, operator: Operator) -> tuple[str, ...]:
-        """Returns the weights that the relation is about."""
+        """Return the weights that the relation is about."""
         return tuple(name for name in operator.weights if name.startswith(self.letter))
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
-        """Returns whether the operator has weights of this letter."""
+        """Return whether the operator has weights of this letter."""
         return library in operator.spelled and bool(self.constants(operator))
 
     def transform(self, operator: Operator, library: Library) -> Spelling:
-        """Returns the spelling in which the library's initializer makes these weights."""
+        """Return the spelling in which the library's initializer makes these weights."""
         meanings = {name: _CONSTANT[library].format(name) for name in self.constants(operator)}
         return replaced(operator.spelled[library], meanings)
 

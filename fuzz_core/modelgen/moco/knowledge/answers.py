@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from math import isfinite
 
-from fuzz_core.modelgen.moco.facts import NumberRange, Origin, ParameterRelation
+from fuzz_core.ir.constraints import MAX_TEXT, Bound, Constraint
+from fuzz_core.modelgen.moco.facts import Origin, ParameterRelation, Source
 from fuzz_core.modelgen.moco.knowledge.expressions import names_of, read
 
 _DTYPES = {
@@ -21,16 +23,18 @@ _STRUCTURES = {"int": "integer", "integer": "integer", "tuple": "tuple", "list":
 _NOTHING = re.compile(r"\s*(?:no mention\.?|none|n/?a|-)?\s*", re.IGNORECASE)
 # "if bias is True: bias_initializer = 'zeros'" is how the paper writes an implication.
 _IMPLIES = re.compile(r"if (?P<given>.+?): *(?P<name>\w+) *(?:=|==) *(?P<value>[^=].*)", re.DOTALL)
-_FLIPPED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq}
+# Kinds of constraints, and those of the same comparison with its sides exchanged.
+_KINDS: dict[type, str] = {ast.Gt: "above", ast.GtE: "minimum", ast.Lt: "below", ast.LtE: "maximum"}
+_FLIPPED = {"above": "below", "minimum": "maximum", "below": "above", "maximum": "minimum"}
 
 
 def dtype_of(text: str) -> str:
-    """Returns `int` for "tf.int32", "Integer" and "int, optional"; an empty text for an unknown type."""
+    """Return `int` for "tf.int32", "Integer" and "int, optional"; an empty text for an unknown type."""
     return _first(text, _DTYPES)
 
 
 def structure_of(text: str) -> str:
-    """Returns `tuple` for "a tuple of two ints"; if several are named, the first counts."""
+    """Return `tuple` for "a tuple of two ints"; if several are named, the first counts."""
     return _first(text, _STRUCTURES)
 
 
@@ -39,57 +43,68 @@ def _first(text: str, known: dict[str, str]) -> str:
     return next((known[word] for word in words if word in known), "")
 
 
-def lengths_of(text: str) -> tuple[int, ...]:
-    """Returns the numbers of elements: 2 for "2", "(2,)" and "[2]"."""
+def constraint_of(name: str, kind: str, bounds: Iterable[Bound], text: str, source: Source) -> tuple[Constraint, ...]:
+    """Return a constraint on a parameter, with its words; none without bounds.
+
+    The api is not named.
+    """
+    found = tuple(bounds)
+    return (Constraint("", name, kind, found, text[:MAX_TEXT], source),) if found else ()
+
+
+def lengths_of(name: str, text: str, source: Source) -> tuple[Constraint, ...]:
+    """Return the legal numbers of elements: 2 for "2", "(2,)" and "[2]"."""
     if _NOTHING.fullmatch(text) or not re.fullmatch(r"[\s\d,()\[\]]+", text):
         return ()
-    return tuple(sorted({int(number) for number in re.findall(r"\d{1,3}", text)}))
+    lengths = {int(number) for number in re.findall(r"\d{1,3}", text)}
+    return constraint_of(name, "lengths", sorted(lengths), text, source)
 
 
-def range_of(name: str, text: str, origin: Origin) -> tuple[tuple[NumberRange, ...], tuple[str, ...]]:
-    """Returns (bounds, choices) from a range such as `0 <= p < 1` or `p in ('a', 'b')`; both may be empty."""
+def range_of(name: str, text: str, source: Source) -> tuple[Constraint, ...]:
+    """Return bounds or choices from a range such as `0 <= p < 1` or `p in ('a', 'b')`; none if it has another form."""
     try:
         tree = None if _NOTHING.fullmatch(text) else read(text)
     except ValueError:
         tree = None
     if tree is None or names_of(tree) != {name}:
-        return (), ()
+        return ()
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
-    sides: dict[str, float | bool] = {}
+    found: dict[str, float] = {}
     for part in parts:
         if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], ast.In):
-            return (), _listed(part, name)
-        found = list(_sides(part, name))
-        if not found:
-            return (), ()
-        sides.update(dict(found))
-    return ((NumberRange(**sides, origin=origin),) if sides else ()), ()  # type: ignore[arg-type]
+            return constraint_of(name, "choices", _listed(part, name), text, source)
+        ends = dict(_ends(part, name))
+        if not ends:
+            return ()
+        found |= ends
+    return tuple(each for kind, end in found.items() for each in constraint_of(name, kind, (end,), text, source))
 
 
-def _listed(part: ast.Compare, name: str) -> tuple[str, ...]:
+def _listed(part: ast.Compare, name: str) -> tuple[Bound, ...]:
     right = part.comparators[0]
     if not isinstance(part.left, ast.Name) or part.left.id != name or not isinstance(right, ast.Tuple | ast.List):
         return ()
-    values = [repr(each.value) for each in right.elts if isinstance(each, ast.Constant)]
+    values = [choice(each.value) for each in right.elts if isinstance(each, ast.Constant)]
     return tuple(values) if len(values) == len(right.elts) else ()
 
 
-def _sides(part: ast.expr, name: str) -> Iterator[tuple[str, float | bool]]:
-    """Yields the bounds in a chain of comparisons of the parameter with numbers; none for any other expression."""
+def choice(value: object) -> Bound:
+    """Return a value as the bound of a constraint `choices`."""
+    return value if isinstance(value, bool | int | float) else "none" if value is None else str(value)
+
+
+def _ends(part: ast.expr, name: str) -> Iterator[tuple[str, float]]:
+    """Yield (kind, bound) in a chain of comparisons of the parameter with numbers; none for any other expression."""
     if not isinstance(part, ast.Compare):
         return
     operands = [part.left, *part.comparators]
     for left, op, right in zip(operands, part.ops, operands[1:], strict=False):
-        kind: type | None = type(op)
+        kind = _KINDS.get(type(op))
         if not (isinstance(left, ast.Name) and left.id == name):
-            left, right, kind = right, left, _FLIPPED.get(type(op))
+            left, right, kind = right, left, _FLIPPED.get(kind or "")
         number = _number(right)
-        if not (isinstance(left, ast.Name) and left.id == name) or number is None:
-            continue
-        if kind in (ast.Gt, ast.GtE):
-            yield from (("least", number), ("open_least", kind is ast.Gt))
-        elif kind in (ast.Lt, ast.LtE):
-            yield from (("most", number), ("open_most", kind is ast.Lt))
+        if isinstance(left, ast.Name) and left.id == name and number is not None and kind is not None:
+            yield kind, number
 
 
 def _number(node: ast.expr) -> float | None:
@@ -97,11 +112,13 @@ def _number(node: ast.expr) -> float | None:
         value = ast.literal_eval(node)
     except ValueError:
         return None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return float(value) if is_number else None
 
 
-def relation_of(text: str, names: Collection[str], origin: Origin) -> ParameterRelation | None:
-    """Returns a constraint between parameters; None if the text is no expression over some of these."""
+def relation_of(text: str, names: Collection[str], source: Source) -> ParameterRelation | None:
+    """Return a constraint between parameters; None if the text is no expression over some of these."""
+    origin = Origin(source=source, text=text[:MAX_TEXT])
     implied = _IMPLIES.fullmatch(text.strip())
     if implied is not None:
         text = f"not ({implied['given']}) or {implied['name']} == ({implied['value']})"

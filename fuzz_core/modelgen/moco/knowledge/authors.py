@@ -10,11 +10,10 @@ from typing import Any
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, ParameterRelation
+from fuzz_core.modelgen.moco.facts import Facts, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge import answers
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 
-CONFIDENCE = 0.5
 # The line has colons of its own, and must be read as text.
 _LINE = re.compile(r"^([ \t]*(?:- *)?)(Parameter 1: .*Constrain: .*?)[ \t]*$", re.MULTILINE)
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -23,20 +22,22 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 class AuthorsFiles:
     """An `Extractor` over a folder with one file for each api, `tf.keras.layers.LSTM.yaml`, all of which it reads.
 
-    If two files have the same name, the first counts. `used` has the names of the files that were asked for. Raises
-    UserError if there is no file, or one cannot be read.
+    If two files have the same name, the first counts. `used` has the names of the files that were asked for.
+
+    Raises:
+        UserError: there is no file, or one cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:
         listed = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
         if not listed:
             why = "no YAML or JSON file is in" if folder.is_dir() else "there is no folder"
-            raise UserError(f"{why} {folder}", "name the folder with one YAML file for each api")
+            raise UserError(f"--import: {why} {folder}", "name a folder that has one YAML file for each api")
         self.known = {path.stem: imported(path.stem, _text(path), str(path)) for path in reversed(listed)}
         self.used: set[str] = set()
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """Returns the facts in the file of the api, under any of its names; None if there is no such file."""
+        """Return the facts in the file of the api, under any of its names; None if there is no such file."""
         name = next((name for name in (api.name, *api.aliases) if name in self.known), None)
         if name is None:
             return None
@@ -48,14 +49,20 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} can't be read: {error}", "correct it or leave it out") from error
+        raise UserError(
+            f"cannot read {path}: {error}", "correct the file, or remove it from the folder of --import"
+        ) from error
 
 
 def imported(api: str, text: str, where: str) -> Facts:
-    """Returns the facts in a file. Raises UserError if it has another form."""
+    """Return the facts in a file.
+
+    Raises:
+        UserError: the file has another form.
+    """
     data = parsed(_LINE.sub(lambda line: line[1] + json.dumps(line[2]), text), where)
     if not isinstance(data, dict):
-        raise UserError(f"{where} has no Parameters", "it should hold Similarity, Parameters and Constrains")
+        raise UserError(f"{where} is not a mapping", "write the keys Similarity, Parameters and Constrains into it")
     listed = _section(data, "Parameters", dict, where)
     parameters = tuple(_parameter(str(name), each or {}, where) for name, each in listed.items())
     names = [each.name for each in parameters]
@@ -69,36 +76,33 @@ def _section(data: dict[Any, Any], name: str, kind: type, where: str) -> Any:
     if found is None:
         return kind()
     if not isinstance(found, kind):
-        raise UserError(f"{where}: {name} is no {'mapping' if kind is dict else 'list'}", "correct it there")
+        form = "mapping (KEY: VALUE)" if kind is dict else "list (- ITEM)"
+        raise UserError(f"{where}: {name} is not a {form.partition(' ')[0]}", f"write {name} as a {form}")
     return found
 
 
 def _lines(found: Any) -> list[Any]:
-    """Returns the list; a single constraint may stand without a list."""
+    """Return the list; a single constraint may stand without a list."""
     return found if isinstance(found, list) else [] if found is None else [found]
-
-
-def _origin(text: str) -> Origin:
-    return Origin(source="import", text=text[:300], confidence=CONFIDENCE)
 
 
 def _parameter(name: str, said: Any, where: str) -> Parameter:
     if not isinstance(said, dict):
-        raise UserError(f"{where}: parameter {name} is no mapping", "correct it there")
+        raise UserError(f"{where}: the parameter {name} is not a mapping", f"write {name} as a mapping (KEY: VALUE)")
     enum = said.get("enum")
-    choices = enum if isinstance(enum, list) else []
-    text = str(said.get("range", ""))
-    bounds, listed = answers.range_of(name, text, _origin(text))
-    made = tuple("None" if each in (None, "None") else repr(each) for each in choices) or listed
+    listed = [None if each == "None" else each for each in enum] if isinstance(enum, list) else []
+    words = ", ".join(map(repr, listed))
+    choices = answers.constraint_of(name, "choices", map(answers.choice, listed), words, "import")
     return Parameter(
         name=name,
         dtype=answers.dtype_of(str(said.get("dtype", ""))),
         structure=answers.structure_of(str(said.get("structure", ""))),
-        shape=answers.lengths_of(str(said.get("shape", ""))),
         default=_default(said),
-        bounds=bounds,
-        choices=made,
-        choices_origin=_origin(", ".join(made)) if made else None,
+        constraints=(
+            *choices,
+            *answers.range_of(name, str(said.get("range", "")), "import"),
+            *answers.lengths_of(name, str(said.get("shape", "")), "import"),
+        ),
     )
 
 
@@ -110,12 +114,12 @@ def _default(said: dict[Any, Any]) -> str | None:
 
 
 def _relation(line: Any, names: list[str]) -> ParameterRelation | None:
-    """Reads the relation of "Parameter 1: a, Parameter 2: b, Constrain: a > b", given as text or as a mapping."""
+    """Read the relation of "Parameter 1: a, Parameter 2: b, Constrain: a > b", given as text or as a mapping."""
     if isinstance(line, dict):
         text = next((str(value) for key, value in line.items() if str(key).startswith("Constrain")), "")
     else:
         text = str(line).rpartition("Constrain:")[2]
-    return answers.relation_of(text.strip(), names, _origin(text))
+    return answers.relation_of(text.strip(), names, "import")
 
 
 def _pairs(listed: Iterable[Any]) -> Iterable[tuple[str, float]]:

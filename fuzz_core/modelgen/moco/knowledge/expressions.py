@@ -6,15 +6,16 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fuzz_core.modelgen.moco.constants import BINARY, COMPARES, UNARY, constant, types_of
+from fuzz_core.modelgen.moco.constants import BINARY, COMPARES, UNARY, constant, isinstance_types
 
 MAX_LENGTH = 500
 
 
 def read(text: str) -> ast.expr:
-    """Parses an expression of names, constants, comparisons, `and`, `or`, `not`, arithmetic, `len` and `isinstance`.
+    """Parse an expression of names, constants, comparisons, `and`, `or`, `not`, arithmetic, `len` and `isinstance`.
 
-    Raises ValueError, with the reason, for any other text.
+    Raises:
+        ValueError: any other text; the message has the reason.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"longer than {MAX_LENGTH} characters")
@@ -27,14 +28,14 @@ def read(text: str) -> ast.expr:
 
 
 def names_of(tree: ast.expr) -> set[str]:
-    """Returns the parameters that an expression is about."""
+    """Return the parameters that an expression is about."""
     calls = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     types = {id(leaf) for node in ast.walk(tree) if _is_call(node, "isinstance") for leaf in ast.walk(node.args[1])}  # type: ignore[attr-defined]
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in calls | types}
 
 
 def holds(tree: ast.expr, values: Mapping[str, Any]) -> bool | None:
-    """Returns whether the expression is true for these values; None if a name is missing or a type does not fit.
+    """Return whether the expression is true for these values; None if a name is missing or a type does not fit.
 
     If some values are sequences of one length, the expression must be true for each of their elements.
     """
@@ -49,12 +50,16 @@ def holds(tree: ast.expr, values: Mapping[str, Any]) -> bool | None:
 
 
 def value(tree: ast.expr, values: Mapping[str, Any]) -> Any:
-    """Computes the expression. Raises TypeError, ValueError or ArithmeticError if it has no value here."""
+    """Compute the expression.
+
+    Raises:
+        TypeError, ValueError, ArithmeticError: the expression has no value here.
+    """
     return constant(tree, values)
 
 
 def constants(definitions: Mapping[str, str]) -> dict[str, Any]:
-    """Expressions as Python objects, without those that are no literals."""
+    """Return expressions as Python objects, without those that are no literals."""
     found = {}
     for name, text in definitions.items():
         try:
@@ -94,7 +99,7 @@ def _check(node: ast.expr) -> None:
         case ast.Call(args=[part], keywords=[]) if _is_call(node, "len"):
             parts = [part]
         case ast.Call(args=[part, kinds], keywords=[]) if _is_call(node, "isinstance"):
-            types_of(kinds)
+            isinstance_types(kinds)
             parts = [part]
         case _:
             raise ValueError(f"{type(node).__name__} is not allowed in a constraint")

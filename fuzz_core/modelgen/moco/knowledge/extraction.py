@@ -7,25 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.catalogue import Api, ApiParameter
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import BuildError, CodecError
 from fuzz_core.ir.values import Invocation, Seq, Value
-from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, Source
-from fuzz_core.modelgen.moco.knowledge.bounds import bounds_of, choices_of, origin_of
+from fuzz_core.modelgen.moco.facts import LOWER, UPPER, Facts, Origin, Parameter, Source
 from fuzz_core.modelgen.moco.knowledge.prose import ParameterEntry, as_declared, definition_of, told
 from fuzz_core.modelgen.moco.knowledge.relations import kept, relations_of
-from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, axis_of, functions_seen, kind_of, layers_seen, several
-from fuzz_core.modelgen.moco.knowledge.signature import SignatureParameter, declared
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, axis_of, functions_seen, inputs_of, kind_of, layers_seen
 from fuzz_core.modelgen.moco.knowledge.structures import Structure, structure_of
 
 MAX_SEEN, MAX_EXPRESSION = 12, 120
 # An activation has a batch axis and at least one more axis.
 MIN_RANK = 2
-# The call worked when it was recorded, on a build that may be another one.
-TRACE_CONFIDENCE = 0.8
-# Lengths that were never seen may be legal too.
-SEEN_CONFIDENCE = 0.5
 Spell = Callable[[Value], str]
 
 
@@ -33,7 +27,7 @@ class Extractor(Protocol):
     """A source of facts about an api from its documentation: rules, a language model, or imported files."""
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """Returns the facts about the api; None if there are none."""
+        """Return the facts about the api; None if there are none."""
 
 
 class ApiEvidence(NamedTuple):
@@ -47,16 +41,16 @@ class ApiEvidence(NamedTuple):
 
 
 def facts_of(evidence: ApiEvidence) -> Facts:
-    """Returns all facts that follow from the evidence without an experiment."""
+    """Return all facts that follow from the evidence without an experiment."""
     api = evidence.api
     entries = told(api.doc)
-    signature = declared(api.definition, api.params) or as_declared(entries)
+    signature = api.signature or as_declared(entries)
     seen = seen_calls(evidence.api, evidence.calls)
     parameters = [_parameter(each, entries, seen, evidence) for each in signature]
     kind: Literal["class", "function"] = "class" if api.kind == "class" else "function"
     if kind == "function" and parameters:
         parameters[0] = parameters[0].model_copy(update={"dtype": "tensor", "structure": "tensor"})
-    example = best(seen, evidence.spell)
+    example = plainest_call(seen, evidence.spell)
     structure = structure_of(seen) if example is None and kind == "class" else None
     made = spelled_all({} if structure is None else structure.arguments, evidence.spell)
     return Facts(
@@ -69,8 +63,8 @@ def facts_of(evidence: ApiEvidence) -> Facts:
         dtypes=_frequent(each.inputs[0].dtype for each in seen if each.inputs),
         example=(made if example is None else spelled_all(example.arguments, evidence.spell)) or {},
         inputs=() if example is None else tuple(each.shape for each in example.inputs),
-        takes=several(example.inputs) if example is not None else _takes(structure, made),
-        origin=Origin(source="trace", confidence=TRACE_CONFIDENCE) if any(each.inputs for each in seen) else None,
+        takes=inputs_of(example.inputs) if example is not None else _takes(structure, made),
+        origin=Origin(source="trace") if any(each.inputs for each in seen) else None,
     )
 
 
@@ -84,28 +78,24 @@ def _texts(evidence: ApiEvidence) -> Iterator[tuple[Source, str]]:
 
 
 def seen_calls(api: Api, calls: Iterable[Invocation]) -> list[SeenCall]:
-    """Returns the recorded calls with named arguments."""
+    """Return the recorded calls with named arguments."""
     names = positional(api)
     return list(layers_seen(calls, names) if api.kind == "class" else functions_seen(calls, names))
 
 
 def positional(api: Api) -> list[str]:
-    """Returns the names of positional parameters, from the docstring if the signature has none."""
-    return (
-        [*api.params]
-        or [each.name for each in declared(api.definition) if each.positional]
-        or [each.name for each in told(api.doc)]
-    )
+    """Return the names of positional parameters, from the docstring if the signature has none."""
+    return [*api.params] or [each.name for each in told(api.doc)]
 
 
-def best(seen: Iterable[SeenCall], spell: Spell) -> SeenCall | None:
-    """Returns the plainest working call that can be written: fewest tensors, fewest parameters, smallest input."""
+def plainest_call(seen: Iterable[SeenCall], spell: Spell) -> SeenCall | None:
+    """Return the plainest working call that can be written: fewest tensors, fewest parameters, smallest input."""
     plain = [each for each in seen if each.plain and spelled_all(each.arguments, spell) is not None]
     return min(plain, key=_plainness, default=None)
 
 
-def simplest(seen: Iterable[SeenCall]) -> list[SeenCall]:
-    """Sorts calls without repeated arguments, the plainest first; constructions that were never applied come last."""
+def plainest_first(seen: Iterable[SeenCall]) -> list[SeenCall]:
+    """Sort calls without repeated arguments, the plainest first; constructions that were never applied come last."""
     listed = list(seen)
     ordered = sorted((each for each in listed if each.inputs), key=_plainness)
     ordered += sorted((each for each in listed if not each.inputs), key=lambda each: len(each.arguments))
@@ -123,14 +113,14 @@ def _plainness(seen: SeenCall) -> tuple[object, ...]:
 
 
 def spelled_all(arguments: Mapping[str, Value], spell: Spell) -> dict[str, str] | None:
-    """Returns the arguments as expressions; None if one of them has none."""
+    """Return the arguments as expressions; None if one of them has none."""
     texts = {name: spelled(value, spell) for name, value in arguments.items()}
     known = {name: text for name, text in texts.items() if text is not None}
     return known if len(known) == len(texts) else None
 
 
 def spelled(value: Value, spell: Spell) -> str | None:
-    """Returns a value as a short expression; None if it has none."""
+    """Return a value as a short expression; None if it has none."""
     try:
         text = spell(value)
     except (CodecError, BuildError):
@@ -139,33 +129,28 @@ def spelled(value: Value, spell: Spell) -> str | None:
 
 
 def _parameter(
-    name: SignatureParameter, entries: Sequence[ParameterEntry], seen: Sequence[SeenCall], evidence: ApiEvidence
+    name: ApiParameter, entries: Sequence[ParameterEntry], seen: Sequence[SeenCall], evidence: ApiEvidence
 ) -> Parameter:
     said = next((each for each in entries if each.name == name.name), ParameterEntry(name.name))
     values = [each.arguments[name.name] for each in seen if name.name in each.arguments]
-    own = [each for each in evidence.constraints if each.argument == name.name]
-    choices, origin = choices_of(own)
+    kinds = (*LOWER, *UPPER, "choices", "lengths")
+    own = [each for each in evidence.constraints if each.argument == name.name and each.kind in kinds]
     dtype, structure = _kind(name, said, values)
-    lengths, lengths_origin = _lengths(values, own)
     return Parameter(
         name=name.name,
         dtype=dtype,
         structure=structure,
-        shape=lengths,
-        shape_origin=lengths_origin,
         default=name.default if name.default is not None else (None if name.required else said.default),
         required=name.required,
         positional=name.positional,
-        bounds=bounds_of(own),
-        choices=choices,
-        choices_origin=origin,
+        constraints=(*own, *_lengths(evidence.api.name, name.name, values)),
         binds=axis_of(seen, name.name),
         seen=_frequent(text for value in values if (text := spelled(value, evidence.spell)) is not None)[:MAX_SEEN],
     )
 
 
-def _kind(name: SignatureParameter, said: ParameterEntry, values: Sequence[Value]) -> tuple[str, str]:
-    """Returns dtype and structure: of the default, of most seen values, or from the documentation."""
+def _kind(name: ApiParameter, said: ParameterEntry, values: Sequence[Value]) -> tuple[str, str]:
+    """Return dtype and structure: of the default, of most seen values, or from the documentation."""
     kinds = Counter(kind for value in values if (kind := kind_of(value)) != ("", ""))
     common = kinds.most_common(1)[0][0] if kinds else ("", "")
     default = _of_text(name.default)
@@ -188,13 +173,11 @@ def _of_text(default: str | None) -> tuple[str, str]:
     return type(value).__name__, "integer" if type(value) is int else ""
 
 
-def _lengths(values: Iterable[Value], constraints: Iterable[Constraint]) -> tuple[tuple[int, ...], Origin | None]:
-    """Returns the documented lengths; if there are none, those that were seen."""
-    for each in constraints:
-        if each.kind == "lengths":
-            return tuple(sorted(map(int, each.bounds))), origin_of(each)
+def _lengths(api: str, name: str, values: Iterable[Value]) -> Iterator[Constraint]:
+    """Yield the lengths that were seen, which count only if there are no documented ones."""
     seen = {len(value.items) for value in values if isinstance(value, Seq) and value.kind in ("tuple", "list")}
-    return tuple(sorted(seen)), Origin(source="trace", confidence=SEEN_CONFIDENCE) if seen else None
+    if seen:
+        yield Constraint(api, name, "lengths", tuple(sorted(seen)), "", "trace")
 
 
 def _frequent(texts: Iterable[str]) -> tuple[str, ...]:

@@ -20,36 +20,51 @@ from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
 WIDTH = 4096
 # Text that may stand without quotes if YAML allows it; the YAML library by itself quotes too little of other text.
 _PLAIN = re.compile(r"[\w'\"(\[{<*+./-][ -~]*")
-_REMEDY = "make it again: `nightfuzz moco knowledge`"
+_REMEDY = "make the file again: `nightfuzz moco knowledge`"
+
+
+class OtherVersionError(UserError):
+    """A knowledge file has the form of another version of the program."""
 
 
 def path_of(folder: Path, build: str) -> Path:
-    """Returns the path of a build's knowledge file."""
+    """Return the path of a build's knowledge file."""
     return folder / f"{build}.yaml"
 
 
 def write(knowledge: Knowledge, path: Path) -> None:
-    """Writes the file completely or not at all. Raises UserError if the disk refuses."""
+    """Write the file completely or not at all.
+
+    Raises:
+        UserError: the disk refuses.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, dumped(knowledge))
     except OSError as error:
-        raise UserError(f"{path} can't be written: {error.strerror}", "check that disk") from error
+        raise UserError(
+            f"cannot write {path}: {error.strerror}",
+            f"make {path.parent} writable, or name another directory with --state",
+        ) from error
 
 
 def read(path: Path) -> Knowledge:
-    """Reads a knowledge file. Raises UserError if it is missing, unreadable, of another version or not valid."""
+    """Read a knowledge file.
+
+    Raises:
+        UserError: the file is missing, unreadable, of another version or not valid.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise UserError(f"there is no {path}", "`nightfuzz moco knowledge` makes it") from error
+        raise UserError(f"there is no knowledge file {path}", "make the file: `nightfuzz moco knowledge`") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} can't be read: {error}", _REMEDY) from error
+        raise UserError(f"cannot read {path}: {error}", _REMEDY) from error
     return loaded(text, str(path))
 
 
 def dumped(knowledge: Knowledge) -> str:
-    """Returns the text of the file: apis by name, without defaults."""
+    """Return the text of the file: apis by name, without defaults."""
     data = {"version": knowledge.version, **plain(knowledge)}
     data["apis"] = dict(sorted(data.get("apis", {}).items()))
     stream = StringIO()
@@ -58,38 +73,51 @@ def dumped(knowledge: Knowledge) -> str:
 
 
 def plain(facts: Knowledge | Facts) -> dict[str, Any]:
-    """Returns plain JSON data without defaults. Lone surrogates, which a worker may send, become escapes."""
+    """Return plain JSON data without defaults.
+
+    Lone surrogates, which a worker may send, become escapes.
+    """
     found: dict[str, Any] = _clean(facts.model_dump(mode="json", exclude_defaults=True))
     return found
 
 
 def loaded(text: str, where: str) -> Knowledge:
-    """Reads the text that `dumped` returns. Raises UserError, which names `where`."""
+    """Read the text that `dumped` returns.
+
+    Raises:
+        UserError: the file is invalid; the message names `where`.
+    """
     data = parsed(text, where)
     version = data.get("version") if isinstance(data, dict) else None
     if version != VERSION:
-        raise UserError(f"{where} is knowledge of version {version}, this program reads {VERSION}", _REMEDY)
+        raise OtherVersionError(
+            f"{where} has the format version {version}, but this nightfuzz reads version {VERSION}", _REMEDY
+        )
     try:
         return Knowledge.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise UserError(f"{where}: {place}: {first['msg']}", f"correct it there, or {_REMEDY}") from error
+        raise UserError(f"{where}: {place}: {first['msg']}", f"correct that value, or {_REMEDY}") from error
 
 
 def parsed(text: str, where: str) -> Any:
-    """Reads YAML as plain data. Raises UserError with the place of a syntax error."""
+    """Read YAML as plain data.
+
+    Raises:
+        UserError: a syntax error; the message has its place.
+    """
     try:
         return _yaml().load(text)
     except (YAMLError, ValueError, RecursionError) as error:
-        raise UserError(f"{where} is no YAML: {error}", _REMEDY) from error
+        raise UserError(f"{where} is not valid YAML: {error}", _REMEDY) from error
 
 
 class _Representer(SafeRepresenter):
     """A representer that writes text with other than plain ASCII in double quotes, with escapes."""
 
     def text(self, data: str) -> ScalarNode:
-        """Returns the node of a text."""
+        """Return the node of a text."""
         return self.represent_scalar("tag:yaml.org,2002:str", data, None if _PLAIN.fullmatch(data) else '"')
 
 

@@ -17,7 +17,7 @@ class Homes(NamedTuple):
 
 
 def homes(apis: Sequence[Api], applied: Collection[str]) -> Homes:
-    """Finds the namespaces of layers and of functions.
+    """Find the namespaces of layers and of functions.
 
     The layers' namespace is the one with most classes of which an instance was applied to a tensor. The functions'
     namespace shares most names with it. Names are compared without case and underscores, and the score is the harmonic
@@ -39,7 +39,7 @@ def homes(apis: Sequence[Api], applied: Collection[str]) -> Homes:
 
 
 def of_homes(apis: Iterable[Api], found: Homes) -> Iterator[Api]:
-    """Returns the classes and functions that have a name in these namespaces."""
+    """Yield the classes and functions that have a name in these namespaces."""
     for api in apis:
         spaces = [found.layers] if api.kind == "class" else [found.layers, found.functions]
         if api.kind in ("class", "function") and any(space and _names_in(api, space) for space in spaces):

@@ -1,25 +1,32 @@
-"""Facts from a language model: the paper's four rounds at any endpoint with OpenAI's chat protocol."""
+"""Models at any server with OpenAI's protocol: the paper's four rounds of questions, and embeddings of definitions.
+
+The module needs the extra `knowledge`.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
-import requests
+import numpy as np
+from numpy.typing import NDArray
+from openai import APIStatusError, BadRequestError, DefaultHttpxClient, OpenAI, OpenAIError
+from openai.types.chat import ChatCompletionMessageParam
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, ParameterRelation
+from fuzz_core.modelgen.moco.facts import Facts, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge import answers
 
-# Seconds to wait for the start of an answer and between two parts of it, and for the whole answer.
-TIMEOUT_S, LONGEST_S = 120.0, 600.0
-TRIES, MAX_BYTES, MAX_DOC, CONFIDENCE = 4, 1 << 20, 20_000, 0.5
+# Seconds to wait for the start of an answer, and between two parts of it.
+TIMEOUT_S = 120.0
+RETRIES, MAX_DOC = 3, 20_000
+# The number of texts in one request for embeddings.
+BATCH = 256
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 _ASK = (
@@ -65,45 +72,105 @@ class _Constrained(_Answer):
 T = TypeVar("T", bound=_Answer)
 
 
-class ChatExtractor:
-    """An `Extractor` that asks a language model. An unreadable answer gives no facts.
-
-    The attribute `asked` counts the apis, and `unread` counts the unreadable answers. Raises UserError for a key that
-    cannot be sent, or not safely.
+class ModelServer:
+    """A server with OpenAI's protocol.
 
     Args:
-        endpoint: the address that ends in `/v1`.
+        endpoint: the address that ends in `/v1`, without a password.
         key: the bearer token of the endpoint, empty if it needs none.
-        wait: sleeps so many seconds between tries.
+
+    Raises:
+        UserError: the key cannot be sent, or not safely.
     """
 
-    def __init__(
-        self, endpoint: str, model: str, library: str, key: str = "", wait: Callable[[float], Any] = time.sleep
-    ) -> None:
-        self.address = f"{endpoint.rstrip('/')}/chat/completions"
+    def __init__(self, endpoint: str, key: str = "") -> None:
+        self.endpoint = endpoint
+        self.client = OpenAI(
+            base_url=endpoint,
+            api_key=_sound(key, endpoint) or "none",
+            # Not those of the environment, which may be for another server.
+            organization="",
+            project="",
+            timeout=TIMEOUT_S,
+            max_retries=RETRIES,
+            # A redirection could send the question and the key to a third party.
+            http_client=DefaultHttpxClient(follow_redirects=False),
+        )
+
+    @contextmanager
+    def errors_for_users(self) -> Iterator[None]:
+        """Turn each error of a request, and of reading its answer, into a UserError that does not show the key."""
+        try:
+            yield
+        except OpenAIError as error:
+            status = f"HTTP {error.status_code}" if isinstance(error, APIStatusError) else type(error).__name__
+            raise self._failure(status) from error
+        except (ValueError, AttributeError, IndexError, TypeError) as error:
+            raise self._failure("it does not speak OpenAI's protocol") from error
+
+    def _failure(self, why: str) -> UserError:
+        return UserError(
+            f"a request to the language model at {self.endpoint} failed: {why}",
+            "correct llm_endpoint, the key, or the name of the model; or leave out all llm_ settings",
+        )
+
+
+class Embeddings:
+    """An `Encoder` that asks a server.
+
+    A call raises UserError if the server does not answer as expected.
+    """
+
+    def __init__(self, server: ModelServer, model: str) -> None:
+        self.server = server
+        self.model = model
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a row of unit length for each text."""
+        found: list[list[float]] = []
+        with self.server.errors_for_users():
+            for place in range(0, len(texts), BATCH):
+                # Some servers refuse an empty text.
+                part = [text or "-" for text in texts[place : place + BATCH]]
+                answer = self.server.client.embeddings.create(model=self.model, input=part, encoding_format="float")
+                found += [each.embedding for each, _ in zip(answer.data, part, strict=True)]
+            rows = np.array(found, np.float32)
+            unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+
+class ChatExtractor:
+    """An `Extractor` that asks a language model.
+
+    The attribute `asked` counts the apis, and `unread` counts the unreadable answers.
+    """
+
+    def __init__(self, server: ModelServer, model: str, library: str) -> None:
+        self.server = server
         self.model = model
         self.library = library
-        self.wait = wait
         self.asked, self.unread = 0, 0
         # A temperature of 0, for the same answer to the same question, as long as the model accepts it.
-        self.steady = True
-        self.session = requests.Session()
-        # If no auth were set, `requests` would send a password from the user's netrc file.
-        self.session.auth = _Bearer(_sound(key, endpoint))
+        self.options: dict[str, Any] = {"temperature": 0}
 
     def check(self) -> None:
-        """Asks for one word, to check that the endpoint answers. Raises UserError if it does not."""
+        """Ask for one word, to check that the endpoint answers.
+
+        Raises:
+            UserError: the endpoint does not answer.
+        """
         self._round([], "Please answer only 'Yes.'")
 
     def facts(self, api: Api, doc: str) -> Facts | None:
-        """Returns the model's facts about the api; None if it finds no parameters.
+        """Return the model's facts about the api; None if it finds no parameters.
 
-        Raises UserError if the endpoint does not answer as expected.
+        Raises:
+            UserError: the endpoint does not answer as expected.
         """
         if not doc.strip():
             return None
         self.asked += 1
-        messages: list[dict[str, str]] = []
+        messages: list[ChatCompletionMessageParam] = []
         given = {"api": api.name, "library": self.library, "definition": api.definition, "doc": doc[:MAX_DOC]}
         said = [self._round(messages, text.format(**given)) for text in _ASK]
         typed, shaped = self._read(said[1], _Typed), self._read(said[2], _Shaped)
@@ -115,7 +182,7 @@ class ChatExtractor:
         return Facts(api=api.name, kind=kind, parameters=parameters, relations=relations)
 
     def _read(self, said: str, form: type[T]) -> list[T]:
-        """Returns the records in an answer, fenced or not; none if the answer is unreadable."""
+        """Return the records in an answer, fenced or not; none if the answer is unreadable."""
         fenced = _FENCE.search(said)
         try:
             return TypeAdapter(list[form]).validate_json(fenced[1] if fenced else said)  # type: ignore[valid-type]
@@ -123,106 +190,53 @@ class ChatExtractor:
             self.unread += 1
             return []
 
-    def _round(self, messages: list[dict[str, str]], text: str) -> str:
+    def _round(self, messages: list[ChatCompletionMessageParam], text: str) -> str:
         messages.append({"role": "user", "content": text})
-        answer = self._answer(messages)
+        with self.server.errors_for_users():
+            try:
+                answer = self._answer(messages)
+            except BadRequestError:
+                self.options = {}
+                answer = self._answer(messages)
         messages.append({"role": "assistant", "content": answer})
         return answer
 
-    def _answer(self, messages: Sequence[dict[str, str]]) -> str:
-        for attempt in range(TRIES):
-            last = attempt + 1 == TRIES
-            try:
-                with self._posted(messages) as answer:
-                    busy = answer.status_code == 429 or answer.status_code >= 500
-                    if answer.status_code == 400 and self.steady:
-                        self.steady = False
-                    elif not busy or last:
-                        return self._content(answer)
-            except requests.RequestException as error:
-                # A timeout on any try after the first ends the tries.
-                if last or (attempt and isinstance(error, requests.Timeout)):
-                    raise self._failure(type(error).__name__) from error
-            self.wait(2.0**attempt)
-        raise self._failure("HTTP 400")
-
-    def _posted(self, messages: Sequence[dict[str, str]]) -> requests.Response:
-        request: dict[str, Any] = {"model": self.model, "messages": list(messages)}
-        request |= {"temperature": 0} if self.steady else {}
-        # A redirection could send the question and the key to a third party.
-        return self.session.post(self.address, json=request, timeout=TIMEOUT_S, stream=True, allow_redirects=False)
-
-    def _content(self, answer: requests.Response) -> str:
-        if answer.status_code != 200:
-            raise self._failure(f"HTTP {answer.status_code}")
-        try:
-            return str(json.loads(_body(answer))["choices"][0]["message"]["content"])
-        except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
-            raise self._failure("it does not speak the chat protocol") from error
-
-    def _failure(self, why: str) -> UserError:
-        parts = urlsplit(self.address)
-        shown = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
-        return UserError(f"{shown} can't be asked: {why}", "check the address, the key and the name of the model")
+    def _answer(self, messages: Sequence[ChatCompletionMessageParam]) -> str:
+        answer = self.server.client.chat.completions.create(model=self.model, messages=messages, **self.options)
+        return str(answer.choices[0].message.content)
 
 
 def _sound(key: str, endpoint: str) -> str:
-    """Returns the key if it is safe to send. A key that cannot stand in a header would appear in the error message."""
+    """Return the key if it is safe to send.
+
+    A key that cannot stand in a header would appear in the error message.
+    """
     if re.fullmatch(r"[!-~]*", key) is None:
-        raise UserError("the key for the model of language is none", "it has to be one word of ASCII letters and signs")
+        raise UserError(
+            "the language model's key has blanks or characters that are not ASCII",
+            "store the key again in the variable that llm_key_variable names, without blanks and line breaks",
+        )
     parts = urlsplit(endpoint)
     if key and parts.scheme != "https" and parts.hostname not in _LOOPBACK:
-        raise UserError(f"the key would go to {parts.hostname} in the clear", "write https:// before its address")
+        raise UserError(
+            f"llm_endpoint would send the key to {parts.hostname} without encryption", "write https:// in llm_endpoint"
+        )
     return key
-
-
-def _body(answer: requests.Response) -> bytes:
-    """Returns the answer, up to a bound. Raises requests.Timeout if the answer takes too long."""
-    end, body = time.monotonic() + LONGEST_S, b""
-    for part in answer.iter_content(1 << 12):
-        body += part
-        if len(body) > MAX_BYTES:
-            break
-        if time.monotonic() > end:
-            raise requests.Timeout
-    return body
-
-
-class _Bearer(requests.auth.AuthBase):
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        if self.key:
-            request.headers["Authorization"] = f"Bearer {self.key}"
-        return request
-
-
-def _origin(text: str) -> Origin:
-    return Origin(source="llm", text=text[:300], confidence=CONFIDENCE)
 
 
 def _parameters(typed: Sequence[_Typed], shaped: Sequence[_Shaped]) -> tuple[Parameter, ...]:
     found: dict[str, Parameter] = {}
     for each in typed:
-        origin = _origin(each.range)
-        bounds, choices = answers.range_of(each.parameter, each.range, origin)
-        found[each.parameter] = Parameter(
-            name=each.parameter,
-            dtype=answers.dtype_of(each.dtype),
-            bounds=bounds,
-            choices=choices,
-            choices_origin=origin if choices else None,
-        )
+        ranges = answers.range_of(each.parameter, each.range, "llm")
+        found[each.parameter] = Parameter(name=each.parameter, dtype=answers.dtype_of(each.dtype), constraints=ranges)
     for said in shaped:
         own = found.setdefault(said.parameter, Parameter(name=said.parameter))
-        lengths = answers.lengths_of(said.shape)
-        update: dict[str, Any] = {"structure": answers.structure_of(said.structure), "shape": lengths}
-        update |= {"shape_origin": _origin(said.shape)} if lengths else {}
+        lengths = answers.lengths_of(said.parameter, said.shape, "llm")
+        update = {"structure": answers.structure_of(said.structure), "constraints": (*own.constraints, *lengths)}
         found[said.parameter] = own.model_copy(update=update)
     return tuple(found.values())
 
 
 def _relations(constrained: Sequence[_Constrained], names: Sequence[str]) -> tuple[ParameterRelation, ...]:
-    read = (answers.relation_of(each.constraint, names, _origin(each.constraint)) for each in constrained)
+    read = (answers.relation_of(each.constraint, names, "llm") for each in constrained)
     return tuple({each.expression: each for each in read if each is not None}.values())

@@ -10,11 +10,11 @@ from fuzz_core.modelgen.moco.knowledge.expressions import constants
 from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Extractor, seen_calls
 from fuzz_core.modelgen.moco.knowledge.relations import kept, literals
 from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
-from fuzz_core.modelgen.moco.legality import numbers, within
+from fuzz_core.modelgen.moco.legality import is_choice, is_within
 
 
 def enriched(facts: Facts, evidence: ApiEvidence, extractors: Iterable[Extractor]) -> Facts:
-    """Returns the facts, merged with the facts that further extractors find in the same documentation."""
+    """Return the facts, merged with the facts that further extractors find in the same documentation."""
     seen = seen_calls(evidence.api, evidence.calls)
     for extractor in extractors:
         more = extractor.facts(evidence.api, evidence.api.doc)
@@ -23,7 +23,7 @@ def enriched(facts: Facts, evidence: ApiEvidence, extractors: Iterable[Extractor
 
 
 def merged(facts: Facts, more: Facts, seen: Sequence[SeenCall] = ()) -> Facts:
-    """Returns `facts` with the same parameters; missing details are filled in from `more`."""
+    """Return `facts` with the same parameters; missing details are filled in from `more`."""
     parameters = [_merged(each, more.parameter(each.name), seen) for each in facts.parameters]
     known = {relation.expression for relation in facts.relations}
     added = kept((each for each in more.relations if each.expression not in known), seen, facts.parameters)
@@ -44,26 +44,17 @@ def _merged(own: Parameter, more: Parameter | None, seen: Sequence[SeenCall]) ->
     update: dict[str, Any] = {name: getattr(own, name) or getattr(more, name) for name in ("dtype", "structure")}
     if own.default is None and not own.required:
         update["default"] = more.default
-    if not own.shape:
-        update |= {"shape": more.shape, "shape_origin": more.shape_origin}
+    added = [] if own.lengths else [*more.of_kind("lengths")]
     values = _values(own, seen)
-    if not own.bounds and all(_inside(more, value) for value in values):
-        update["bounds"] = more.bounds
-    if not own.choices and not own.bounds and all(_among(more, value) for value in values):
-        update |= {"choices": more.choices, "choices_origin": more.choices_origin}
-    return own.model_copy(update=update)
+    if not own.bounds and is_within(more.bounds, *values):
+        added += more.bounds
+    if not own.choices and not own.bounds and all(is_choice(more, value) for value in values):
+        added += more.of_kind("choices")
+    return own.model_copy(update={**update, "constraints": (*own.constraints, *added)})
 
 
 def _values(parameter: Parameter, seen: Iterable[SeenCall]) -> list[Any]:
-    """Returns the values that the parameter had in working calls, and its default."""
+    """Return the values that the parameter had in working calls, and its default."""
     default: Mapping[str, str] = {parameter.name: parameter.default} if parameter.default is not None else {}
     given = [literals(each.arguments) for each in seen]
     return [each[parameter.name] for each in (constants(default), *given) if parameter.name in each]
-
-
-def _inside(parameter: Parameter, value: Any) -> bool:
-    return all(within(bounds, number) for bounds in parameter.bounds for number in numbers(value))
-
-
-def _among(parameter: Parameter, value: Any) -> bool:
-    return not parameter.choices or repr(value) in parameter.choices

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from math import isfinite
 
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.modelgen.moco.block_test import described
 from fuzz_core.modelgen.moco.constants import Opaque, meaning
-from fuzz_core.modelgen.moco.facts import Facts, NumberRange, Parameter, ParameterRelation
+from fuzz_core.modelgen.moco.facts import Facts, Parameter, ParameterRelation
 from fuzz_core.modelgen.moco.knowledge.expressions import read
 
 # A sequence with more items is not written.
@@ -16,7 +16,7 @@ MOST_ITEMS = 64
 
 
 def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
-    """Returns the facts that consist of values and of names of the library; None if the api is not the library's.
+    """Return the facts that consist of values and of names of the library; None if the api is not the library's.
 
     An example with any other expression is left out as a whole.
 
@@ -42,7 +42,7 @@ def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
 
 
 def _own(path: str, roots: Collection[str]) -> str | None:
-    """Returns the public path of a name of the library, None for any other name."""
+    """Return the public path of a name of the library, None for any other name."""
     parts = path.split(".")
     public = all(part.isidentifier() and not part.startswith("_") for part in parts)
     return path if public and parts[0] in roots and len(parts) > 1 else None
@@ -60,18 +60,14 @@ def _parameter(parameter: Parameter, roots: Collection[str]) -> Parameter:
     return parameter.model_copy(
         update={
             "default": default if default is None or _is_value(default, roots) else None,
-            "choices": kept(parameter.choices),
             "seen": kept(parameter.seen),
-            "shape": tuple(length for length in parameter.shape if length <= MOST_ITEMS),
-            "bounds": tuple(map(_finite, parameter.bounds)),
+            "constraints": tuple(each for each in parameter.constraints if _is_short(each)),
         }
     )
 
 
-def _finite(bounds: NumberRange) -> NumberRange:
-    """Replaces infinite bounds by None: JSON has no infinity, which is no bound anyway."""
-    least, most = (end if end is not None and isfinite(end) else None for end in (bounds.least, bounds.most))
-    return bounds.model_copy(update={"least": least, "most": most})
+def _is_short(constraint: Constraint) -> bool:
+    return constraint.kind != "lengths" or max(map(int, constraint.bounds)) <= MOST_ITEMS
 
 
 def _is_readable(relation: ParameterRelation) -> bool:

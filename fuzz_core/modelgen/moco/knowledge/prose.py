@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from fuzz_core.modelgen.moco.knowledge.signature import SignatureParameter
+from fuzz_core.ir.catalogue import ApiParameter, expression
+from fuzz_core.ir.docstrings import entries
 
 MAX_SENTENCES, MAX_DEFINITION = 2, 400
 _SIGNATURE = re.compile(r"[\w.]+\([^\n]*\)(?: *->[^\n]*)?$")
 _MARKUP = re.compile(r":\w+(?::\w+)?:(?=`)|`+~?(?P<text>[^`<]*)(?:<[^`>]*>)?`+|\*\*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
-_HEADING = re.compile(r"(?:Args?|Arguments|Parameters|Keyword [Aa]rg(?:ument)?s):{1,2}\s*$")
-_ENTRY = re.compile(r"(?:[*-] )?[*`]{0,2}(?P<name>[a-z_]\w*)[*`]{0,2}\s*(?:\((?P<type>[^()]*)\))?\s*:(?P<text>.*)")
 _DEFAULT = re.compile(r"[Dd]efaults?(?: value)?(?: is| to|:|=)+\s*`*(?P<value>'[^']*'|\"[^\"]*\"|[-+\w.]+)`*")
 _TYPES = (
     ("bool", r"bool(?:ean)?s?|[Ii]f\b.{0,12}True|[Ww]hether"),
@@ -38,7 +36,7 @@ class ParameterEntry(NamedTuple):
 
 
 def definition_of(doc: str) -> str:
-    """Returns the first sentences of a docstring, without markup and without its signature."""
+    """Return the first sentences of a docstring, without markup and without its signature."""
     lines = inspect.cleandoc(doc).splitlines()
     while lines and (not lines[0].strip() or _SIGNATURE.match(lines[0].strip())):
         lines.pop(0)
@@ -48,38 +46,16 @@ def definition_of(doc: str) -> str:
 
 
 def told(doc: str) -> list[ParameterEntry]:
-    """Returns the parameters that a docstring has entries for, in order."""
-    found = {name: _told(name, kind, text) for name, kind, text in _entries(doc)}
+    """Return the parameters that a docstring has entries for, in order."""
+    found: dict[str, ParameterEntry] = {}
+    for name, text, kind in entries(doc):
+        found.setdefault(name, _told(name, kind, text))
     return list(found.values())
 
 
-def as_declared(entries: list[ParameterEntry]) -> list[SignatureParameter]:
-    """Returns a signature from a docstring's entries, for one that names no parameters (`*args, **kwargs`)."""
-    return [SignatureParameter(each.name, each.default, each.default is None, True) for each in entries]
-
-
-def _entries(doc: str) -> Iterator[tuple[str, str, str]]:
-    """Yields (name, type, text) of each entry of the first section of arguments; indentation separates entries."""
-    lines = inspect.cleandoc(doc).splitlines()
-    start = next((place for place, line in enumerate(lines) if _HEADING.match(line.strip())), None)
-    inside = None
-    current: list[str] | None = None
-    for line in lines[start + 1 :] if start is not None else ():
-        indent = len(line) - len(line.lstrip())
-        if not line.strip():
-            continue
-        if indent == 0:
-            break
-        inside = indent if inside is None else inside
-        match = _ENTRY.match(line.strip()) if indent == inside else None
-        if match is not None:
-            if current is not None:
-                yield current[0], current[1], " ".join(current[2:])
-            current = [match["name"], match["type"] or "", match["text"].strip()]
-        elif current is not None:
-            current.append(line.strip())
-    if current is not None:
-        yield current[0], current[1], " ".join(current[2:])
+def as_declared(listed: list[ParameterEntry]) -> list[ApiParameter]:
+    """Return a signature from a docstring's entries, for one that names no parameters (`*args, **kwargs`)."""
+    return [ApiParameter(each.name, each.default, each.default is None) for each in listed]
 
 
 def _told(name: str, kind: str, text: str) -> ParameterEntry:
@@ -88,5 +64,5 @@ def _told(name: str, kind: str, text: str) -> ParameterEntry:
     named = re.search(r"\b(int|tuple|list)", said)
     structure = "tensor" if dtype == "tensor" else _STRUCTURES[named[1]] if named else ""
     default = _DEFAULT.search(text)
-    value = default["value"].rstrip(".") if default else ("None" if "optional" in kind else None)
+    value = expression(default["value"].rstrip(".")) if default else ("None" if "optional" in kind else None)
     return ParameterEntry(name, dtype, structure or ("integer" if dtype == "int" else ""), value)

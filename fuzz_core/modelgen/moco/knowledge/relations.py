@@ -10,7 +10,6 @@ from typing import Any
 
 from fuzz_core.ir.values import Prim, Seq, Value
 from fuzz_core.modelgen.moco.facts import Origin, Parameter, ParameterRelation, Source
-from fuzz_core.modelgen.moco.knowledge.bounds import CONFIDENCE
 from fuzz_core.modelgen.moco.knowledge.expressions import constants, holds, names_of, read
 from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
 
@@ -47,7 +46,7 @@ _INCOMPATIBLE = re.compile(
 
 
 def stated(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yields (expression, sentence) of each constraint between two of these parameters that a text states."""
+    """Yield (expression, sentence) of each constraint between two of these parameters that a text states."""
     for sentence in _SENTENCE.split(inspect.cleandoc(text)):
         words = " ".join(_MARKUP.sub("", sentence).split())
         for expression in dict.fromkeys(_found(words, names)):
@@ -55,7 +54,10 @@ def stated(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def _found(words: str, names: Collection[str]) -> Iterator[str]:
-    """Yields relations in a sentence. If it speaks of special cases, only mutually exclusive options count."""
+    """Yield relations in a sentence.
+
+    If it speaks of special cases, only mutually exclusive options count.
+    """
     if not _HEDGED.search(words):
         yield from _divided(words, names)
         yield from _ordered(words, names)
@@ -89,12 +91,12 @@ def _exclusive(words: str, names: Collection[str]) -> Iterator[str]:
 
 
 def relations_of(texts: Iterable[tuple[Source, str]], parameters: Sequence[Parameter]) -> list[ParameterRelation]:
-    """Returns the relations that texts state about these parameters, each expression once, from the first such text."""
+    """Return the relations that texts state about these parameters, each expression once, from the first such text."""
     names = [parameter.name for parameter in parameters]
     found: dict[str, ParameterRelation] = {}
     for source, text in texts:
         for expression, words in stated(text, names):
-            origin = Origin(source=source, text=words, confidence=CONFIDENCE[source])
+            origin = Origin(source=source, text=words)
             about = tuple(name for name in names if name in names_of(read(expression)))
             found.setdefault(expression, ParameterRelation(parameters=about, expression=expression, origin=origin))
     return list(found.values())
@@ -103,14 +105,17 @@ def relations_of(texts: Iterable[tuple[Source, str]], parameters: Sequence[Param
 def kept(
     relations: Iterable[ParameterRelation], seen: Iterable[SeenCall], parameters: Sequence[Parameter]
 ) -> tuple[ParameterRelation, ...]:
-    """Returns the relations that no working call contradicts; an omitted argument has its default."""
+    """Return the relations that no working call contradicts; an omitted argument has its default."""
     defaults = constants({each.name: each.default for each in parameters if each.default is not None})
     calls = [_call(defaults, each.arguments) for each in seen]
     return tuple(each for each in relations if _holds_of_all(read(each.expression), calls))
 
 
 def _call(defaults: Mapping[str, Any], arguments: Mapping[str, Value]) -> dict[str, Any]:
-    """Returns a call's values with defaults. An argument that is an object gets neither its default nor a value."""
+    """Return a call's values with defaults.
+
+    An argument that is an object gets neither its default nor a value.
+    """
     left = {name: value for name, value in defaults.items() if name not in arguments}
     return {**left, **literals(arguments)}
 
@@ -120,13 +125,13 @@ def _holds_of_all(tree: ast.expr, calls: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def literals(arguments: Mapping[str, Value]) -> dict[str, Any]:
-    """Returns the arguments that are scalars or sequences of them, as Python objects."""
+    """Return the arguments that are scalars or sequences of them, as Python objects."""
     found = {name: _literal(value) for name, value in arguments.items()}
     return {name: value for name, value in found.items() if value is not ...}
 
 
 def _literal(value: Value) -> Any:
-    """Returns a scalar or a sequence as a Python object, and `...` for any other value."""
+    """Return a scalar or a sequence as a Python object, and `...` for any other value."""
     if isinstance(value, Prim):
         return value.value if value.type in ("none", "bool", "int", "float", "str") else ...
     if isinstance(value, Seq) and value.kind in ("tuple", "list"):

@@ -30,12 +30,12 @@ class SeenCall(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Tells whether the call had only tensors as inputs, at least one, and all of known sizes."""
+        """Return whether the call had only tensors as inputs, at least one, and all of known sizes."""
         return bool(self.inputs) and not self.others and not any(each.symbolic for each in self.inputs)
 
 
 def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[SeenCall]:
-    """Yields constructions of a class, with the arguments of the instance's call."""
+    """Yield constructions of a class, with the arguments of the instance's call."""
     for call in calls:
         arguments = _named(call.args, call.kwargs, params)
         if arguments is None:
@@ -50,7 +50,7 @@ def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[
 
 
 def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[SeenCall]:
-    """Yields calls of a function whose first argument is a tensor."""
+    """Yield calls of a function whose first argument is a tensor."""
     for call in calls:
         arguments = _named(call.args, call.kwargs, params)
         if not arguments or call.then is not None:
@@ -63,7 +63,7 @@ def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterat
 
 
 def as_input(value: Value) -> SeenInput | None:
-    """Returns a tensor, or an object that was made from a shape (and a dtype) alone, as an input."""
+    """Return a tensor, or an object that was made from a shape (and a dtype) alone, as an input."""
     if isinstance(value, Tensor):
         return SeenInput(value.dtype, value.shape)
     if not isinstance(value, Invocation) or value.then is not None:
@@ -77,13 +77,13 @@ def as_input(value: Value) -> SeenInput | None:
     return SeenInput(dtype if isinstance(dtype, str) else named, _sizes(shapes[0]) or (), True)
 
 
-def several(inputs: Sequence[SeenInput | Tensor]) -> tuple[str, ...]:
-    """Returns the tensors that an api was applied to as `Facts.takes`; empty if there is only one."""
+def inputs_of(inputs: Sequence[SeenInput | Tensor]) -> tuple[str, ...]:
+    """Return the tensors that an api was applied to as `Facts.takes`; empty if there is only one."""
     return tuple(f"({each.shape}, {each.dtype!r})" for each in inputs) if len(inputs) > 1 else ()
 
 
 def axis_of(seen: Iterable[SeenCall], name: str) -> int | None:
-    """Returns the axis whose size the parameter had in every call that gave it; negative if counted from the last.
+    """Return the axis whose size the parameter had in every call that gave it; negative if counted from the last.
 
     At least two sizes must have occurred. A size of 1 does not count, because many axes have it.
     """
@@ -111,14 +111,14 @@ def _sizes(value: Seq) -> tuple[int, ...] | None:
 def _named(
     args: Sequence[Value], kwargs: Iterable[tuple[str, Value]], params: Sequence[str]
 ) -> dict[str, Value] | None:
-    """Returns the arguments by name; None if there are more arguments than names."""
+    """Return the arguments by name; None if there are more arguments than names."""
     if len(args) > len(params):
         return None
     return {**dict(zip(params, args, strict=False)), **dict(kwargs)}
 
 
 def kind_of(value: Value) -> tuple[str, str]:
-    """Returns (dtype, structure) of an argument, in the words of `facts.Parameter`."""
+    """Return (dtype, structure) of an argument, in the words of `facts.Parameter`."""
     match value:
         case Prim():
             return (value.type if value.type != "none" else ""), ("integer" if value.type == "int" else "")

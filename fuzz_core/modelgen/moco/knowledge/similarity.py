@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,27 @@ from rapidfuzz.distance import Levenshtein
 from fuzz_core.modelgen.moco.facts import Facts
 
 KEPT = 40
-# Rows of unit length, one for each text.
-Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+class Encoder(Protocol):
+    """A model that turns texts into embeddings."""
+
+    model: str  # its name
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a row of unit length for each text.
+
+        Raises:
+            UserError: there is no answer.
+        """
 
 
 def with_similar(facts: Sequence[Facts], encoder: Encoder | None, kept: int = KEPT) -> list[Facts]:
-    """Adds to each api the `kept` most similar apis of its kind with a score above 0 and a working call.
+    """Add to each api the `kept` most similar apis of its kind with a score above 0 and a working call.
 
     If there is no encoder, the share of words that two definitions have in common replaces the cosine.
     """
-    words = [words_of(each) for each in facts]
+    words = [parameter_words(each) for each in facts]
     alike = _alike([each.definition for each in facts], encoder)
     works = [bool(each.inputs) for each in facts]
     done = []
@@ -38,13 +50,13 @@ def with_similar(facts: Sequence[Facts], encoder: Encoder | None, kept: int = KE
     return done
 
 
-def words_of(facts: Facts) -> tuple[str, ...]:
-    """Returns a parameter list as words: dtypes, or the name if the dtype is unknown."""
+def parameter_words(facts: Facts) -> tuple[str, ...]:
+    """Return a parameter list as words: dtypes, or the name if the dtype is unknown."""
     return tuple(parameter.dtype or parameter.name for parameter in facts.parameters)
 
 
 def correctness(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
-    """Returns the word correctness rate: the share of the reference's words that an alignment finds."""
+    """Return the word correctness rate: the share of the reference's words that an alignment finds."""
     if not reference:
         return 0.0 if hypothesis else 1.0
     wrong = sum(edit.tag != "insert" for edit in Levenshtein.editops(reference, hypothesis))

@@ -18,10 +18,10 @@ class Structure(NamedTuple):
 
 
 def structure_of(seen: Iterable[SeenCall]) -> Structure | None:
-    """Returns the structure of the recorded call with the fewest tensors; the smallest call wins a draw.
+    """Return the structure of the recorded call with the fewest tensors; the smallest call wins a draw.
 
-    Returns None if no call of the layer has only tensors, or sequences of tensors. Arguments by name are left out, as
-    they have defaults.
+    The result is None if no call of the layer has only tensors, or sequences of tensors. Arguments by name are left
+    out, as they have defaults.
     """
     sized = [(size, found) for each in seen if (size := _size(each)) and (found := _structure(each)) is not None]
     return min(sized, key=lambda pair: pair[0])[1] if sized else None
@@ -34,7 +34,7 @@ def _structure(seen: SeenCall) -> Structure | None:
 
 
 def _size(seen: SeenCall) -> tuple[int, int]:
-    """Returns the number of tensors, and of cells in them."""
+    """Return the number of tensors, and of cells in them."""
     cells = [prod(tensor.shape) for value in _given(seen) for tensor in _tensors(value)]
     return len(cells), sum(cells)
 

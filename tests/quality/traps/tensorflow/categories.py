@@ -12,7 +12,7 @@ def indices(x):
 
 def flat(x):
     """Returns each row as one vector of floats."""
-    return tf.reshape(tf.cast(x, tf.float32), (x.shape[0], -1))
+    return tf.reshape(tf.cast(x, tf.float32), tf.stack([x.shape[0], -1]))
 
 
 class Net(keras.Model):

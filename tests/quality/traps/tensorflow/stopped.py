@@ -89,7 +89,7 @@ class Net(keras.Model):
         x = self.wide(before)
         x = passed(x, before, self.wide)
         x = self.scale(x)
-        return self.leave(tf.reshape(x, (x.shape[0], -1)))
+        return self.leave(tf.reshape(x, tf.stack([x.shape[0], -1])))
 
 
 keras.utils.set_random_seed(0)

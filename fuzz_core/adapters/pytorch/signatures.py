@@ -1,0 +1,118 @@
+"""Signatures of PyTorch's apis: from the schemas of its operators, from Python's signatures for the remaining ones."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+
+from fuzz_core.adapters.definitions import python_signatures
+from fuzz_core.adapters.inventory import Listed
+from fuzz_core.ir.signatures import LOOSE, ApiSignature, SignatureParameter
+from fuzz_core.ir.values import Ref, Value, prim
+
+# Spaces of names whose functions are operators with a prefix: `torch.linalg.det` is `aten::linalg_det`.
+_PREFIXES = ("linalg", "fft", "special", "sparse", "nn.functional", "nested", "ao.nn.quantized.functional")
+_NAMESPACES = ("aten", "quantized", "prims")
+_TYPES: dict[str, tuple[str, str]] = {
+    "Tensor": ("tensor", ""),
+    "List[Tensor]": ("tensor", "*"),
+    "List[Optional[Tensor]]": ("tensor", "*"),
+    "int": ("int", ""),
+    "SymInt": ("int", ""),
+    "List[int]": ("int", "*"),
+    "List[SymInt]": ("int", "*"),
+    "float": ("float", ""),
+    "List[float]": ("float", "*"),
+    "number": ("number", ""),
+    "Scalar": ("number", ""),
+    "bool": ("bool", ""),
+    "List[bool]": ("bool", "*"),
+    "str": ("str", ""),
+    "ScalarType": ("dtype", ""),
+}
+_CHOICES: dict[str, tuple[Value, ...]] = {
+    "Device": (Ref("device", "cpu"),),
+    "Layout": (Ref("name", "torch.strided"),),
+    "MemoryFormat": (Ref("name", "torch.contiguous_format"), Ref("name", "torch.channels_last")),
+    "Dimname": (prim("N"), prim("C")),
+}
+_SIZES = re.compile(r"(?:^|_)(?:size|shape)s?$")
+
+
+def signatures(entry: Listed, then: str) -> list[ApiSignature]:
+    """Return the signatures of an api, one for each overload.
+
+    Args:
+        then: the method that is called on an instance of a class.
+    """
+    found = [_signature(entry.api.name, schema) for schema in _schemas(entry.api.name)]
+    kept = [each for each in found if each is not None]
+    return kept or python_signatures(entry, then)
+
+
+def _schemas(api: str) -> list[Any]:
+    path = api.removeprefix("torch.").removeprefix("Tensor.")
+    names = [path]
+    for prefix in _PREFIXES:
+        if path.startswith(f"{prefix}."):
+            short = path.removeprefix(f"{prefix}.")
+            names = [f"{prefix.rpartition('.')[2]}_{short}", short]
+    if any("." in name for name in names):
+        return []
+    full = [f"{namespace}::{name}" for name in names for namespace in _NAMESPACES]
+    schemas = [torch._C._jit_get_schemas_for_operator(name) for name in full]
+    return next((found for found in schemas if found), [])
+
+
+def _signature(api: str, schema: Any) -> ApiSignature | None:
+    parameters = []
+    for argument in schema.arguments:
+        if argument.is_out:
+            return None
+        made = _parameter(argument)
+        if made is None:
+            if not argument.has_default_value():
+                return None
+            continue
+        parameters.append(made)
+    return ApiSignature(api, tuple(parameters))
+
+
+def _parameter(argument: Any) -> SignatureParameter | None:
+    required = not argument.has_default_value()
+    text = str(argument.real_type if hasattr(argument, "real_type") else argument.type)
+    inner = re.sub(r"^Optional\[(.*)\]$", r"\1", text)
+    positional = required and not argument.kwarg_only
+    if inner in _CHOICES:
+        return SignatureParameter(argument.name, "any", required, positional, choices=_CHOICES[inner])
+    if inner not in _TYPES:
+        return None
+    kind, many = _TYPES[inner]
+    if kind == "int" and many and _SIZES.search(argument.name):
+        kind, many = "shape", ""
+    group = LOOSE if kind == "tensor" else ""
+    return SignatureParameter(
+        argument.name, kind, required, positional, many, group, least=argument.N if many else None
+    )
+
+
+_LACKS = {
+    r"CUDA|[cC]u[dD][nN][nN]": "needs a CUDA device",
+    r"miopen|MIOpen|\bROCm\b": "needs a ROCm device",
+    r"(?i)\b(?:MPS|XPU|HPU|XLA|MTIA|IPU|Vulkan|Metal)\b": "needs another device",
+    r"not (?:compiled|built) with|without \w+ support|support is not enabled": "the build lacks an optional part",
+    r"cannot be instantiated|Can't instantiate abstract|No constructor defined": "has no constructor of its own",
+}
+
+
+def missing_requirement(message: str) -> str:
+    """See `Adapter.missing_requirement`.
+
+    An operator that no backend of the CPU has names the backends that have it.
+    """
+    said, _, backends = message.partition("only available for these backends")
+    if backends and not re.search(r"CPU|Composite", backends):
+        return "needs a device: no backend of the CPU has the operator"
+    return next((reason for pattern, reason in _LACKS.items() if re.search(pattern, said)), "")

@@ -1,0 +1,1 @@
+"""Facts of the dashboard, read from the public part of a state."""

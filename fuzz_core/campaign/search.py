@@ -1,0 +1,154 @@
+"""Search for a valid call of each api that tracing has found none of: once for each build, resumed if time ran out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fuzz_core.campaign.carryover import TraceReport, recheck
+from fuzz_core.campaign.neighbours import visit_neighbours
+from fuzz_core.campaign.patterns import asked_apis
+from fuzz_core.campaign.plans import make_plan
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.pool import Lease, Limits, Pool
+from fuzz_core.execution.scratch import scratch
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.signatures import SEARCH
+from fuzz_core.ir.values import Invocation
+from fuzz_core.ir.wire import LeaseDone, Report, SearchReport
+from fuzz_core.store.records import SeedRecord, search_digest
+from fuzz_core.store.store import Store
+
+# Numbers of tries of an api. Every api has the first ones before any has more: an object that an api needs may be made
+# by an api whose call was found before.
+PORTIONS = (200, 600, 2000)
+CALL_SECONDS = 2.0
+# A call that kills or hangs its process counts as so many tries.
+DEATH_COST, HANG_COST = 100, 400
+# Share of the time until the end of tracing. A found call is run again like any other.
+SHARE = 0.5
+# A pass of fewer seconds would do little more than import the library.
+LEAST_SECONDS = 15.0
+
+
+def search(session: Session, patterns: Sequence[str], deadline: float | None, report: TraceReport) -> None:
+    """Look for a valid call of every api without one, and record it, or why there is none.
+
+    Calls that others make inside come first: they need no search.
+
+    Args:
+        patterns: of the apis to look at; empty for all.
+        deadline: clock time by which the search and the check of its calls end.
+    """
+    if not session.dialect.searched:
+        return
+    now = session.clock()
+    end = None if deadline is None else now + (deadline - now) * SHARE
+    visit_neighbours(session, patterns, end, report)
+    recheck(session, report, deadline)
+    for last in PORTIONS:
+        tries = missing(session.store, session.target.key, patterns, last)
+        if not tries or session.is_over(end, LEAST_SECONDS):
+            continue
+        report.searched = max(report.searched, len(tries))
+        report.found += _pass(session, tries, last, end)
+        recheck(session, report, deadline)
+        visit_neighbours(session, patterns, end, report)
+        recheck(session, report, deadline)
+
+
+def missing(store: Store, target: str, patterns: Sequence[str], last: int) -> dict[str, int]:
+    """Return the apis without a valid call for which fewer than `last` tries were made, with the number of tries."""
+    apis = store.apis(target)
+    asked = asked_apis(apis, patterns) if patterns else {api.name for api in apis}
+    called = {row.api for row in store.bodies(target) if row.valid is not False and row.expected == "ok"}
+    searched = {seed.name: seed for seed in store.seeds(target) if seed.source == SEARCH}
+    tries = {name: searched[name].statements if name in searched else 0 for name in asked - called}
+    # A call that was found, and is not valid in this build or in a fresh process, is searched again.
+    done = {name for name, seed in searched.items() if seed.status == "failed"}
+    return {name: count for name, count in sorted(tries.items()) if count < last and name not in done}
+
+
+def _pass(session: Session, tries: Mapping[str, int], last: int, end: float | None) -> int:
+    """Search each api up to a number of tries; returns how many have a call now."""
+    session.watch.phase("searching valid calls", len(tries), session.left(end))
+    rows = [row for row in session.store.bodies(session.target.key) if row.valid and row.expected == "ok"]
+    with scratch() as folder:
+        plan = folder / "plan.jsonl"
+        make_plan(session, plan, rows, seed=0, oracles=("crash", "bounds"), alike=False)
+        with Zygote(session.target.python, session.target.library, "search", plan, session.stopped) as zygote:
+            listener = _Search(session, tries, last)
+            pool = Pool(zygote, session.workers, Limits(timeout=CALL_SECONDS))
+            pool.run(listener, lambda: session.is_over(end), listener.tick)
+    return listener.found
+
+
+class _Search:
+    """Leases every api once; a death is a refusal, and the search goes on with other tries."""
+
+    def __init__(self, session: Session, tries: Mapping[str, int], last: int) -> None:
+        self.session = session
+        self.last = last
+        self.waiting = list(tries.items())[::-1]
+        self.deaths: dict[str, list[Outcome]] = {}
+        self.reports: dict[int, SearchReport] = {}  # by number of the lease, until the lease ends
+        self.number = self.done = self.found = 0
+
+    def next_lease(self) -> Lease | None:
+        """See `Listener`."""
+        if not self.waiting:
+            return None
+        api, first = self.waiting.pop()
+        self.number += 1
+        return Lease(self.number, api, first, self.last)
+
+    def message(self, lease: Lease, report: Report | None) -> None:
+        """See `Listener`."""
+        if isinstance(report, SearchReport) and report.searched == lease.api:
+            self.reports[lease.number] = report
+        elif isinstance(report, LeaseDone):
+            found = self.reports.pop(lease.number, None)
+            if found is None:
+                # The tries do not count, so that the next search makes them again.
+                self._save(lease.api, lease.first, "partly", "its worker sent no report that can be read")
+            else:
+                self._settle(found)
+
+    def _settle(self, report: SearchReport) -> None:
+        tries, status, reason, ended = min(report.tries, self.last), "failed", report.reason or report.lacks, ""
+        found: list[tuple[Invocation, str]] = []
+        if report.test is not None and report.test.invocation.api == report.searched:
+            found, status = [(report.test.invocation, "ok")], "ok"
+        elif report.waits:
+            reason, ended = f"needs an object that no known call makes: {report.waits}", "skipped"
+            status, tries = "partly", self.last
+        elif report.refused:
+            reason = f"{tries} calls refused; the last new refusal: {reason}"
+            # The time of a lease may end before its tries do.
+            ended, tries, status = "exception", self.last, "partly" if self.last < PORTIONS[-1] else "failed"
+        self._save(report.searched, tries, status, reason, found, ended)
+
+    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        """See `Listener`."""
+        deaths = self.deaths.setdefault(lease.api, [])
+        deaths.append(outcome)
+        following = index + (HANG_COST if outcome.kind == "timeout" else DEATH_COST)
+        if following < self.last:
+            self.waiting.append((lease.api, following))
+            return
+        ends = ", ".join(sorted({f"{each.kind} {each.name}".strip() for each in deaths}))
+        reason = f"{len(deaths)} calls ended their process: {ends}"
+        # A death by signal may be a bug that is private, so that its kind comes first.
+        kind = max((each.kind for each in deaths), key=lambda kind: kind == "signal")
+        self._save(lease.api, following, "partly" if following < PORTIONS[-1] else "failed", reason, ended=kind)
+
+    def _save(self, api: str, tries: int, status: str, reason: str, found: Sequence[Any] = (), ended: str = "") -> None:
+        self.done += 1
+        self.found += bool(found)
+        record = SeedRecord(search_digest(api), SEARCH, api, status, reason[:500], 0.0, tries, outcome_kind=ended)
+        self.session.store.save_trace(self.session.target.key, record, found, {}, {})
+
+    def tick(self) -> None:
+        """Show how far the search is."""
+        self.session.watch.advance(self.done, found=self.found)

@@ -1,0 +1,1 @@
+"""Valid calls by search: candidates from signatures, repaired by what refusals say."""

@@ -1,0 +1,59 @@
+"""Forms of a call that a refusal asks for: Python's own messages about arguments, and demands of a type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fuzz_core.ir.signatures import LOOSE, ApiSignature, SignatureParameter
+
+_MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) arguments?: ([\w'\", ]+)")
+_UNEXPECTED = re.compile(r"unexpected keyword argument ['\"](\w+)['\"]")
+_TOO_MANY = re.compile(r"takes (?:no|exactly \w+|(?:from \d+ to )?\d+) (?:positional )?arguments?\b.*\bgiven")
+_QUOTED = re.compile(r"['\"](\w+)['\"]")
+_DEMAND = re.compile(
+    r"\b(?:argument )?['\"]?(\w+)['\"]? (?:\(position \d+\) )?must be (?:an? |of type )?([\w.]+(?: of ints)?)"
+)
+_KINDS = {
+    "Tensor": "tensor",
+    "bool": "bool",
+    "callable": "function",
+    "dtype": "dtype",
+    "float": "float",
+    "function": "function",
+    "int": "int",
+    "integer": "int",
+    "str": "str",
+    "string": "str",
+    "tuple of ints": "shape",
+}
+
+
+def other_form(signature: ApiSignature, message: str) -> ApiSignature | None:
+    """Return the signature as a refusal of it asks for; None if the refusal is about something else."""
+    own = signature.own if signature.method else signature.parameters
+    changed = tuple(_changed(own, message))
+    if changed == own:
+        return None
+    return signature._replace(own=changed) if signature.method else signature._replace(parameters=changed)
+
+
+def _changed(own: tuple[SignatureParameter, ...], message: str) -> Iterator[SignatureParameter]:
+    unexpected = _UNEXPECTED.search(message)
+    last = max((place for place, each in enumerate(own) if each.positional), default=-1)
+    demand = _DEMAND.search(message)
+    kind = _KINDS.get(demand[2].rpartition(".")[2], "") if demand else ""
+    for place, each in enumerate(own):
+        if unexpected and each.name == unexpected[1] and not each.positional:
+            continue
+        if place == last and last > 0 and _TOO_MANY.search(message):
+            continue
+        if demand and kind and each.name == demand[1] and each.kind == "any":
+            yield each._replace(kind=kind)
+        else:
+            yield each
+    missing = _MISSING.search(message)
+    known = {each.name for each in own}
+    for name in _QUOTED.findall(missing[1]) if missing else ():
+        if name not in known:
+            yield SignatureParameter(name, group=LOOSE)

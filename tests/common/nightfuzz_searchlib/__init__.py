@@ -1,0 +1,49 @@
+"""searchlib as a library that calls are searched for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from fuzz_core.adapters import base, dialect
+from fuzz_core.adapters.definitions import python_signatures
+from fuzz_core.adapters.inventory import Listed
+from fuzz_core.adapters.modes import Builder
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.signatures import ApiSignature
+from fuzz_core.ir.values import TestCase
+
+
+class Adapter(base.Adapter):
+    """Tensors are numpy's arrays."""
+
+    library = "searchlib"
+
+    def listed(self) -> list[Listed]:
+        """The functions and the class."""
+        return [each for each in super().listed() if each.api.name.partition(".")[2] in self.root.__all__]
+
+    def definitions(self, listed: Iterable[Listed]) -> Iterable[Constraint]:
+        """One bound that the library does not check."""
+        yield Constraint("searchlib.grow", "count", "above", (1,), "count: int > 1", "annotation")
+
+    def signatures(self, entry: Listed) -> list[ApiSignature]:
+        """By Python's annotations."""
+        return python_signatures(entry)
+
+    def neighbours(self) -> Sequence[Callable[[TestCase], object]]:
+        """The call, and the reverse of its result."""
+        builder = Builder(self)
+        return [lambda test: self.root.reverse(builder.call(test.invocation), 1_234_567)]
+
+    def missing_requirement(self, message: str) -> str:
+        """A wire."""
+        return "needs a wire" if "no wire" in message else ""
+
+
+class Dialect(dialect.Dialect):
+    """Tensors are numpy arrays."""
+
+    library = "searchlib"
+    neighbours = True
+    searched = True
+    imports = ("import numpy as np", "import searchlib")
