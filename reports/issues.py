@@ -65,7 +65,7 @@ def umbrella_report(cases: Sequence[BugCase], as_items: bool = False) -> Issue:
     """
     if not cases:
         raise UserError(
-            "no bug to batch: --umbrella takes bugs on invalid input only",
+            "no bug to batch: --umbrella takes missing checks, and failures on input that is not known to be valid",
             "report the other bugs one by one: `nightfuzz report BUG`",
         )
     for case in cases:

@@ -165,7 +165,7 @@ def batch(found: Sequence[JudgedBug]) -> list[JudgedBug]:
     fitting = [
         each
         for each in found
-        if (lacks_check(each.row) or (kind_of(each.row.kind).fails and not is_valid(each)))
+        if is_for_umbrella(each)
         and each.row.status not in (KNOWN, FIXED)
         and each.cluster.first.id not in alone
         and not each.severity.private
@@ -175,6 +175,11 @@ def batch(found: Sequence[JudgedBug]) -> list[JudgedBug]:
     for each in sorted(fitting, key=lambda each: place[id(each.row)]):
         simplest.setdefault(each.cluster.first.id, each)
     return list(simplest.values())
+
+
+def is_for_umbrella(each: JudgedBug) -> bool:
+    """Return whether a bug is a missing check, or a failure on input that is not known to be valid."""
+    return lacks_check(each.row) or (kind_of(each.row.kind).fails and not is_valid(each))
 
 
 def is_valid(each: JudgedBug) -> bool:

@@ -24,7 +24,7 @@ GROUPS = {
 }
 _BUG = argument(int, "Number of the bug, as `bugs` lists it")
 _REPORTED = "Number of the bug. With --umbrella: several numbers, or none for all bugs that an umbrella issue can hold"
-_UMBRELLA = "Write one issue for many bugs; meant for missing checks of arguments, and for failures on invalid input"
+_UMBRELLA = "Write one issue for many bugs: missing checks, and failures on input that is not known to be valid"
 _FAILING = "Exit with code 1 if the run finds new bugs, or results that differ from --baseline"
 _COMPARED = "Libraries or builds, separated by commas, to compare the target with [default: no comparison]"
 _LOCK = "Install only the files that this lock file (JSON) lists; the plan job of the GitHub Action writes it"

@@ -120,8 +120,11 @@ class Pace:
     def left(self, at: float) -> float | None:
         """Return the seconds until the phase ends; None while they are unknown.
 
-        A phase with a total needs two samples: its first sample may have waited for a process to start.
+        A phase with a total needs two samples: its first sample may have waited for a process to start. A phase that
+        has outlasted its limit finishes pieces whose length is unknown.
         """
+        if self.within is not None and at > self.within:
+            return None
         paced = self._paced(at)
         if paced is None and self.total > 0:
             return None

@@ -121,6 +121,9 @@ def test_an_umbrella_leaves_out_a_cause_that_valid_input_shows(cli: Cli, state: 
     assert [bug["validity"]["status"] for bug in (first, second)] == ["unknown", "valid"]
     assert first["cluster"] == second["cluster"]
     assert "no bug to batch" in cli("report", "--umbrella", "--state", state).err
+    refused = cli("report", first["id"], second["id"], "--umbrella", "--state", state)
+    assert (refused.code, refused.out) == (2, "")
+    assert f"bug {second['id']} (internal-error) gets an issue of its own" in refused.err
 
 
 def test_a_regression_needs_a_build_that_returns(cli: Cli, state: Path, tmp_path: Path) -> None:

@@ -136,7 +136,15 @@ def test_a_phase_ends_at_its_deadline_however_much_is_left() -> None:
     for second in range(31):
         pace.add(second, second)
     assert pace.left(30.0) == pytest.approx(30.0)
-    assert Pace(0, within=60.0).left(70.0) == 0.0
+    assert Pace(0, within=60.0).left(60.0) == 0.0
+
+
+def test_a_phase_that_outlasts_its_deadline_tells_no_time() -> None:
+    pace = Pace(1000, within=60.0)
+    for second in range(61):
+        pace.add(second, second)
+    assert pace.left(60.0) == 0.0
+    assert pace.left(61.0) is None
 
 
 @given(st.lists(st.tuples(st.floats(0, 500), st.integers(0, 50)), min_size=1, max_size=80))

@@ -26,6 +26,20 @@ from fuzz_core.modelgen.moco.program import Program
 if TYPE_CHECKING:
     from fuzz_core.modelgen.moco.knowledge.llm import ChatExtractor, Embeddings
 
+_LABELS = {
+    "file": "file",
+    "apis": "apis",
+    "examples": "apis with a working example",
+    "bounds": "apis with a documented bound",
+    "relations": "apis with a relation between parameters",
+    "compared_by": "definitions compared by",
+    "unfinished": "apis left for the next time",
+    "imported": "files imported",
+    "imported_unknown": "files of unknown apis",
+    "asked": "apis that the language model was asked about",
+    "unread": "answers of the language model in a wrong form",
+}
+
 
 def knowledge(settings: Settings, output: CommandOutput, time: str | None) -> Report:
     """Learn what there is to know of the target's apis, and say how much of it is known."""
@@ -37,12 +51,12 @@ def knowledge(settings: Settings, output: CommandOutput, time: str | None) -> Re
         found = made(session, seconds, embeddings, [each for each in (files, chat) if each is not None])
         figures = {"file": str(kept_in(session)), **_figures(found)}
     if files is not None:
-        figures["files imported"] = len(files.used)
-        figures["files of unknown apis"] = len(files.known) - len(files.used)
+        figures["imported"] = len(files.used)
+        figures["imported_unknown"] = len(files.known) - len(files.used)
     if chat is not None:
-        figures["apis that the language model was asked about"] = chat.asked
-        figures["answers of the language model in a wrong form"] = chat.unread
-    return Report(figures, [f"{name}: {value}" for name, value in figures.items()])
+        figures["asked"] = chat.asked
+        figures["unread"] = chat.unread
+    return Report(figures, [f"{_LABELS[key]}: {value}" for key, value in figures.items()])
 
 
 def _models(settings: Settings, library: str) -> tuple[ChatExtractor | None, Embeddings | None]:
@@ -87,16 +101,16 @@ def _figures(knowledge: Knowledge) -> dict[str, Any]:
     facts = knowledge.apis.values()
     return {
         "apis": len(knowledge.apis),
-        "apis with a working example": sum(bool(each.returns) for each in facts),
-        "apis with a documented bound": sum(any(p.bounds or p.choices for p in each.parameters) for each in facts),
-        "apis with a relation between parameters": sum(bool(each.relations) for each in facts),
-        "definitions compared by": knowledge.embedding or "their words",
-        "apis left for the next time": len(knowledge.unfinished),
+        "examples": sum(bool(each.returns) for each in facts),
+        "bounds": sum(any(p.bounds or p.choices for p in each.parameters) for each in facts),
+        "relations": sum(bool(each.relations) for each in facts),
+        "compared_by": knowledge.embedding or "their words",
+        "unfinished": len(knowledge.unfinished),
     }
 
 
 def seeds(settings: Settings, output: CommandOutput) -> Report:
-    """Run the seed programs and lists them: how many blocks each has, and why others are refused."""
+    """Run the seed programs and list them: how many blocks each has, and why others are refused."""
     with session_of(settings, output) as session:
         rows = [_seed(each) for each in take_apart(session, settings.models)]
     data = [dict(zip(("program", "style", "blocks", "refused"), row, strict=True)) for row in rows]

@@ -9,7 +9,15 @@ from pathlib import Path
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.disclosure import disclosure_of, outdated
 from fuzz_core.adapters.library import library_of
-from fuzz_core.campaign.cases import ENVIRONMENT, JudgedBug, batch, case, keep_environment, with_privacy
+from fuzz_core.campaign.cases import (
+    ENVIRONMENT,
+    JudgedBug,
+    batch,
+    case,
+    is_for_umbrella,
+    keep_environment,
+    with_privacy,
+)
 from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state, read_state, target_key, today
@@ -46,7 +54,7 @@ def report(
         run_now: whether the script is run for its output.
 
     Raises:
-        UserError: the bug is private and `private` is not set, or no bug is meant.
+        UserError: the bug is private and `private` is not set, no bug is meant, or a bug is not for an umbrella.
     """
     with read_state(settings) as store:
         cases = []
@@ -116,7 +124,14 @@ def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: 
             "give only bugs of one target; `nightfuzz bugs --target TARGET` lists them",
         )
     by_number = {each.row.id: each for each in with_privacy(store, store.bugs(targets.pop()))}
-    return [by_number[number] for number in numbers]
+    chosen = [by_number[number] for number in numbers]
+    for each in chosen if umbrella else []:
+        if not is_for_umbrella(each):
+            raise UserError(
+                f"bug {each.row.id} ({each.row.kind}) gets an issue of its own",
+                f"write its issue with `nightfuzz report {each.row.id}`",
+            )
+    return chosen
 
 
 def _script_output(target: TargetRecord, bug: BugRow) -> str:
