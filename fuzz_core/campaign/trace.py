@@ -214,13 +214,12 @@ def trace_seeds(
     Args:
         until: clock time after which no seed starts, and shortly after which none runs: the next trace has those.
         total: how many seeds there are, of which these are the last, to show how far the trace is.
-        pause: clock time after which no seed starts.
+        pause: clock time after which no seed starts; the caller goes on with the others later.
     """
     if not seeds:
         return
     total = total or len(seeds)
-    ends = [end for end in (until, pause) if end is not None]
-    session.watch.phase("tracing seeds", total, session.left(min(ends, default=None)))
+    session.watch.phase("tracing seeds", total, session.left(until))
     report.left = len(seeds)
     jobs = (
         Job("seed", {"seed": {"kind": seed.kind, "code": seed.code, "path": seed.path}}, seconds, tag=seed)
