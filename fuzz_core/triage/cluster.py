@@ -2,18 +2,19 @@
 
 One missing check fails under a hundred apis, each with a signature of its own; a reader wants one report. The place of
 a failure comes from its outcome: check, frames, words, and the names of the called functions. `similar` compares two
-places by the most certain evidence that both have: location or words of a failed check, then the difference between two
-modes, then the words of the failure, then native frames or called functions. Each bug, the simplest first, joins the
-cluster with the largest share of similar members, if that share is at least QUORUM; otherwise it begins a cluster. So
-one odd member does not merge two causes.
+places by the most certain evidence that both have: location or words of a failed check and the function that fails it,
+then the difference between two modes, then the words of the failure, then native frames or called functions. Each bug,
+the simplest first, joins the cluster with the largest share of similar members, if that share is at least QUORUM;
+otherwise it begins a cluster. So one odd member does not merge two causes.
 """
 
 from __future__ import annotations
 
 import builtins
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import compress, pairwise
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from rapidfuzz.distance import Indel, LCSseq
@@ -38,7 +39,7 @@ FAMILIAR = 4
 GENERIC_FROM = 3
 # A bug joins a cluster if it resembles this share of the members: single likenesses form no chain.
 QUORUM = 0.5
-MEMORY = "memory"
+MEMORY, EXCEPTION = "memory", "exception"
 _DOCUMENTED = "bounds"
 _REFUSED = "inconsistent"
 _BOUND = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
@@ -147,6 +148,7 @@ class BugPlace(NamedTuple):
     # The failure: memory, another signal, an exception, a hang, …. Bugs of different natures are different.
     nature: str
     check: FailedCheck | None = None
+    caller: str = ""  # the function whose call fails the check, see `_with_callers`
     frames: tuple[str, ...] = ()  # frames that locate a fault, innermost first
     words: str = ""  # the library's words; empty if only the language's runtime wrote a message
     vague: bool = False  # whether the death came long after the fault
@@ -295,10 +297,27 @@ class Cluster(NamedTuple, Generic[B]):
 def clusters(bugs: Sequence[B]) -> list[Cluster[B]]:
     """Return all bugs, each in one cluster, the cluster of the simplest bug first; their order has no effect."""
     ranked = sorted(bugs, key=lambda bug: (cost(bug.test), bug.target, bug.id))
-    places = _informative([place_of(bug)._replace(contrast=_contrast(bug)) for bug in ranked])
+    places = _informative(_with_callers([place_of(bug)._replace(contrast=_contrast(bug)) for bug in ranked]))
     groups = grouped(places, similar, QUORUM)
     members = [tuple(ranked[number] for number in group) for group in groups]
     return [Cluster(bugs, tuple(dict.fromkeys(bug.api for bug in bugs))) for bugs in members]
+
+
+def _with_callers(places: Sequence[BugPlace]) -> list[BugPlace]:
+    """Return the places, those that die of a check with the innermost function that few functions call.
+
+    A check in a function that many kernels call, such as the size of a dimension, is a bug of each kernel that does not
+    ask before it calls.
+    """
+    callers: dict[str, set[str]] = defaultdict(set)
+    deaths = [place.check is not None and place.nature != EXCEPTION for place in places]
+    for place in compress(places, deaths):
+        for inner, outer in pairwise(place.frames):
+            callers[inner].add(outer)
+    return [
+        place._replace(caller=next((f for f in place.frames if len(callers[f]) < GENERIC_FROM), "") if dies else "")
+        for place, dies in zip(places, deaths, strict=True)
+    ]
 
 
 def _informative(places: Sequence[BugPlace]) -> list[BugPlace]:
@@ -314,7 +333,7 @@ def similar(one: BugPlace, other: BugPlace) -> bool:
     if one.library != other.library:
         return False
     if one.check and other.check:
-        return _same_check(one.check, other.check, one.target == other.target)
+        return _same_check(one.check, other.check, one.target == other.target) and _same_caller(one, other)
     if _same_difference(one, other):
         return True
     if one.nature != other.nature or one.fault != other.fault:
@@ -329,6 +348,11 @@ def _same_check(one: FailedCheck, other: FailedCheck, one_build: bool) -> bool:
     if one.file and other.file and (one_build or one.file != other.file):
         return (one.file, one.line) == (other.file, other.line)
     return _ratio(one.words, other.words) > ALIKE
+
+
+def _same_caller(one: BugPlace, other: BugPlace) -> bool:
+    """Return whether one function calls both failed checks, as far as frames show it."""
+    return not one.caller or not other.caller or one.caller == other.caller or _akin(one, other)
 
 
 def _same_frames(one: BugPlace, other: BugPlace) -> bool:

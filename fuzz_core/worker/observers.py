@@ -39,9 +39,13 @@ def outline(result: Any) -> Hashable:
     if kind is tuple or kind is list:
         return (kind.__name__, min(len(result), MAX_PARTS + 1), *map(outline, result[:MAX_PARTS]))
     try:
-        dtype = getattr(result, "dtype", None)
-        # The dtype itself is used if it can be a key: its text is only needed when it is new.
-        return kind.__name__, dtype if isinstance(dtype, Hashable) else str(dtype), getattr(result, "ndim", None)
+        found = kind.__name__, getattr(result, "dtype", None), getattr(result, "ndim", None)
+        try:
+            # The values themselves, if they can be a key: their text is only needed when it is new.
+            hash(found)
+        except TypeError:
+            return kind.__name__, str(found[1]), str(found[2])
+        return found
     except Exception:  # noqa: BLE001 - a result that cannot be looked at is of a class by itself
         return kind.__name__, "unreadable"
 

@@ -35,6 +35,15 @@ def test_a_result_that_cannot_be_looked_at_is_of_a_class_by_itself() -> None:
     assert shown(Broken()) == "ok ('Broken', 'unreadable')"
 
 
+@pytest.mark.parametrize("name", ["dtype", "ndim"])
+@pytest.mark.parametrize("value", [[1], ("float32", [1])], ids=str)
+def test_a_result_with_attributes_that_are_no_keys_has_a_class(name: str, value: object) -> None:
+    novelty = Novelty()
+    results = [type("Spec", (), {name: each})() for each in (value, value, None)]
+    new = [bool(novelty.of("lib.f", OK, outline(result))) for result in results]
+    assert new == [True, False, True]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -101,6 +101,25 @@ class DescribeChecks:
         other = died(2, "tf.raw_ops.Max", name="SIGABRT", said="Check failed: in.dims() == perm.size() (4 vs. 5)")
         assert grouped(one, other) == TWO
 
+    def test_in_a_function_that_many_kernels_call_are_told_apart_by_the_kernel(self) -> None:
+        def failed(number: int, api: str, *callers: str) -> Row:
+            said = "Check failed: d < dims() (1 vs. 1)"
+            return died(number, api, "tf::Shape::dim_size", *callers, "tf::Loop::Run", name="SIGABRT", said=said)
+
+        scatter = [
+            failed(1, "tf.raw_ops.ScatterNd", "tf::ScatterOp::Compute"),
+            failed(2, "tf.put", "tf::ScatterOp::Compute"),
+        ]
+        pools = [
+            failed(3, "tf.MaxPool", "tf::PoolDims", "tf::MaxOp::Compute"),
+            failed(4, "tf.Mean", "tf::PoolDims", "tf::MeanOp"),
+        ]
+        assert grouped(*scatter, *pools) == {frozenset((1, 2, 3, 4))}, "two callers: the check may be the fault"
+        gather = failed(5, "tf.gather", "tf::GatherOp::Compute")
+        assert grouped(*scatter, *pools, gather) == {frozenset((1, 2)), frozenset((3, 4)), frozenset((5,))}
+        unknown = died(6, "tf.other", name="SIGABRT", said="Check failed: d < dims() (1 vs. 1)")
+        assert sum(6 in group for group in grouped(*scatter, *pools, gather, unknown)) == 1
+
     def test_are_not_taken_from_warnings(self) -> None:
         warning = "UserWarning: beta state. (Triggered internally at /build/Context.cpp:816.)"
         one = died(1, "torch.lcm", "at::native::lcm_kernel", name="SIGFPE", said=warning)
