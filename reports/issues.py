@@ -11,7 +11,7 @@ from fuzz_core.adapters.dialect import profile_of
 from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, Disclosure
 from fuzz_core.ir.errors import UserError
-from fuzz_core.triage.cluster import MEMORY, place_of
+from fuzz_core.triage.place import MEMORY, place_of
 from nightfuzz.reports.case import SHOWS, BugCase
 from nightfuzz.reports.contradiction import compares_numbers, title
 from nightfuzz.reports.markdown import counted, render

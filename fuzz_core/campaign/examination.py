@@ -21,8 +21,9 @@ from fuzz_core.execution.forks import ROLES
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
-from fuzz_core.triage.cluster import Symptom, similar
+from fuzz_core.triage.cluster import similar
 from fuzz_core.triage.known import Registry
+from fuzz_core.triage.place import Symptom
 from nightfuzz.reports.contradiction import contradiction
 
 WAIT_SECONDS = 0.2

@@ -18,9 +18,10 @@ from fuzz_core.ir.outcome import Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.modelgen.gandalf.scripts import is_of_shape
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
-from fuzz_core.triage.cluster import BugPlaces, Symptom
+from fuzz_core.triage.cluster import BugPlaces
 from fuzz_core.triage.effort import excuse
 from fuzz_core.triage.known import Registry
+from fuzz_core.triage.place import Symptom
 from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.reduce import minimise, slice_of
 from fuzz_core.triage.signature import corrupts_heap, signature

@@ -10,8 +10,8 @@ from functools import cached_property
 from fuzz_core.campaign.reproduce import symptom
 from fuzz_core.oracles.kinds import GRADES, kind_of
 from fuzz_core.store.records import BugRow, FindingRow
-from fuzz_core.triage.cluster import BugPlace, place_of
 from fuzz_core.triage.cost import cost
+from fuzz_core.triage.place import BugPlace, place_of
 from fuzz_core.triage.signature import signature
 
 HANG = "hang"

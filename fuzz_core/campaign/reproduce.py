@@ -17,7 +17,8 @@ from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, FindingRow
 from fuzz_core.store.store import Store
-from fuzz_core.triage.cluster import BugPlaces, Symptom
+from fuzz_core.triage.cluster import BugPlaces
+from fuzz_core.triage.place import Symptom
 from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.recheck import (
     CHANGED,

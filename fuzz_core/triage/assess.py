@@ -14,7 +14,8 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.tree import with_tensors
 from fuzz_core.ir.values import Fill, Tensor, TestCase
 from fuzz_core.oracles.kinds import ACCEPTS, GRADES, OUT_OF_BOUNDS, REFUSES, kind_of
-from fuzz_core.triage.cluster import MEMORY, Bug, clusters, place_of, spoke
+from fuzz_core.triage.cluster import Bug, clusters
+from fuzz_core.triage.place import MEMORY, place_of, spoke
 from fuzz_core.triage.signature import corrupts_heap
 from fuzz_core.worker.stack import NULL_PAGE, OVERFLOW
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fuzz_core.triage.cluster import BugPlace
+from fuzz_core.triage.place import BugPlace
 
 
 def grouped(

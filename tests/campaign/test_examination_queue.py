@@ -20,7 +20,7 @@ from fuzz_core.campaign.watch import Watch
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.records import FindingRow, NewBug
-from fuzz_core.triage.cluster import Symptom
+from fuzz_core.triage.place import Symptom
 
 
 class Examiners:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Prim, TestCase, prim
 from fuzz_core.oracles.kinds import RESIZED
-from fuzz_core.triage.cluster import clusters, plain_name
+from fuzz_core.triage.cluster import clusters
+from fuzz_core.triage.place import plain_name
 
 ASSERT = 'false INTERNAL ASSERT FAILED at "/build/{file}":{line}, please report a bug to PyTorch. {said}'
 MACHINERY = (

@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from fuzz_core.triage.cluster import QUORUM, BugPlace, FailedCheck, similar
+from fuzz_core.triage.cluster import QUORUM, similar
 from fuzz_core.triage.neighbours import grouped
+from fuzz_core.triage.place import BugPlace, FailedCheck
 
 FRAMES = ("at::pool", "at::conv", "at::norm", "at::sort")
 WORDS = ("", "", "index out of range in self", "index out of range", "size mismatch of a tensor")
