@@ -1,4 +1,8 @@
-"""Faults of nightfuzz's own code in workers. A fault ends its process, is no finding, and must be reported."""
+"""Faults of nightfuzz's own code in workers. A fault ends its process, is no finding, and must be reported.
+
+A library can damage the memory of a process, so that any later line of Python fails. Work that ended by a fault runs
+again in a fresh process. A fault that does not come again is damage.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +28,36 @@ class Faults:
     def __init__(self, say: Callable[[str], object]) -> None:
         self.say = say
         self.counts: Counter[str] = Counter()
+        self.ends: Counter[str] = Counter()  # with the processes that were damaged
         self.traces: dict[str, str] = {}
 
-    def add(self, outcome: Outcome) -> None:
-        """Count a process's end if it is a fault of nightfuzz's own code."""
+    def add(self, outcome: Outcome, retried: bool = False) -> None:
+        """Count a process's end if it is a fault of nightfuzz's own code.
+
+        Args:
+            retried: whether the work runs again. Then the first fault of its place may be damage, and does not count.
+        """
         frames = list(_FRAME.finditer(outcome.text))
-        if (outcome.kind, outcome.name) != ("exit", str(OWN_FAULT)) or not frames:
+        if not is_own_fault(outcome) or not frames:
             return
         place = f"{frames[-1]['file']}:{frames[-1]['line']}"
-        self.counts[place] += 1
+        self.ends[place] += 1
+        if retried and self.ends[place] == 1:
+            return
+        self.counts[place] = self.ends[place]
         if place not in self.traces:
             self.traces[place] = outcome.text[max(outcome.text.find(_BEGIN), 0) :].rstrip()
             self.say(f"a fault of nightfuzz at {place} ended a worker; the run goes on\n{self.traces[place]}")
+
+    @property
+    def damages(self) -> list[str]:
+        """The places at which a process failed once, and not again."""
+        return [place for place in self.ends if place not in self.counts]
+
+
+def is_own_fault(outcome: Outcome) -> bool:
+    """Return whether an exception of nightfuzz's own code has ended a process."""
+    return (outcome.kind, outcome.name) == ("exit", str(OWN_FAULT))
 
 
 _COLLECTING: list[Faults] = []
@@ -56,7 +78,7 @@ def collected_faults(say: Callable[[str], object]) -> Iterator[Faults]:
         _COLLECTING.remove(faults)
 
 
-def note_end(outcome: Outcome) -> None:
-    """Report to the collectors of faults how a process has ended."""
+def note_end(outcome: Outcome, retried: bool) -> None:
+    """Report to the collectors of faults how a process has ended, see `Faults.add`."""
     for faults in _COLLECTING:
-        faults.add(outcome)
+        faults.add(outcome, retried)

@@ -223,15 +223,18 @@ class Link:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
-    def reap(self) -> Ending:
+    def reap(self, retried: bool = False) -> Ending:
         """Return how the process ended.
 
         A process that goes on for longer than a second is killed.
+
+        Args:
+            retried: whether work that a fault of nightfuzz ends runs again.
         """
         status = self.reaper(self)
         # The journal changes until the process has ended: a library that closed the pipe may go on writing.
         ending = Ending(status, self.output.text(), self.journal.read(), self.receive())
-        note_end(ending.outcome)
+        note_end(ending.outcome, retried)
         return ending
 
     def close(self) -> None:
@@ -245,10 +248,10 @@ class Link:
         self.output.close()
         remove(self.directory)
 
-    def discard(self) -> Ending:
-        """End the process in any state, and close the link."""
+    def discard(self, retried: bool = False) -> Ending:
+        """End the process in any state, and close the link; `retried` as in `reap`."""
         self.kill()
-        ending = self.reap()
+        ending = self.reap(retried)
         self.close()
         return ending
 
@@ -303,10 +306,10 @@ class Links(Generic[T]):
                 self.selector.unregister(link.from_child)
             yield self.owners[link], lines, False
 
-    def bury(self, link: Link) -> Ending:
-        """Wait for a link no longer, end its process and close it."""
+    def bury(self, link: Link, retried: bool = False) -> Ending:
+        """Wait for a link no longer, end its process and close it; `retried` as in `Link.reap`."""
         self.drop(link)
-        return link.discard()
+        return link.discard(retried)
 
     def close(self) -> None:
         """End all processes that are left."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
 
+from fuzz_core.execution.faults import is_own_fault
 from fuzz_core.execution.health import SpareProcess, health
 from fuzz_core.execution.link import CompileClock, Link, Links, Stopwatch
 from fuzz_core.execution.scratch import NoSpace, usage
@@ -299,7 +300,7 @@ class Pool:
         """Take a dead or hanging worker out, and report the test of the lease that it was in."""
         child = slot.child
         assert child is not None
-        ending = self.links.bury(child)
+        ending = self.links.bury(child, retried=True)
         # A killed worker may have sent a finding before.
         for line in ending.lines:
             self._take(slot, line)
@@ -316,8 +317,9 @@ class Pool:
         self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if killed else 1.0)
         if self.futile > FUTILE_STARTS:
             raise ZygoteError(f"workers end before their first test: {seen.kind} {seen.name}\n{seen.text}\n{REMEDY}")
-        if outcome is None and (killed or not began):
-            # A kill from outside is no result of the test, so the test runs once more.
+        if outcome is None and (killed or is_own_fault(seen) or not began):
+            # A kill from outside is no result of the test, and an earlier test may have damaged the process in which
+            # our own code failed. So the test runs once more.
             lease.tries[index] += 1
             if lease.tries[index] < TRIES:
                 self._hand(slot, lease, replace(lease, first=index))

@@ -14,11 +14,13 @@ from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.statefile import open_store
 
-# Every 40th read of the library's state raises an error: of nightfuzz's own code, or brought about by the library.
+# Every 40th read of the library's state raises an error: of nightfuzz's own code, or brought about by the library. An
+# error that comes once, and not in the fresh process that repeats the work, is damage that a call has done.
 ADAPTER = """
 import nightfuzz_fakelib
 
 KIND = "own"
+LATE = 200  # more than half of all reads: no second process reads so often
 
 class Adapter(nightfuzz_fakelib.Adapter):
     library = "brittlelib"
@@ -34,6 +36,8 @@ class Adapter(nightfuzz_fakelib.Adapter):
         Adapter.looks += 1
         if Adapter.looks % 40 == 0 and KIND == "own":
             raise ArithmeticError("planted in an adapter")
+        if Adapter.looks == LATE and KIND == "once":
+            raise ArithmeticError("planted in an adapter")
         if Adapter.looks % 40 == 0 and KIND == "memory":
             raise MemoryError
         if Adapter.looks % 40 == 0 and KIND == "damage":
@@ -46,12 +50,12 @@ class Adapter(nightfuzz_fakelib.Adapter):
 class Dialect(nightfuzz_fakelib.Dialect):
     library = "brittlelib"
 """
-FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", "*.add")
+FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--workers", 1, "--api", "*.scale", "--api", "*.add")
 
 
-@pytest.fixture(params=["own", "memory", "damage", "refusal"])
+@pytest.fixture(params=["own", "once", "memory", "damage", "refusal"])
 def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The fault of brittlelib's adapter: an error of its own code, or one that the library has brought about."""
+    """The fault of brittlelib's adapter: an error of its own code, or an error that the library has brought about."""
     (tmp_path / "nightfuzz_brittlelib.py").write_text(ADAPTER.replace('KIND = "own"', f'KIND = "{request.param}"'))
     monkeypatch.setenv("NIGHTFUZZ_PATH", os.pathsep.join([str(tmp_path), os.environ["NIGHTFUZZ_PATH"]]))
     monkeypatch.syspath_prepend(tmp_path)
@@ -75,6 +79,7 @@ def test_a_fault_is_told_with_its_traceback_and_what_was_found_is_kept(fuzzed: D
     if kind != "own":
         assert fuzzed.code == 0, fuzzed.err
         assert place not in fuzzed.out + fuzzed.err
+        assert ("one worker ended by an error at nightfuzz_brittlelib.py:" in fuzzed.out) is (kind == "once")
         return
     assert fuzzed.code == 3, fuzzed.out + fuzzed.err
     # The error is printed when it happens and at the end; the summary has the number of workers.
