@@ -15,6 +15,8 @@ from fuzz_core.ir.values import Fill, Tensor
 
 POOL_SIZE = 1 << 16
 SPECIAL_STEP = 3
+# No description has more elements in memory: the shape of an expanded tensor may be far larger than its storage.
+MOST = 1 << 26
 # Numbers below this bound overflow in no dtype, so no warning has to be silenced. To silence warnings costs more than
 # to draw a few numbers.
 _HARMLESS = 6e4
@@ -55,9 +57,11 @@ def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:
     The first elements are the same for each size.
 
     Raises:
-        BuildError: the data does not fit the dtype.
+        BuildError: the data does not fit the dtype, or there are more than MOST elements.
     """
     count = tensor.size if size is None else size
+    if count > MOST:
+        raise BuildError(f"{count} elements are more than {MOST}")
     dtype = DTYPES[tensor.dtype]
     fill = tensor.fill
     if fill.kind == "values":
@@ -72,6 +76,14 @@ def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:
         with np.errstate(over="ignore"):
             flat[::SPECIAL_STEP] = fill.special
     return flat
+
+
+def period(tensor: Tensor) -> NDArray[Any]:
+    """Return the first elements, which the others repeat apart from special values.
+
+    They are at most 65,536, or as many as the data has bytes.
+    """
+    return elements(tensor, min(tensor.size, max(POOL_SIZE, len(tensor.fill.data))))
 
 
 def _given(data: bytes, storage: str, count: int) -> NDArray[Any]:

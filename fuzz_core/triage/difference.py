@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fuzz_core.adapters.compare import Comparer, Parts, units
 from fuzz_core.ir.dtypes import DTYPES, DType
-from fuzz_core.ir.elements import elements
+from fuzz_core.ir.elements import period
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Tensor, Value
 
@@ -125,13 +125,13 @@ def _prims_apart(reference: Any, other: Any) -> float:
 
 
 def _numbers(tensor: Tensor) -> NDArray[Any]:
-    """Return all elements if they are described; if not, the least, largest and special value (NaN, infinity)."""
+    """Return the elements if they are described; if not, the least, largest and special value (NaN, infinity)."""
     fill = tensor.fill
     if not tensor.size:
         return np.empty(0)
     if fill.kind == "values":
         try:
-            return elements(tensor)
+            return period(tensor)
         except BuildError:
             return np.empty(0)
     ends = [fill.low, fill.low if fill.kind == "constant" else fill.high]

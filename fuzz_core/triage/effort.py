@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.elements import elements, pack
+from fuzz_core.ir.elements import pack, period
 from fuzz_core.ir.tree import Path, exchanged, positions
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
 
@@ -36,7 +36,7 @@ class Number(NamedTuple):
         number = self.base + self.sign * min(self.size, size)
         if isinstance(self.value, Prim):
             return Prim("int", number)
-        drawn = elements(self.value)
+        drawn = period(self.value)
         larger = np.abs(drawn.astype(np.float64)) >= min(abs(number), abs(_largest(drawn)))
         made = np.where(larger, np.array(number, drawn.dtype), drawn)
         return self.value._replace(fill=Fill("values", data=pack(made)))
@@ -110,7 +110,7 @@ def _integer(value: Prim | Tensor) -> int | None:
         return value.value if type(value.value) is int else None
     if not value.size or DTYPES[value.dtype].kind not in ("int", "uint"):
         return None
-    return _largest(elements(value))
+    return _largest(period(value))
 
 
 def _largest(drawn: NDArray[Any]) -> int:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.elements import elements, pack
+from fuzz_core.ir.elements import MOST, elements, pack, period
 from fuzz_core.ir.tree import children
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Tensor, Value, prim
 
@@ -178,7 +178,7 @@ def shrink_tensors(value: Value) -> Proposals:
 
 def resized(tensor: Tensor, shape: tuple[int, ...], last: bool = False) -> Tensor:
     """Return the first (or last) elements along every dimension; larger dimensions repeat what there is."""
-    if tensor.fill.kind != "values":
+    if tensor.fill.kind != "values" or max(tensor.size, math.prod(shape)) > MOST:
         return tensor._replace(shape=shape)
     inside = elements(tensor).reshape(tensor.shape)
     for axis, size in enumerate(shape):
@@ -232,7 +232,7 @@ def _full(tensor: Tensor, number: float) -> Tensor:
 
 
 def _elements(tensor: Tensor) -> Proposals:
-    flat = elements(tensor)
+    flat = period(tensor)
     if DTYPES[tensor.dtype].kind != "complex":
         ends = dict.fromkeys(float(end) for end in (flat[0], flat[-1], flat.max(), flat.min()))
         if (yield from first_of(_full(tensor, end) for end in ends)):
@@ -281,7 +281,7 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
         return tensor._replace(dtype=dtype)
     if "string" in (DTYPES[tensor.dtype].kind, DTYPES[dtype].kind):
         return tensor._replace(dtype=dtype, fill=ZEROS)
-    flat = elements(tensor)
+    flat = period(tensor)
     with np.errstate(all="ignore"):
         converted = (flat if DTYPES[dtype].kind == "complex" else flat.real).astype(DTYPES[dtype].storage)
     return tensor._replace(dtype=dtype, fill=tensor.fill._replace(data=pack(converted)))

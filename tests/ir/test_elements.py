@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
-from fuzz_core.ir.elements import POOL_SIZE, elements, pack, window
+from fuzz_core.ir.elements import POOL_SIZE, elements, pack, period, window
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Tensor
 
@@ -179,3 +179,16 @@ def test_bytes_are_packed_little_endian() -> None:
 def test_data_that_do_not_fit_cannot_be_built(data: bytes) -> None:
     with pytest.raises(BuildError):
         elements(Tensor("float32", (2,), Fill("values", data=data)))
+
+
+@pytest.mark.parametrize(
+    "fill", [Fill("constant", 7.0), Fill("uniform", 0.0, 9.0), Fill("values", data=bytes(range(16)))]
+)
+def test_an_expanded_tensor_is_never_in_memory_and_has_a_period(fill: Fill) -> None:
+    """An array of its elements would have two exabytes."""
+    expanded = Tensor("int64", (1, 2**58), fill, strides=(0, 0))
+    with pytest.raises(BuildError, match="more than"):
+        elements(expanded)
+    few = expanded._replace(shape=(1, 100_000), strides=None)
+    assert elements(few).tolist() == np.resize(period(expanded), 100_000).tolist()
+    assert period(few._replace(shape=(3,))).tolist() == elements(few._replace(shape=(3,))).tolist()

@@ -54,6 +54,16 @@ def test_an_integer_may_be_an_element_of_a_tensor(degrees: list[int]) -> None:
     assert told(test, seconds) == ASKED
 
 
+@pytest.mark.parametrize(
+    "fill", [Fill("constant", 7.0), Fill("uniform", 0.0, 9.0), Fill("values", data=bytes(range(16)))]
+)
+def test_an_expanded_tensor_is_never_in_memory(fill: Fill) -> None:
+    """An array of its elements would have two exabytes."""
+    expanded = Tensor("int64", (1, 2**58), fill, strides=(0, 0))
+    test = TestCase(Invocation("lib.f", (expanded, prim(HUGE))), 0)
+    assert told(test, lambda test: None) == ""
+
+
 @pytest.mark.parametrize("each", [1e-9, 1e-6, 1e-3])
 def test_a_time_that_grows_with_the_number_was_asked_for(each: float) -> None:
     assert told(case(HUGE), steps(each)) == ASKED
