@@ -57,11 +57,12 @@ def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:
     The first elements are the same for each size.
 
     Raises:
-        BuildError: the data does not fit the dtype, or there are more than MOST elements.
+        BuildError: the data does not fit the dtype.
+        MemoryError: there are more than MOST elements.
     """
     count = tensor.size if size is None else size
     if count > MOST:
-        raise BuildError(f"{count} elements are more than {MOST}")
+        raise MemoryError(f"{count} elements are more than {MOST}")
     dtype = DTYPES[tensor.dtype]
     fill = tensor.fill
     if fill.kind == "values":
