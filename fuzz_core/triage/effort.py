@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.elements import MOST as MOST_ELEMENTS
 from fuzz_core.ir.elements import pack, period
 from fuzz_core.ir.tree import Path, exchanged, positions
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
@@ -23,7 +24,10 @@ CUT = 32
 
 
 class Number(NamedTuple):
-    """An integer of a call, `base + sign * size`, for which one of a smaller size can stand in."""
+    """An integer of a call, `base + sign * size`, for which one of a smaller size can stand in.
+
+    The integer of a tensor is its largest element; of an expanded tensor that no memory holds, its largest dimension.
+    """
 
     path: Path
     value: Prim | Tensor  # the integer, or a tensor that has no larger one
@@ -36,6 +40,8 @@ class Number(NamedTuple):
         number = self.base + self.sign * min(self.size, size)
         if isinstance(self.value, Prim):
             return Prim("int", number)
+        if self.value.size > MOST_ELEMENTS:
+            return self.value._replace(shape=tuple(min(length, number) for length in self.value.shape))
         drawn = period(self.value)
         larger = np.abs(drawn.astype(np.float64)) >= min(abs(number), abs(_largest(drawn)))
         made = np.where(larger, np.array(number, drawn.dtype), drawn)
@@ -105,9 +111,11 @@ def seconds_asked_for(test: TestCase, seconds: Seconds) -> float:
 
 
 def _integer(value: Prim | Tensor) -> int | None:
-    """Return an integer, or the largest one of a tensor; None for other values."""
+    """Return the integer of a value, see `Number`; None if it has none."""
     if isinstance(value, Prim):
         return value.value if type(value.value) is int else None
+    if value.size > MOST_ELEMENTS:
+        return max(value.shape)
     if not value.size or DTYPES[value.dtype].kind not in ("int", "uint"):
         return None
     return _largest(period(value))
