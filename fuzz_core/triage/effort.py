@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.elements import MOST as MOST_ELEMENTS
 from fuzz_core.ir.elements import pack, period
-from fuzz_core.ir.tree import Path, exchanged, positions
+from fuzz_core.ir.tree import Path, exchanged, positions, tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
 
 Time: TypeAlias = tuple[int, float]
@@ -24,10 +24,7 @@ CUT = 32
 
 
 class Number(NamedTuple):
-    """An integer of a call, `base + sign * size`, for which one of a smaller size can stand in.
-
-    The integer of a tensor is its largest element; of an expanded tensor that no memory holds, its largest dimension.
-    """
+    """An integer of a call, `base + sign * size`, for which one of a smaller size can stand in."""
 
     path: Path
     value: Prim | Tensor  # the integer, or a tensor that has no larger one
@@ -40,8 +37,6 @@ class Number(NamedTuple):
         number = self.base + self.sign * min(self.size, size)
         if isinstance(self.value, Prim):
             return Prim("int", number)
-        if self.value.size > MOST_ELEMENTS:
-            return self.value._replace(shape=tuple(min(length, number) for length in self.value.shape))
         drawn = period(self.value)
         larger = np.abs(drawn.astype(np.float64)) >= min(abs(number), abs(_largest(drawn)))
         made = np.where(larger, np.array(number, drawn.dtype), drawn)
@@ -67,14 +62,17 @@ MOST = 50.0
 def excuse(test: TestCase, seconds: Seconds, hangs: Callable[[float], bool], limit: float) -> str:
     """Return why a call that timed out is no bug; empty if it is one.
 
-    Calls with smaller numbers in their arguments are tried first. Such calls are cheap, and separate work that grows
-    with the arguments from a call that is stuck.
+    A call with an expanded tensor that no memory holds is none: to look at each of its places takes seconds. Of other
+    calls, those with smaller numbers in their arguments are tried first. Such calls are cheap, and separate work that
+    grows with the arguments from a call that is stuck.
 
     Args:
         seconds: returns the seconds until a test case ends, with a result or not; None if it does not end in time.
         hangs: returns whether the call, run alone, is still running after this many seconds.
         limit: the seconds within which a call must end.
     """
+    if any(tensor.size > MOST_ELEMENTS for tensor in tensors_of(test.invocation)):
+        return "an expanded tensor has more places than memory holds"
     asked = seconds_asked_for(test, seconds)
     if asked >= limit:
         return "takes as long as its numbers ask for"
@@ -111,11 +109,9 @@ def seconds_asked_for(test: TestCase, seconds: Seconds) -> float:
 
 
 def _integer(value: Prim | Tensor) -> int | None:
-    """Return the integer of a value, see `Number`; None if it has none."""
+    """Return an integer, or the largest one of a tensor; None for other values."""
     if isinstance(value, Prim):
         return value.value if type(value.value) is int else None
-    if value.size > MOST_ELEMENTS:
-        return max(value.shape)
     if not value.size or DTYPES[value.dtype].kind not in ("int", "uint"):
         return None
     return _largest(period(value))
