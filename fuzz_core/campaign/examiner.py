@@ -19,7 +19,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.modelgen.gandalf.scripts import is_of_shape
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.cluster import BugPlaces
-from fuzz_core.triage.effort import excuse
+from fuzz_core.triage.effort import excuse, is_vast
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.place import Symptom
 from fuzz_core.triage.process import Confirmation
@@ -162,6 +162,8 @@ class Examiner:
         Raises:
             Paused: after each turn but the last.
         """
+        if is_vast(finding.test):
+            return Examination(finding, reason="an expanded tensor has more places than memory holds", runs=1)
         if finding.id not in self.hangs:
             why = self._excuse(finding)
             self.hangs[finding.id] = Examination(finding, reason=why, runs=1) if why else None

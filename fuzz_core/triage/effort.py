@@ -59,20 +59,22 @@ ALONE = 3
 MOST = 50.0
 
 
+def is_vast(test: TestCase) -> bool:
+    """Return whether a call has an expanded tensor that no memory holds: to read all its places takes seconds."""
+    return any(tensor.size > MOST_ELEMENTS for tensor in tensors_of(test.invocation))
+
+
 def excuse(test: TestCase, seconds: Seconds, hangs: Callable[[float], bool], limit: float) -> str:
     """Return why a call that timed out is no bug; empty if it is one.
 
-    A call with an expanded tensor that no memory holds is none: to look at each of its places takes seconds. Of other
-    calls, those with smaller numbers in their arguments are tried first. Such calls are cheap, and separate work that
-    grows with the arguments from a call that is stuck.
+    Calls with smaller numbers in their arguments are tried first. Such calls are cheap, and separate work that grows
+    with the arguments from a call that is stuck.
 
     Args:
         seconds: returns the seconds until a test case ends, with a result or not; None if it does not end in time.
         hangs: returns whether the call, run alone, is still running after this many seconds.
         limit: the seconds within which a call must end.
     """
-    if any(tensor.size > MOST_ELEMENTS for tensor in tensors_of(test.invocation)):
-        return "an expanded tensor has more places than memory holds"
     asked = seconds_asked_for(test, seconds)
     if asked >= limit:
         return "takes as long as its numbers ask for"

@@ -18,7 +18,7 @@ from fuzz_core.campaign.fuzz import FuzzOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.watch import Watch
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import Invocation, TestCase, prim
+from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, prim
 from fuzz_core.store.records import FindingRow, NewBug
 from fuzz_core.triage.place import Symptom
 
@@ -181,6 +181,17 @@ def test_hangs_have_one_examiner_and_wait_for_the_others(
     while len(examiners.begun) < 2:
         threading.Event().wait(0.01)
     assert "fakelib.d" in examiners.begun
+
+
+def test_a_time_out_on_a_tensor_that_no_memory_holds_is_settled_without_a_run(
+    session: Session, queue: ExaminationQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue.examiner.bench, "fork", None)
+    expanded = Tensor("int64", (1, 2**31), Fill(), strides=(0, 0))
+    test = TestCase(Invocation("fakelib.scale", (expanded,)), 0)
+    session.store.add_finding("fakelib-1", 1, test, Verdict("crash", HANG, "cpu: it"), Outcome("timeout", "1 s"))
+    queue.finish()
+    assert queue.report.settled == {"rejected": 1}
 
 
 def test_a_hang_that_needs_a_further_turn_lets_others_come_first(
