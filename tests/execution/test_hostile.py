@@ -99,8 +99,11 @@ def test_the_next_test_runs_in_a_sound_process_and_nothing_is_left(way: str, zyg
     assert {o.kind for (name, _), o in told.ran.items() if name == "fakelib.row_sum"} == {"ok"}
     assert told.deaths["fakelib.row_sum", 1].name == "SIGSEGV"
     assert not told.findings or way == "lie"
-    # If a worker was copied, the pool listens to one copy alone. A killed worker's lease is run again.
-    assert set(told.times.values()) == {1} or way == "parricide"
+    # If a worker was copied, the pool listens to one copy alone. Work runs again once if its worker was killed, or
+    # ended by our own code's error.
+    again = {(api, 1)} if way in ("parricide", "tamper") else set()
+    assert {test for test, times in told.times.items() if times != 1} <= again
+    assert max(told.times.values()) <= 2
     assert pool.restarts > 1 or way in HARMLESS or seen[1][0] == "exception"
     assert zygote.process is not None
     assert living_in(place) == {zygote.process.pid, zygote.pid}
