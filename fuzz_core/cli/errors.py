@@ -57,7 +57,7 @@ def guarded(work: Callable[[], int], verbose: bool = False) -> int:
 def summed_up(faults: Faults) -> list[str]:
     """Return the lines of a command's summary about faults of nightfuzz's own code in workers; empty without any."""
     own = [f"{count} of the workers ended by a fault of nightfuzz at {place}" for place, count in faults.counts.items()]
-    damage = "one worker ended by an error at {}, and its work ran again without it: a call had damaged the process"
+    damage = "one worker ended by an error at {} that did not come again: a call may have damaged the process"
     return [*own, *map(damage.format, faults.damages)]
 
 

@@ -28,7 +28,7 @@ class Faults:
     def __init__(self, say: Callable[[str], object]) -> None:
         self.say = say
         self.counts: Counter[str] = Counter()
-        self.ends: Counter[str] = Counter()  # with the processes that were damaged
+        self.ends: Counter[str] = Counter()  # all faults by place, also those that count as damage
         self.traces: dict[str, str] = {}
 
     def add(self, outcome: Outcome, retried: bool = False) -> None:
@@ -51,7 +51,7 @@ class Faults:
 
     @property
     def damages(self) -> list[str]:
-        """The places at which a process failed once, and not again."""
+        """The places of faults that came once, in work that runs again."""
         return [place for place in self.ends if place not in self.counts]
 
 
