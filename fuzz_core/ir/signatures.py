@@ -32,6 +32,7 @@ class SignatureParameter(NamedTuple):
     dtypes: tuple[str, ...] = ()  # names of the allowed dtypes; empty for any
     choices: tuple[Value, ...] = ()  # the allowed values; empty for any
     least: int | None = None  # the least number, or the least length of a list
+    text: str = ""  # the first words that documentation has about the argument
 
 
 class ApiSignature(NamedTuple):

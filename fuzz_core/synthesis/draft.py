@@ -13,6 +13,7 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.signatures import LOOSE, ApiSignature, SignatureParameter
 from fuzz_core.ir.values import NONE, Fill, Invocation, Ref, Seq, Tensor, Then, Value, prim
 from fuzz_core.synthesis.refusals import Hints
+from fuzz_core.synthesis.refusals import hints as read_hints
 
 SHAPES = (
     (),
@@ -164,8 +165,10 @@ class Drawer:
         return draft
 
     def draw(self, draft: Draft, place: int, hints: Hints) -> None:
-        """Draw one argument anew."""
+        """Draw one argument anew, with the hints of a refusal and of the argument's documentation."""
         parameter = parameters(draft.signature)[place]
+        if parameter.text:
+            hints = hints.joined(read_hints(parameter.text, ()))
         if not parameter.many or parameter.kind == "shape":
             draft.values[place] = self._one(draft, parameter, hints)
             return
@@ -209,8 +212,9 @@ class Drawer:
     def dtype(self, draft: Draft, parameter: SignatureParameter, hints: Hints) -> str:
         """Return the dtype of the parameter's group; draw it if the group has none yet."""
         loose = parameter.group.startswith(LOOSE) and self.rng.chance(0.25)
-        if parameter.group in draft.dtypes and not loose:
-            return draft.dtypes[parameter.group]
+        common = draft.dtypes.get(parameter.group, "")
+        if common and not loose and common in (parameter.dtypes or (common,)):
+            return common
         allowed = [name for name in parameter.dtypes or USUAL if name in self.known]
         told = [name for name in hints.dtypes if name in (self.known if not parameter.dtypes else allowed)]
         likely = [name for name in USUAL if name in allowed] or allowed
@@ -232,7 +236,7 @@ class Drawer:
         return self.tensor(self.dtype(draft, parameter, hints), self.shape(draft, hints), draft, hints)
 
     def tensor(self, dtype: str, shape: tuple[int, ...], draft: Draft, hints: Hints) -> Value:
-        """Return a tensor with drawn elements."""
+        """Return a tensor with drawn elements, or now and then, for whole numbers, the sizes of another one."""
         cast = self.casts.get(dtype)
         if cast is not None:
             return Invocation(cast.api, (self.tensor(cast.dtype, shape, draft, hints), *cast.rest))
@@ -241,6 +245,10 @@ class Drawer:
             low, high = integer_bounds(dtype)
             numbers = np.clip(np.array(sizes), low, high).astype(DTYPES[dtype].storage)
             return Tensor(dtype, (len(sizes),), Fill("values", data=pack(numbers)))
+        return self.shaped(dtype, shape, draft, hints)
+
+    def shaped(self, dtype: str, shape: tuple[int, ...], draft: Draft, hints: Hints) -> Tensor:
+        """Return a tensor of exactly this shape and this dtype, which must need no cast."""
         return Tensor(dtype, shape, self._fill(dtype, shape, draft, hints))
 
     def _told_shape(self, draft: Draft) -> tuple[int, ...]:

@@ -11,10 +11,15 @@ _MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) argumen
 _UNEXPECTED = re.compile(r"unexpected keyword argument ['\"](\w+)['\"]")
 _TOO_MANY = re.compile(r"takes (?:no|exactly \w+|(?:from \d+ to )?\d+) (?:positional )?arguments?\b.*\bgiven")
 _QUOTED = re.compile(r"['\"](\w+)['\"]")
-_DEMAND = re.compile(
-    r"\b(?:argument )?['\"]?(\w+)['\"]? (?:\(position \d+\) )?must be (?:an? |of type )?([\w.]+(?: of ints)?)"
+_DEMANDS = (
+    re.compile(
+        r"\b(?:argument )?['\"]?(?P<name>\w+)['\"]? (?:\(position \d+\) )?must be (?:an? |of type )?"
+        r"(?P<kind>[\w.]+(?: of ints)?)"
+    ),
+    re.compile(r"\b[Ee]xpected (?:an? )?(?P<kind>\w+) for (?:argument )?['\"](?P<name>\w+)['\"]"),
 )
 _KINDS = {
+    "DataType": "dtype",
     "Tensor": "tensor",
     "bool": "bool",
     "callable": "function",
@@ -23,6 +28,7 @@ _KINDS = {
     "function": "function",
     "int": "int",
     "integer": "int",
+    "list": "shape",
     "str": "str",
     "string": "str",
     "tuple of ints": "shape",
@@ -41,14 +47,14 @@ def other_form(signature: ApiSignature, message: str) -> ApiSignature | None:
 def _changed(own: tuple[SignatureParameter, ...], message: str) -> Iterator[SignatureParameter]:
     unexpected = _UNEXPECTED.search(message)
     last = max((place for place, each in enumerate(own) if each.positional), default=-1)
-    demand = _DEMAND.search(message)
-    kind = _KINDS.get(demand[2].rpartition(".")[2], "") if demand else ""
+    demand = next((found for pattern in _DEMANDS if (found := pattern.search(message))), None)
+    kind = _KINDS.get(demand["kind"].rpartition(".")[2], "") if demand else ""
     for place, each in enumerate(own):
         if unexpected and each.name == unexpected[1] and not each.positional:
             continue
         if place == last and last > 0 and _TOO_MANY.search(message):
             continue
-        if demand and kind and each.name == demand[1] and each.kind == "any":
+        if demand and kind and each.name == demand["name"] and each.kind == "any":
             yield each._replace(kind=kind)
         else:
             yield each

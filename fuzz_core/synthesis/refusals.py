@@ -13,12 +13,15 @@ T = TypeVar("T")
 # A message without the parts that vary from call to call.
 _VARIABLE = re.compile(r"0x[0-9a-fA-F]+|-?\d[\d.e+-]*|'[^']*'|\"[^\"]*\"|\[[^\[\]]*\]|\([^()]*\)")
 MAX_CLASS = 160
-_GIVEN = re.compile(r"\b(?:but|got|received|instead)\b", re.I)
+_GIVEN = re.compile(r"\b(?:but|got|received|found|instead)\b", re.I)
+# What was given stands in few words; longer texts quote the call.
+_QUOTED_CALL = re.compile(r" for '\{\{node |\bwith input shapes\b")
+MOST_GIVEN = 2
 # What a check demands belongs to the check: `must be rank 4` and `must be rank 3` are two.
 _DEMAND = re.compile(r"(\bmust (?:be|have) (?:(?:at least|at most|exactly|of) )?(?:rank |dimension )?)(\d)\b")
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"(?<![\w.])-?\d{1,2}(?![\w.])")
+_NUMBER = re.compile(r"(?<![\w.])-?\d{1,2}(?!\w|\.\d)")
 _TEXT = re.compile(r"[\"'`]([\w.:+-]{1,30})[\"'`]")
 # Words for a number of dimensions. A group holds the number, if the pattern itself does not say it.
 RANKS: tuple[tuple[re.Pattern[str], int | None], ...] = (
@@ -52,6 +55,19 @@ class Hints(NamedTuple):
     numbers: tuple[int, ...] = ()
     dtypes: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    # The numbers that are asked for, and those, and the ranks, that the call has instead.
+    demanded: tuple[int, ...] = ()
+    given: tuple[int, ...] = ()
+    given_ranks: tuple[int, ...] = ()
+
+    def joined(self, other: Hints) -> Hints:
+        """Return the hints of both for what a draft draws."""
+        return self._replace(
+            ranks=self.ranks + other.ranks,
+            numbers=self.numbers + other.numbers,
+            dtypes=self.dtypes + other.dtypes,
+            texts=self.texts + other.texts,
+        )
 
 
 def class_of(message: str) -> str:
@@ -72,16 +88,19 @@ def hints(message: str, names: tuple[str, ...], casts: frozenset[str] = frozense
     plain = {_plain(name): name for name in names}
     named = [plain[_plain(word)] for word in words if _plain(word) in plain]
     # What was asked for stands before what was given.
-    demand = _GIVEN.split(message)[0]
-    ranks = [found for pattern, rank in RANKS for found in _ranks(pattern, rank, demand)]
+    demand, *given = _GIVEN.split(_QUOTED_CALL.split(message)[0], maxsplit=1)
+    behind = "".join(given)
     further = [cast for word in words for cast in casts if cast in word.lower()]
     dtypes = [*further, *(name for word in words if (name := dtype_of(word)))]
     return Hints(
         _once(named),
-        _once(rank for rank in ranks if rank <= 6),
-        _once(int(text) for text in _NUMBER.findall(message))[:8],
+        _ranks(demand),
+        _numbers(message),
         _once(dtypes)[:8],
         _once(_TEXT.findall(message))[:8],
+        _sizes(demand) if given else (),
+        _sizes(behind)[:MOST_GIVEN],
+        _ranks(behind),
     )
 
 
@@ -92,15 +111,29 @@ def dtype_of(word: str) -> str:
     return plain if plain in DTYPES else DTYPE_WORDS.get(plain, "")
 
 
-def _ranks(pattern: re.Pattern[str], rank: int | None, message: str) -> list[int]:
-    matches = list(pattern.finditer(message))
-    if rank is not None:
-        return [rank] if matches else []
-    return [int(next(filter(None, match.groups()))) for match in matches]
+def _numbers(text: str) -> tuple[int, ...]:
+    return _once(int(number) for number in _NUMBER.findall(text))[:8]
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    ranks = _ranks(text)
+    return tuple(number for number in _numbers(text) if number not in ranks)
+
+
+def _ranks(text: str) -> tuple[int, ...]:
+    found: list[int] = []
+    for pattern, rank in RANKS:
+        matches = list(pattern.finditer(text))
+        if rank is not None:
+            found += [rank] if matches else []
+        else:
+            found += [int(next(filter(None, match.groups()))) for match in matches]
+    return _once(rank for rank in found if rank <= 6)
 
 
 def _plain(word: str) -> str:
-    return word.strip("_").lower()
+    """Return a name as messages write it: `the stride attribute` is the argument `strides`."""
+    return word.strip("_").lower().removesuffix("s")
 
 
 def _once(items: Iterable[T]) -> tuple[T, ...]:

@@ -13,11 +13,14 @@ from fuzz_core.ir.values import Invocation, Seq, Tensor, Value
 from fuzz_core.synthesis.draft import ArgumentSource, Cast, Draft, Drawer, parameters
 from fuzz_core.synthesis.forms import other_form
 from fuzz_core.synthesis.refusals import Hints, class_of, hints
+from fuzz_core.synthesis.repair import repairs
 
 FRESH_FIRST = 12
 FRESH_SHARE = 0.2
 # Share of the changes that make tensors alike: few definitions say that variables have one shape.
 ALIGNED_SHARE = 0.1
+# Share of the changes that put what a refusal demands where the draft has what the refusal was given.
+REPAIR_SHARE = 0.6
 # Refusals that were met last are tried most: a later check comes to light when the earlier ones hold.
 LATEST = 6
 # Classes of refusals that are kept, and forms of a call.
@@ -93,6 +96,10 @@ class Search:
             return draft
         if self.rng.chance(ALIGNED_SHARE):
             self._align(draft, told)
+            return draft
+        if self.rng.chance(REPAIR_SHARE) and (found := repairs(draft, told, self.drawer)):
+            repair = self.rng.choice(found)
+            draft.values[repair.place] = repair.value
             return draft
         named = [n for n in places if parameters(draft.signature)[n].name in told.arguments]
         for _ in range(self.rng.choice((1, 1, 1, 1, 2, 3))):

@@ -14,6 +14,7 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.ir.signatures import ApiSignature, SignatureParameter
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.ir.wire import LeaseDone, SearchReport
+from fuzz_core.synthesis.description import described
 from fuzz_core.synthesis.draft import Cast, parameters
 from fuzz_core.synthesis.search import Search
 from fuzz_core.worker.loop import Worker, World
@@ -39,7 +40,10 @@ class CallSearcher:
     def search(self, lease: dict[str, Any]) -> None:
         """Try calls of an api until one is valid, or the range or the time of a lease ends."""
         api = lease["api"]
-        signatures = self.adapter.signatures(self.listed[api]) if api in self.listed else []
+        signatures = [
+            described(each, self.listed[api].api.doc, self.worker.plan.documentation.by_api.get(api, ()))
+            for each in (self.adapter.signatures(self.listed[api]) if api in self.listed else ())
+        ]
         report = SearchReport(api, lease["first"], None, "the library declares no arguments of it")
         if waits := self._waits(signatures):
             report = report._replace(reason="", waits=waits)

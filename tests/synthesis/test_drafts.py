@@ -31,6 +31,7 @@ parameters = st.builds(
     dtypes=st.sampled_from([(), ("float32", "int64"), ("float32",)]),
     choices=st.just(()),
     least=st.sampled_from([None, 0, 2]),
+    text=st.sampled_from(["", "A 3-D int32 tensor, 'a' or \"b\", of length 5."]),
 )
 signatures = st.lists(parameters, max_size=4, unique_by=lambda each: each.name).map(
     lambda made: ApiSignature("lib.api", tuple(made))
@@ -205,6 +206,9 @@ def test_a_refusal_of_the_arguments_leads_to_another_form(message: str, names: l
         ("TypeError: f(): argument 'y' (position 1) must be Tensor, not int", "tensor"),
         ("TypeError: y must be a torch.dtype (got Tensor)", "dtype"),
         ("TypeError: f(): argument 'y' must be tuple of ints, not list", "shape"),
+        ("TypeError: Expected int for argument 'y' not <tf.Tensor: shape=(4, 2)>.", "int"),
+        ("TypeError: Expected list for 'y' argument to 'f' Op, not <tf.Tensor: shape=(4, 2)>.", "shape"),
+        ("TypeError: Expected DataType for argument 'y' not <DTypePolicy 'mixed'>.", "dtype"),
         ("ValueError: y must be positive", "any"),
     ],
 )

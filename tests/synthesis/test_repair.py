@@ -1,0 +1,95 @@
+"""A refusal that says what it was given leads to the argument that has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.signatures import LOOSE, ApiSignature, SignatureParameter
+from fuzz_core.ir.values import Invocation, Seq, Tensor, Value, prim
+from fuzz_core.synthesis.draft import Draft, Drawer
+from fuzz_core.synthesis.refusals import hints
+from fuzz_core.synthesis.repair import repairs
+from fuzz_core.synthesis.search import Search
+from tests.synthesis.test_drafts import Nothing, tried
+
+NAMES = ("image", "filter", "strides")
+SIGNATURE = ApiSignature(
+    "lib.f",
+    (
+        SignatureParameter("image", "tensor", group=LOOSE),
+        SignatureParameter("filter", "tensor", group=LOOSE),
+        SignatureParameter("strides", "int", many="*"),
+    ),
+)
+
+
+def repaired(message: str, signature: ApiSignature = SIGNATURE) -> dict[str, set[object]]:
+    """Returns the new shapes, dtypes or lengths of the arguments of one draft, by name."""
+    draft = Draft(signature)
+    draft.values = [Tensor("float64", (2, 3)), Tensor("float32", (4, 3, 5)), Seq("list", (prim(1), prim(2)))]
+    made: dict[str, set[object]] = {}
+    for seed in range(8):
+        for place, value in repairs(draft, hints(message, NAMES), Drawer(Rng(seed), Nothing(), list(DTYPES))):
+            made.setdefault(NAMES[place], set()).add(_changed(draft.values[place], value))
+    return made
+
+
+def _changed(before: Value | None, after: Value) -> object:
+    if isinstance(after, Seq):
+        return len(after.items)
+    assert isinstance(before, Tensor) and isinstance(after, Tensor)
+    return after.dtype if after.shape == before.shape else after.shape
+
+
+def test_a_rank_is_mended_where_a_tensor_has_the_wrong_one() -> None:
+    shapes = repaired("ValueError: Shape must be rank 1 but is rank 3 for '{{node F}} = F[n=2](F/x)'")
+    assert [*shapes] == ["filter"]
+    assert {len(shape) for shape in shapes["filter"] if isinstance(shape, tuple)} == {1}
+
+
+def test_a_size_becomes_the_demanded_one_or_the_other_of_two() -> None:
+    assert repaired("Dimension must be 7 but is 5") == {"filter": {(4, 3, 7)}}
+    assert repaired("Dimensions must be equal, but are 2 and 4") == {"image": {(4, 3)}, "filter": {(2, 3, 5)}}
+
+
+def test_a_dtype_is_mended_where_a_tensor_has_the_wrong_one() -> None:
+    assert repaired("conversion requested dtype int32 for Tensor with dtype float64") == {"image": {"int32"}}
+    strict = tuple(each._replace(group="T") if each.group else each for each in SIGNATURE.parameters)
+    assert repaired("requested dtype int32 for Tensor with dtype float64", SIGNATURE._replace(parameters=strict)) == {}
+    fixed = (SIGNATURE.parameters[0]._replace(dtypes=("float64",)), *SIGNATURE.parameters[1:])
+    assert repaired("requested dtype int32 for Tensor with dtype float64", SIGNATURE._replace(parameters=fixed)) == {}
+
+
+def test_a_list_gets_the_demanded_length() -> None:
+    assert repaired("F requires the stride attribute to contain 4 values, but got: 2")["strides"] == {4}
+
+
+def test_an_argument_that_the_refusal_names_comes_before_others() -> None:
+    assert [*repaired("filter: dimension must be 7 but is 3")] == ["filter"]
+    assert [*repaired("dimension must be 7 but is 3")] == ["image", "filter"]
+
+
+def test_a_refusal_that_gives_no_instead_repairs_nothing() -> None:
+    assert repaired("x must be a matrix with 3 rows") == {}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_repairs_find_a_call_with_many_scalars_soon(seed: int) -> None:
+    """A quantised operation names the wrong rank alone. Without repairs, most seeds need more than 2,000 tries."""
+    signature = ApiSignature("lib.q", tuple(SignatureParameter(name, "tensor", group="T") for name in "abcdefgh"))
+
+    def check(call: Invocation) -> str:
+        shapes = [value.shape for _, value in call.kwargs if isinstance(value, Tensor)]
+        for place, shape in enumerate(shapes):
+            wanted = 2 if place < 2 else 0
+            if len(shape) != wanted:
+                return f"ValueError: Shape must be rank {wanted} but is rank {len(shape)} for '{{{{node Q}}}}'"
+        if shapes[0][1] != shapes[1][0]:
+            return (
+                f"ValueError: Dimensions must be equal, but are {shapes[0][1]} and {shapes[1][0]} for '{{{{node Q}}}}'"
+            )
+        return ""
+
+    assert tried(Search([signature], Rng(seed), Nothing(), list(DTYPES)), check, tries=700)[1].api == "lib.q"
