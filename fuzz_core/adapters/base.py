@@ -31,7 +31,11 @@ from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase, Then, Value
 # share the GPU.
 GPU_MEMORY_BYTES = 4 << 30
 
-_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+# Python's words about a missing package, and those of libraries that import it where it is needed.
+_NO_MODULE = re.compile(
+    r"No module named '([\w.]+)'|ImportError: .*?(?:requires (?:the )?|must install )[`']?(\w+)", re.DOTALL
+)
+_ABSTRACT = re.compile(r"[Aa]bstract (?:base )?class|(?:sub)?class(?:es)? must implement|\bmust override\b")
 Describe = Callable[[Any], Value]
 # Takes the name of an api that was called, its keyword arguments, and what it returned.
 # Returns whether the call fits a description.
@@ -140,10 +144,12 @@ class Adapter:
     def missing_requirement(self, message: str) -> str:
         """Return what an api needs that this machine or build lacks, if a refusal says so; else an empty text.
 
-        Here, a missing Python package.
+        Here, a missing Python package, or a subclass of an abstract class.
         """
         package = _NO_MODULE.search(message)
-        return f"needs the package {package[1]}" if package else ""
+        if package:
+            return f"needs the package {package[1] or package[2]}"
+        return "is an abstract class: only its subclasses can be used" if _ABSTRACT.search(message) else ""
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Return a value of the library's own types (tensor, dtype, device, enum); None for foreign ones.

@@ -70,6 +70,7 @@ class CallSearcher:
         seed = derive(self.worker.plan.header.seed, "search", api, index)
         search = Search(signatures, Rng(seed), self.knowledge, list(self.adapter.dtypes), self.casts)
         lacking: Counter[str] = Counter()
+        unmade = ""
         before, until = footprint(), _processor() + SECONDS
         while index < lease["last"] and _processor() < until:
             draft = search.ask()
@@ -86,12 +87,14 @@ class CallSearcher:
                 return SearchReport(api, index, None, "calls change the library's global state")
             message = f"{outcome.name}: {outcome.text}"
             # A call that makes an argument was refused, and not the call itself.
-            if outcome.kind != "skipped":
+            if outcome.kind == "skipped":
+                unmade = message
+            else:
                 search.tell(draft, message)
             lacking[self.adapter.missing_requirement(message)] += 1
             if index - lease["first"] == FIRST_TRIES and lacking[""] <= FIRST_TRIES / 4:
                 break
-        last = [*search.refused.values()][-1].message if search.refused else ""
+        last = [*search.refused.values()][-1].message if search.refused else unmade
         del lacking[""]
         for lack, count in lacking.most_common(1):
             # Either most refusals say so, or the one that comes to light last.
@@ -114,7 +117,8 @@ class CallSearcher:
         """Return the refusal of a call that the library refuses without executing it, if it can be asked."""
         if not self.adapter.previews:
             return None
-        made = False
+        # An instance is made among the parts: its class is what the call is about.
+        made = call.then is not None
         try:
             parts = self.worker.execution.mode("cpu").builder.parts(call)
             made = True

@@ -23,7 +23,7 @@ from fuzz_core.store import open_store
 from fuzz_core.store.records import TargetRecord
 from nightfuzz.reports.summary import summary
 
-FOUND = {"searchlib.Handle", "searchlib.grow", "searchlib.measure", "searchlib.pool"}
+FOUND = {"searchlib.Handle", "searchlib.Tiling", "searchlib.grow", "searchlib.measure", "searchlib.pool"}
 # What a further way of calling `pool` calls inside, and no search finds.
 NEIGHBOURS = {"searchlib.reverse"}
 
@@ -37,7 +37,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory, fakelib_python: str) -> I
         store.save_target(target)
         session = Session(store, target, state, workers=1)
         report = trace(session, TraceOptions(sources=[SEARCH]))
-        assert (report.searched, report.found, report.neighbours) == (10, len(FOUND), 1)
+        assert (report.searched, report.found, report.neighbours) == (11, len(FOUND), 1)
         yield session
 
 
@@ -58,6 +58,13 @@ def test_a_call_is_found_behind_a_chain_of_checks_and_is_an_ordinary_invocation(
 def test_an_object_is_made_by_the_call_that_an_earlier_pass_has_found(searched: Session) -> None:
     [handle] = called(searched)["searchlib.measure"].args
     assert isinstance(handle, Invocation) and handle.api == "searchlib.Handle"
+
+
+def test_a_class_whose_construction_refuses_is_found_by_its_refusals(searched: Session) -> None:
+    """The library is asked without executing the call, and makes the instance for that."""
+    row = next(row for row in searched.store.invocations(searched.target.key) if row.api == "searchlib.Tiling")
+    assert dict(row.invocation.kwargs) == {} and row.invocation.args == (Prim("int", 13), Prim("str", "ragged-edge"))
+    assert row.invocation.then is not None
 
 
 def test_a_call_that_another_one_makes_inside_is_recorded_with_its_source(searched: Session) -> None:
@@ -88,12 +95,12 @@ def test_every_gap_has_a_reason_for_a_person_and_for_a_program(searched: Session
 
 def test_gaps_are_counted_by_reason_in_the_document_of_a_run_and_in_its_report(searched: Session) -> None:
     expected = (
-        "Apis without a valid call: 5 of 10, by reason: a call leaves files, processes or sockets behind (2),"
+        "Apis without a valid call: 5 of 11, by reason: a call leaves files, processes or sockets behind (2),"
         " needs a wire (1), calls ended their process (1), all calls of a search were refused (1)."
     )
     made = result_of(searched.store, RunFacts("nightly", searched.target.key))
     assert made.remarks == (expected,)
-    assert "Apis without a valid call: 5 of 10, by reason: a call leaves" in summary(made)
+    assert "Apis without a valid call: 5 of 11, by reason: a call leaves" in summary(made)
     asked = RunFacts("nightly", searched.target.key, apis={"searchlib.drop", "searchlib.pool"})
     assert "1 of 2, by reason: all calls" in "".join(result_of(searched.store, asked).remarks)
     assert result_of(searched.store, RunFacts("pr", searched.target.key)).remarks == ()
@@ -143,5 +150,5 @@ def test_a_new_build_takes_over_what_was_found(searched: Session) -> None:
     report = trace(
         Session(searched.store, new, searched.state_dir, workers=1), TraceOptions(sources=[SEARCH], since=old.key)
     )
-    assert (report.retraced.seeds, report.searched, report.neighbours) == (15, 0, 0)
+    assert (report.retraced.seeds, report.searched, report.neighbours) == (17, 0, 0)
     assert {row.api for row in searched.store.invocations(new.key, valid=True)} == {*FOUND, *NEIGHBOURS}

@@ -51,6 +51,18 @@ def test_calls_are_found_and_run_again(
 
 
 @pytest.mark.slow
+def test_what_no_call_can_do_is_said(tensorflow_python: Path, tmp_path: Path) -> None:
+    python = str(tensorflow_python)
+    target = TargetRecord("tensorflow-1", f"python:{python}", "tensorflow", "1", python, {})
+    asked = {"tf.gradients": "is for graphs alone", "tf.keras.Initializer": "is an abstract class"}
+    with open_store(tmp_path / "state.db") as store:
+        store.save_target(target)
+        trace(Session(store, target, tmp_path, workers=2), TraceOptions(sources=[SEARCH], patterns=[*asked]))
+        gaps = {row.api: row.gap for row in store.coverage(target.key) if row.api in asked}
+        assert {api: gap.partition(":")[0] for api, gap in gaps.items()} == asked
+
+
+@pytest.mark.slow
 def test_operations_inside_a_call_are_recorded_with_their_resources(tensorflow_python: Path, tmp_path: Path) -> None:
     python = str(tensorflow_python)
     target = TargetRecord("tensorflow-1", f"python:{python}", "tensorflow", "1", python, {})

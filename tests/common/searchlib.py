@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Handle", "abandon", "die", "drop", "grow", "leave", "measure", "pool", "reverse", "write"]
+__all__ = ["Handle", "Tiling", "abandon", "die", "drop", "grow", "leave", "measure", "pool", "reverse", "write"]
 
 
 def pool(image: ArrayLike, ksize: list[int], padding: str) -> object:
@@ -43,6 +43,20 @@ class Handle:
         if places < 3:
             raise ValueError(f"places must be at least 3, got {places}")
         self.places = places
+
+
+class Tiling:
+    """A layer whose construction refuses most arguments."""
+
+    def __init__(self, places: int, mode: str) -> None:
+        if mode != "ragged-edge":
+            raise ValueError(f"Tiling: mode must be 'ragged-edge', got {mode!r}")
+        if places != 13:
+            raise ValueError(f"Tiling: places must be 13, got {places}")
+
+    def __call__(self, image: ArrayLike) -> int:
+        """Counts dimensions."""
+        return np.asarray(image).ndim
 
 
 def measure(handle: Handle) -> int:

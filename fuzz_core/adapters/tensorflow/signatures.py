@@ -150,6 +150,7 @@ def preview(api: str, function: Callable[..., Any], args: Sequence[Any], keyword
 
 _LACKS = {
     r"does not support eager execution|be a mutable tensor": "takes references: no eager execution has them",
+    r"not (?:supported|compatible) (?:when|with) eager execution|not supported when eager": "is for graphs alone",
     r"is not available in GraphDef version": "was removed from the library: only its name is left",
 }
 # Kernels of a build are registered by device: an operation without one for the CPU needs another device or build.

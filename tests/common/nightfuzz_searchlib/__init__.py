@@ -17,6 +17,7 @@ class Adapter(base.Adapter):
     """Tensors are numpy's arrays."""
 
     library = "searchlib"
+    previews = True
 
     def listed(self) -> list[Listed]:
         """The functions and the class."""
@@ -28,7 +29,8 @@ class Adapter(base.Adapter):
 
     def signatures(self, entry: Listed) -> list[ApiSignature]:
         """By Python's annotations."""
-        return python_signatures(entry)
+        then = self.then_methods(entry.found)[:1] if isinstance(entry.found, type) else ()
+        return python_signatures(entry, "".join(then))
 
     def neighbours(self) -> Sequence[Callable[[TestCase], object]]:
         """The call, and the reverse of its result."""
