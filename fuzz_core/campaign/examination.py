@@ -31,6 +31,8 @@ WAIT_SECONDS = 0.2
 REFRESH_SECONDS = 2.0
 # If other groups wait, hangs have one examiner at most, and this share of the time.
 HANG_SHARE = 0.1
+# Share of a time-box that hangs have before a further round of fuzzing: they take long, and a sweep finds many.
+HANG_RESERVE = 0.15
 # So many waiting groups are worth one more examiner beside a fuzz.
 GROUPS_PER_EXAMINER = 3
 # The first examinations wait for the import of the library, so they do not count for the pace. Hangs count apart.
@@ -71,6 +73,8 @@ class ExaminationQueue:
         self._waiting: list[FindingGroup] = []
         # Seconds before the deadline that belong to another phase, and not to the examinations.
         self.reserved = 0.0
+        # Whether a round of fuzzing may follow that needs the time more than hangs do.
+        self.goes_on = False
         self._confirmed: dict[str, int] = {}
         self._began = session.clock()
         self._read = -REFRESH_SECONDS + self._began
@@ -119,7 +123,7 @@ class ExaminationQueue:
         if self.options.deadline is None or not self._took:
             return math.inf
         hangs, usual = sum(group.is_hang for group in self._waiting), median(self._took)
-        rest = hangs * self._hang_pace + (len(self._waiting) - hangs) * usual
+        rest = min(hangs * self._hang_pace, self._kept_for_hangs) + (len(self._waiting) - hangs) * usual
         left = self.options.deadline - self.session.clock() - self.reserved - rest / self.session.workers
         return max(left, (PACE_AFTER - len(self._took)) * usual)
 
@@ -132,6 +136,14 @@ class ExaminationQueue:
     def _hang_pace(self) -> float:
         """Seconds that a hang takes with all its turns; a whole turn before one is settled."""
         return self._hanging / self._hangs if self._hangs else HANG_SECONDS
+
+    @property
+    def _kept_for_hangs(self) -> float:
+        """Seconds of examiners that hangs may still take before a further round of fuzzing."""
+        if self.options.deadline is None:
+            return math.inf
+        whole = (self.options.deadline - self._began) * self.session.workers
+        return max(HANG_RESERVE * whole - self._hanging, 0.0)
 
     def read(self) -> None:
         """Read pending findings from the store."""
@@ -203,7 +215,9 @@ class ExaminationQueue:
     def _has_time_to_hang(self, fuzzing: bool, hangs: int) -> bool:
         spent = (self.session.clock() - self._began) * self.session.workers
         others = fuzzing or any(not group.is_hang for group in self._waiting)
-        return not others or (not hangs and self._hanging <= HANG_SHARE * spent)
+        if others:
+            return not hangs and self._hanging <= HANG_SHARE * spent
+        return not self.goes_on or self._kept_for_hangs > 0.0
 
     def _settle(self, group: FindingGroup, found: Examination | None) -> None:
         if found is None:
@@ -244,7 +258,8 @@ def examine(
 
     Args:
         queue: a queue that has examined findings beside a fuzz; the report includes the findings that it has settled.
-        further: whether bugs whose minimising was cut short are minimised further in the time that is left.
+        further: whether this is the last examination: bugs whose minimising was cut short are minimised further, and
+            hangs have all the time that is left.
     """
     before = {bug.id for bug in _unfinished(session)}
     pending = len(session.store.pending_findings(session.target.key))
@@ -255,6 +270,7 @@ def examine(
             queue = opened.enter_context(ExaminationQueue(session, options))
         if pending or queue.running:
             session.watch.phase("confirming and minimising", pending, session.left(options.deadline))
+        queue.goes_on = not further
         queue.finish()
         if further:
             _minimise_further(session, options, queue, before)

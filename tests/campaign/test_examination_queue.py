@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from fuzz_core.campaign.engine import CallEngine, fuzz_and_examine
-from fuzz_core.campaign.examination import PACE_AFTER, ExaminationQueue, examine
+from fuzz_core.campaign.examination import HANG_RESERVE, PACE_AFTER, ExaminationQueue, examine
 from fuzz_core.campaign.examiner import Examination, TriageOptions
 from fuzz_core.campaign.finding_groups import HANG
 from fuzz_core.campaign.fuzz import FuzzOptions
@@ -231,13 +231,44 @@ def test_waiting_hangs_end_a_fuzz_early_enough_for_their_turns(
         queue.read()
         while queue.step():
             threading.Event().wait(0.01)
-        for number in range(4):
+        found(session, "still", HANG)
+        queue.read()
+        # A hang of 25 seconds for two examiners.
+        assert not queue.is_full and queue.spare == 87.5
+        now = 90.0
+        assert queue.is_full
+
+
+def test_many_waiting_hangs_leave_the_most_of_the_time_to_the_fuzz(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sweep finds more hangs than any run can examine: they have their share, and the rest waits for a next run."""
+    now, turns = 0.0, 0
+    session.clock = lambda: now
+
+    def examine(group: tuple[FindingRow, ...]) -> Examination | None:
+        nonlocal now, turns
+        turns += group[0].verdict.kind == HANG
+        now += 10.0 if group[0].verdict.kind == HANG else 0.0
+        return Examination(group[0], reason="none")
+
+    with ExaminationQueue(session, TriageOptions(deadline=200.0)) as queue:
+        session.workers = 1
+        monkeypatch.setattr(queue.examiner, "examine", examine)
+        for number in range(PACE_AFTER):
+            found(session, f"quick{number}")
+        queue.goes_on = True
+        queue.finish()
+        for number in range(9):
             found(session, f"still{number}", HANG)
         queue.read()
-        # Four hangs of 25 seconds for two examiners.
-        assert not queue.is_full and queue.spare == 50.0
-        now = 60.0
-        assert queue.is_full
+        assert queue.spare == 200.0 - HANG_RESERVE * 200.0
+        queue.finish()
+        assert turns == HANG_RESERVE * 200.0 / 10.0
+        assert queue.spare == 200.0 - now, "hangs have had their share"
+        queue.goes_on = False
+        queue.finish()
+        assert turns == 9
 
 
 class Screen(Watch):

@@ -31,7 +31,7 @@ class _Absent:
 
 
 VARIABLE: Any = getattr(keras, "Variable", _Absent)
-SYMBOLIC: Any = getattr(keras, "KerasTensor", _Absent)
+SYMBOLIC: Any = importlib.import_module(f"{_SOURCE}.engine.keras_tensor").KerasTensor if IS_TWO else keras.KerasTensor
 POLICY: Any = keras.mixed_precision.Policy
 POLICY_MAP: Any = getattr(getattr(keras, "dtype_policies", None), "DTypePolicyMap", _Absent)
 floatx, set_floatx = keras.backend.floatx, keras.backend.set_floatx

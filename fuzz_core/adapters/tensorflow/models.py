@@ -35,8 +35,8 @@ class TensorFlowModels(Models):
     """A kernel that draws random numbers has a stream of its own, which begins anew when kernels are cleared."""
 
     layer, computes = keras.layers.Layer, "call"
-    symbolic = keras.KerasTensor
-    weights = (tf.Variable, keras.Variable)
+    symbolic = keras_versions.SYMBOLIC
+    weights = (tf.Variable, keras_versions.VARIABLE)
 
     def __init__(self) -> None:
         self.context = context.context()
