@@ -13,13 +13,14 @@ from fuzz_core.campaign.bench import CRASH, HANG_FACTOR, HANG_IMPORT_SECONDS, PL
 from fuzz_core.campaign.privacy import worst_suspicion
 from fuzz_core.campaign.reproduce import Attempt, is_replayed, strategy
 from fuzz_core.campaign.session import Session
+from fuzz_core.ir.elements import is_vast
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.modelgen.gandalf.scripts import is_of_shape
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.cluster import BugPlaces
-from fuzz_core.triage.effort import excuse, is_vast
+from fuzz_core.triage.effort import excuse
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.place import Symptom
 from fuzz_core.triage.process import Confirmation

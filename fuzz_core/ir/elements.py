@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fuzz_core.ir.dtypes import DTYPES, DType, integer_bounds
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.values import Fill, Tensor
+from fuzz_core.ir.tree import tensors_of
+from fuzz_core.ir.values import Fill, Tensor, TestCase
 
 POOL_SIZE = 1 << 16
 SPECIAL_STEP = 3
@@ -49,6 +50,11 @@ def repeated(flat: NDArray[Any], count: int) -> NDArray[Any]:
         made[given : given + more] = made[:more]
         given += more
     return made
+
+
+def is_vast(test: TestCase) -> bool:
+    """Return whether a call has an expanded tensor that no memory holds: to read all its places takes seconds."""
+    return any(tensor.size > MOST for tensor in tensors_of(test.invocation))
 
 
 def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:

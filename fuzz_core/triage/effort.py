@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.elements import MOST as MOST_ELEMENTS
 from fuzz_core.ir.elements import pack, period
-from fuzz_core.ir.tree import Path, exchanged, positions, tensors_of
+from fuzz_core.ir.tree import Path, exchanged, positions
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
 
 Time: TypeAlias = tuple[int, float]
@@ -57,11 +56,6 @@ NEAR = 2.0
 ALONE = 3
 # The largest logarithm of a predicted time, as a multiple of the last measured one: the cut prevents an overflow.
 MOST = 50.0
-
-
-def is_vast(test: TestCase) -> bool:
-    """Return whether a call has an expanded tensor that no memory holds: to read all its places takes seconds."""
-    return any(tensor.size > MOST_ELEMENTS for tensor in tensors_of(test.invocation))
 
 
 def excuse(test: TestCase, seconds: Seconds, hangs: Callable[[float], bool], limit: float) -> str:

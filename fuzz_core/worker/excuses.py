@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from fuzz_core.adapters.arrays import overlaps
 from fuzz_core.ir.dtypes import DTYPES, coarseness
+from fuzz_core.ir.elements import is_vast
 from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_children
 from fuzz_core.ir.values import Invocation, Ref, TestCase, Value
 from fuzz_core.worker.domains import is_no_distribution, is_outside_of_interval, repeats_indices
@@ -292,6 +293,8 @@ def _unrounded(case: TestCase) -> TestCase:
 # The only place that names an excuse. For each relation, the first excuse that applies is the reason. Checks execute
 # the test case in this order.
 EXCUSES = (
+    # The other checks look at elements, and change them.
+    Excuse("larger than memory", (*MODES, MEMORY, REFUSAL, *BUILDS), lambda found: is_vast(found.case)),
     Excuse(
         "not implemented",
         (REFUSAL,),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fuzz_core
-from fuzz_core.ir.values import Invocation, TestCase, prim
+from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, prim
 from fuzz_core.worker import excuses
 from fuzz_core.worker.evidence import BUILDS, MEMORY, MODES, REFUSAL
 from fuzz_core.worker.excuses import EXCUSES, Excuse, find_excuse
@@ -89,3 +89,12 @@ def test_the_first_excuse_of_the_relation_that_applies_is_the_reason(
     excuse = find_excuse(RelationEvidence(relation))
     assert excuse == (table[2] if relation == "values" else None)
     assert asked == (["b", "c"] if relation == "values" else [])
+
+
+@pytest.mark.parametrize("relation", [*MODES, MEMORY, REFUSAL, *BUILDS])
+def test_a_difference_on_a_tensor_that_no_memory_holds_is_excused_without_its_elements(relation: str) -> None:
+    """The evidence has no result and no elements, so that another check would raise."""
+    evidence = RelationEvidence(relation)
+    evidence.case = TestCase(Invocation("a.b", (Tensor("float32", (2**31, 1), Fill(), strides=(0, 0)),)), 1)
+    found = find_excuse(evidence)  # type: ignore[arg-type]
+    assert found is not None and found.name == "larger than memory"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fuzz_core.ir.elements import elements, pack
+from fuzz_core.ir.elements import elements, is_vast, pack
 from fuzz_core.ir.values import Fill, Invocation, Seq, Tensor, TestCase, prim
-from fuzz_core.triage.effort import SLACK, Seconds, excuse, is_vast
+from fuzz_core.triage.effort import SLACK, Seconds, excuse
 
 STEP = 1e-6
 LIMIT = 3.0
