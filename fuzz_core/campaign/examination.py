@@ -12,7 +12,7 @@ from statistics import median
 
 from fuzz_core.campaign.cases import review_known, should_report
 from fuzz_core.campaign.examiner import HANG_SECONDS, Examination, Examiner, TriageOptions
-from fuzz_core.campaign.finding_groups import FindingGroup, group_findings
+from fuzz_core.campaign.finding_groups import HANG_RESERVE, FindingGroup, group_findings
 from fuzz_core.campaign.history import review_statuses
 from fuzz_core.campaign.plans import make_replay_plan
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
@@ -31,8 +31,6 @@ WAIT_SECONDS = 0.2
 REFRESH_SECONDS = 2.0
 # If other groups wait, hangs have one examiner at most, and this share of the time.
 HANG_SHARE = 0.1
-# Share of a time-box that hangs have before a further round of fuzzing: they take long, and a sweep finds many.
-HANG_RESERVE = 0.15
 # So many waiting groups are worth one more examiner beside a fuzz.
 GROUPS_PER_EXAMINER = 3
 # The first examinations wait for the import of the library, so they do not count for the pace. Hangs count apart.

@@ -15,6 +15,8 @@ from fuzz_core.triage.place import BugPlace, place_of
 from fuzz_core.triage.signature import signature
 
 HANG = "hang"
+# Share of a time-box that hangs have before a further round of fuzzing: they take long, and a sweep finds many.
+HANG_RESERVE = 0.15
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from fuzz_core.campaign.carryover import changed_apis
 from fuzz_core.campaign.examination import ExaminationQueue
+from fuzz_core.campaign.finding_groups import HANG_RESERVE
 from fuzz_core.campaign.listener import Feedback, FuzzListener, FuzzReport
 from fuzz_core.campaign.plans import chosen, make_plan
 from fuzz_core.campaign.scheduler import ExaminationBacklog, Scheduler, Timeouts, slice_for
@@ -107,7 +108,7 @@ def _backlog(session: Session, options: FuzzOptions, start_up: float, began: flo
     if options.seconds is None or options.examining is None:
         return None
     end = began + options.seconds + options.examining
-    backlog = ExaminationBacklog(start_up, session.workers, end)
+    backlog = ExaminationBacklog(start_up, session.workers, end, HANG_RESERVE * (end - began))
     pending = session.store.pending_findings(session.target.key)
     backlog.add({signature(each.api, each.verdict, each.outcome).text: each.verdict.kind for each in pending}.values())
     return backlog

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.campaign.finding_groups import HANG
 from fuzz_core.campaign.sweep import SweepSchedule
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.rng import Rng
@@ -182,20 +184,27 @@ class ExaminationBacklog:
         start_up: seconds until a script of the library is at its call.
         workers: examinations at a time.
         end: clock time by which every examination is to be done.
+        kept: seconds that are kept for all hangs together.
     """
 
-    def __init__(self, start_up: float, workers: int, end: float) -> None:
+    def __init__(self, start_up: float, workers: int, end: float, kept: float = math.inf) -> None:
         self.unit = start_up * STARTS_PER_EXAMINATION / workers
         self.end = end
-        self.seconds = 0.0
+        self.kept = kept
+        self.seconds = self.hanging = 0.0
 
     def add(self, kinds: Iterable[str]) -> None:
         """Count findings of new signatures, by the kinds of their verdicts."""
-        self.seconds += sum(self.unit * kind_of(kind).expense for kind in kinds)
+        for kind in kinds:
+            cost = self.unit * kind_of(kind).expense
+            if kind == HANG:
+                self.hanging += cost
+            else:
+                self.seconds += cost
 
     def is_full(self, now: float) -> bool:
         """Return whether no time would be left for further findings."""
-        return now + self.seconds >= self.end
+        return now + self.seconds + min(self.hanging, self.kept) >= self.end
 
 
 class Scheduler:

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from fuzz_core.campaign.engine import CallEngine, fuzz_and_examine
-from fuzz_core.campaign.examination import HANG_RESERVE, PACE_AFTER, ExaminationQueue, examine
+from fuzz_core.campaign.examination import PACE_AFTER, ExaminationQueue, examine
 from fuzz_core.campaign.examiner import Examination, TriageOptions
-from fuzz_core.campaign.finding_groups import HANG
+from fuzz_core.campaign.finding_groups import HANG, HANG_RESERVE
 from fuzz_core.campaign.fuzz import FuzzOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.watch import Watch

@@ -181,6 +181,12 @@ def test_what_takes_longer_to_examine_is_due_for_longer() -> None:
     assert not exceptions.is_full(49.0) and exceptions.is_full(50.0) and deaths.is_full(0.0)
 
 
+def test_hangs_are_due_for_no_longer_than_the_time_that_is_kept_for_them() -> None:
+    backlog = ExaminationBacklog(start_up=5.0, workers=2, end=100.0, kept=15.0)
+    backlog.add(["hang"] * 40 + ["wrong-result"])
+    assert not backlog.is_full(79.0) and backlog.is_full(80.0)
+
+
 @pytest.fixture
 def dear(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes examinations so slow that the first one fills the time kept for them."""
