@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from fuzz_core.campaign.inventory import Inventory, take_inventory
 from fuzz_core.campaign.session import Session
-from fuzz_core.collect.constraints.docstrings import from_docstring
+from fuzz_core.collect.constraints import from_docstring
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.constraints import Constraint
