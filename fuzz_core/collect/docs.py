@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fuzz_core.collect.files import provenance, read_text, walk
-from fuzz_core.collect.forms import Extracted, extract
+from fuzz_core.collect.forms import extract, extract_page
 from fuzz_core.collect.names import PublicNames
-from fuzz_core.collect.pages import extract_page
 from fuzz_core.collect.repair import repair
-from fuzz_core.collect.seed import Request, Seed
+from fuzz_core.collect.snippets import Salvaged
+from fuzz_core.collect.sources import Request, Seed, first_of_each
 from fuzz_core.ir.catalogue import Api
 
 _PAGES = (".html", ".htm", ".xhtml")
@@ -35,7 +35,7 @@ class DocsSource:
         """
         names = PublicNames(request.library, request.apis)
         yield from self._docstrings(request, names)
-        yield from _different(self._trees(list(request.packages.values()), request, names))
+        yield from first_of_each(self._trees(list(request.packages.values()), request, names), "code")
 
     def _docstrings(self, request: Request, names: PublicNames) -> Iterator[Seed]:
         for api in request.apis:
@@ -54,29 +54,12 @@ class DocsSource:
                 if code:
                     yield Seed("docs", provenance(root, relative), code, "snippet", str(path), relative)
 
-    def examples(self) -> Sequence[Request]:
-        """Return a docstring in each form."""
-        session = "Example::\n\n    >>> m = ReLU()\n    >>> m(torch.randn(2))\n    tensor([0., 1.])"
-        fenced = "Usage:\n\n```python\nlayer = keras.layers.Dense(2)\n```"
-        return (
-            Request("torch", (Api("torch.nn.ReLU", "class", doc=session),)),
-            Request("tensorflow", (Api("tf.keras.layers.Dense", "class", doc=fenced),)),
-        )
 
-
-def _different(seeds: Iterable[Seed]) -> Iterator[Seed]:
-    seen: set[str] = set()
-    for seed in seeds:
-        if seed.code not in seen:
-            seen.add(seed.code)
-            yield seed
-
-
-def _read(path: Path, text: str, library: str) -> Extracted:
+def _read(path: Path, text: str, library: str) -> Salvaged:
     return extract_page(text, library) if path.suffix.lower() in _PAGES else extract(text, library)
 
 
-def _repaired(found: Extracted, names: PublicNames, api: Api | None, where: str, request: Request) -> str:
+def _repaired(found: Salvaged, names: PublicNames, api: Api | None, where: str, request: Request) -> str:
     """Return the examples with their imports; empty if there are none.
 
     Dropped statements count as a problem.

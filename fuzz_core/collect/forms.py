@@ -1,4 +1,4 @@
-"""The forms in which docstrings, reStructuredText and Markdown show code, found line by line."""
+"""The forms in which docstrings, reStructuredText, Markdown and HTML pages show code."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from fuzz_core.collect.comments import assign_commented_values, remove_results
-from fuzz_core.collect.prompts import has_prompts, remove_prompts
-from fuzz_core.collect.salvage import salvage, syntax_error
+from bs4 import BeautifulSoup, Tag
+
+from fuzz_core.collect.snippets import (
+    Salvaged,
+    assign_commented_values,
+    has_prompts,
+    remove_prompts,
+    remove_results,
+    salvage,
+    syntax_error,
+)
 
 _PYTHON = frozenset({"", "python", "python3", "py", "py3", "pycon", "ipython", "ipython3", "default", "doctest"})
 _FENCE = re.compile(r"^(?P<indent>\s*)(?P<marks>`{3,}|~{3,})\s*\{?\.?(?P<language>[\w+-]*)[^`]*$")
@@ -29,27 +37,20 @@ class Chunk(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form: the line after it, its text (empty if there is none), and the mark that says that it is code."""
+    """A form: the line after it, its text (empty if there is none), and what says that it is code."""
 
     end: int
     text: str = ""
-    # `declared` as Python by a prompt or a language, `shown` in a fence without a language, `bare` indented text.
-    mark: str = "bare"
+    declared: bool = False  # the text says that it is Python, by a prompt or a language
+    shown: bool = False  # a fence or a directive says that it is code
 
 
-class Extracted(NamedTuple):
-    """Code that compiles, out of all examples of a text in their order, and how many statements had to go."""
-
-    code: str
-    dropped: int
-
-
-def extract(text: str, library: str = "") -> Extracted:
+def extract(text: str, library: str = "") -> Salvaged:
     """Return the examples of a docstring or text as one program, each repaired by itself."""
     return join(chunks(text), library)
 
 
-def join(pieces: Iterable[Chunk], library: str = "") -> Extracted:
+def join(pieces: Iterable[Chunk], library: str = "") -> Salvaged:
     """Return pieces of code as one program.
 
     A piece that is not declared as Python is left out if most of its statements are broken.
@@ -64,7 +65,7 @@ def join(pieces: Iterable[Chunk], library: str = "") -> Extracted:
             continue
         parts.append(mended.code)
         dropped += mended.dropped
-    return Extracted("\n".join(parts), dropped)
+    return Salvaged("\n".join(parts), dropped)
 
 
 def chunks(text: str) -> Iterator[Chunk]:
@@ -74,11 +75,16 @@ def chunks(text: str) -> Iterator[Chunk]:
     while at < len(lines):
         form = _next(lines, at)
         at = form.end
-        code = inspect.cleandoc("\n" + form.text)
-        if has_prompts(code):
-            yield Chunk(remove_prompts(code), True)
-        elif code and (form.mark != "bare" or is_program(code)):
-            yield Chunk(code, form.mark == "declared")
+        yield from _chunk(*form[1:])
+
+
+def _chunk(text: str, declared: bool, shown: bool) -> Iterator[Chunk]:
+    """Yield the code of a text, unless it is neither shown as code nor looks like it."""
+    code = inspect.cleandoc("\n" + text)
+    if has_prompts(code):
+        yield Chunk(remove_prompts(code), True)
+    elif code and (shown or is_program(code)):
+        yield Chunk(code, declared)
 
 
 def _next(lines: list[str], at: int) -> Form:
@@ -104,7 +110,7 @@ def _fenced(lines: list[str], at: int, fence: re.Match[str]) -> Form:
         end = _block_end(lines, at + 1, len(fence["indent"]) - 1)
     language = fence["language"].lower()
     body = "\n".join(lines[at + 1 : end])
-    return Form(end + 1, body if language in _PYTHON else "", "declared" if language else "shown")
+    return Form(end + 1, body if language in _PYTHON else "", bool(language), True)
 
 
 def _directed(lines: list[str], at: int, directive: re.Match[str]) -> Form:
@@ -113,7 +119,7 @@ def _directed(lines: list[str], at: int, directive: re.Match[str]) -> Form:
     end = _block_end(lines, at + 1, len(directive["indent"]))
     if name in _TEST_DIRECTIVES or (name in _CODE_DIRECTIVES and language in _PYTHON):
         body = [line for line in lines[at + 1 : end] if not _OPTION.match(line)]
-        return Form(end, "\n".join(body), "declared" if language or name in _TEST_DIRECTIVES else "shown")
+        return Form(end, "\n".join(body), bool(language) or name in _TEST_DIRECTIVES, True)
     return Form(end if name in _CODE_DIRECTIVES or name == "math" else at + 1)
 
 
@@ -122,7 +128,7 @@ def _session(lines: list[str], at: int) -> Form:
     end = at + 1
     while end < len(lines) and lines[end].strip() and not _FENCE.match(lines[end]):
         end += 1
-    return Form(end, "\n".join(lines[at:end]), "declared")
+    return Form(end, "\n".join(lines[at:end]), True, True)
 
 
 def _bare_end(lines: list[str], at: int) -> int:
@@ -150,9 +156,7 @@ def _holds_forms(lines: list[str]) -> bool:
 
 def is_program(code: str) -> bool:
     """Return whether undeclared text is code and no formula or drawing: it compiles and contains a call."""
-    return (
-        syntax_error(code) is None and "(" in code and any(isinstance(n, ast.Call) for n in ast.walk(ast.parse(code)))
-    )
+    return syntax_error(code) is None and any(isinstance(node, ast.Call) for node in ast.walk(ast.parse(code)))
 
 
 def _statements(code: str, declared: bool) -> int:
@@ -168,3 +172,51 @@ def _statements(code: str, declared: bool) -> int:
 
 def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+_OTHER = re.compile(
+    r"^(?:highlight|lang|language|brush)[-:]?\s?"
+    r"(?:bash|sh|shell|console|text|none|c|c\+\+|cpp|cuda|java|javascript|js|json|yaml|toml|ini|cmake|html|xml|diff|"
+    r"rust|go|swift|kotlin|objc|objective-c|proto|protobuf|dockerfile|makefile|output|plain|powershell|r|sql)$",
+    re.IGNORECASE,
+)
+_DECLARED = re.compile(r"^(?:highlight|lang|language|brush)?[-:]?\s?(?:python3?|py|ipython3?|pycon|default|doctest)$")
+_NO_CODE = re.compile(r"^(?:output|output_area|output_text|stdout|stderr|devsite-disabled|nboutput|cell_output)\b")
+_DECORATION = "span.linenos, td.linenos, .linenodiv, .line-numbers, a.headerlink, button"
+_PRINTED = "span.go, span.gt, samp"
+
+
+def extract_page(html: str, library: str = "") -> Salvaged:
+    """Return the examples of an HTML page as one program, without prompts, line numbers and output."""
+    return join(page_chunks(html), library)
+
+
+def page_chunks(html: str) -> Iterator[Chunk]:
+    """Yield the pieces of code of a page in their order: each `<pre>` that is not output or another language."""
+    soup = BeautifulSoup(html, "html.parser")
+    for mark in soup.select(_DECORATION):
+        mark.decompose()
+    for block in soup.find_all("pre"):
+        classes = [name for tag in (block, *block.parents, *block.find_all("code")) for name in _classes(tag)]
+        if any(_OTHER.match(name) or _NO_CODE.match(name) for name in classes):
+            continue
+        declared = any(_DECLARED.match(name) for name in classes)
+        yield from _chunk(_typed(block), declared, declared)
+
+
+def _classes(tag: Tag) -> list[str]:
+    found = tag.get("class")
+    return found.split() if isinstance(found, str) else [str(name) for name in found or ()]
+
+
+def _typed(block: Tag) -> str:
+    """Return a block's text without output.
+
+    Prompts separate code from output; without prompts, the markup does.
+    """
+    for line in block.select("[data-terminal-prefix]"):
+        line.insert(0, str(line["data-terminal-prefix"]).rstrip() + " ")
+    if not has_prompts(block.get_text()):
+        for mark in block.select(_PRINTED):
+            mark.decompose()
+    return block.get_text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fuzz_core.adapters.library import library_of
@@ -54,22 +54,6 @@ model.eval()
 with torch.no_grad():
     model(torch.rand(1, 3, size, size))
 '''
-_TIMM_MODELS = (
-    "convnext_atto",
-    "deit_tiny_patch16_224",
-    "densenet121",
-    "edgenext_xx_small",
-    "efficientnet_b0",
-    "ghostnet_100",
-    "mixer_s32_224",
-    "mobilenetv3_small_050",
-    "mobilevit_xxs",
-    "poolformer_s12",
-    "regnetx_002",
-    "resnet18",
-    "swin_tiny_patch4_window7_224",
-    "vit_tiny_patch16_224",
-)
 
 _TRANSFORMERS = '''"""One training step of a {name} of transformers, made small by its configuration."""
 
@@ -101,23 +85,6 @@ model.eval()
 with torch.no_grad():
     model(**inputs)
 '''
-_TRANSFORMERS_MODELS = (
-    "albert",
-    "bart",
-    "bert",
-    "distilbert",
-    "electra",
-    "gpt2",
-    "gpt_neox",
-    "llama",
-    "mamba",
-    "mistral",
-    "mixtral",
-    "opt",
-    "roberta",
-    "t5",
-    "vit",
-)
 
 _JITTOR = '''"""One training step of jittor.models.{module}.{name} on the smallest image it takes."""
 
@@ -155,11 +122,39 @@ with jt.no_grad():
 _SMALL_WORDS = ("nano", "tiny", "small", "mobile")
 
 
+# Models of packages that have no listing of small ones.
+_LISTED = {
+    "timm": (
+        "convnext_atto deit_tiny_patch16_224 densenet121 edgenext_xx_small efficientnet_b0 ghostnet_100 "
+        "mixer_s32_224 mobilenetv3_small_050 mobilevit_xxs poolformer_s12 regnetx_002 resnet18 "
+        "swin_tiny_patch4_window7_224 vit_tiny_patch16_224"
+    ),
+    "transformers": "albert bart bert distilbert electra gpt2 gpt_neox llama mamba mistral mixtral opt roberta t5 vit",
+}
+# The name and the code of a model's program, by package.
+_PROGRAMS = {
+    "keras": ("keras.applications.{name}", _KERAS),
+    "jittor": ("jittor.models.{module}.{name}", _JITTOR),
+    "timm": ("timm {name}", _TIMM),
+    "transformers": ("transformers {name}", _TRANSFORMERS),
+}
+
+
 def package_programs(library: str, packages: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
     """Yield name and code of a program for every family of models in the packages that a target has."""
     for package in library_of(library).model_packages:
         if package in packages:
-            yield from _PROGRAMS[package](packages[package])
+            title, code = _PROGRAMS[package]
+            for module, name in _models(package, packages[package]):
+                yield title.format(module=module, name=name), code.format(module=module, name=name)
+
+
+def _models(package: str, at: Path) -> list[tuple[str, str]]:
+    """Return module and name of the models of a package; the module is empty for packages with one listing."""
+    if package == "jittor":
+        return jittor_models(at)
+    names = keras_applications(at) if package == "keras" else _LISTED[package].split()
+    return [("", name) for name in names]
 
 
 def keras_applications(package: Path) -> list[str]:
@@ -201,16 +196,3 @@ def _size(name: str) -> tuple[int, bool, list[float], str]:
     word = next((rank for rank, word in enumerate(_SMALL_WORDS) if word in lower), len(_SMALL_WORDS))
     numbers = [float(number.replace("_", ".")) for number in re.findall(r"\d+(?:_\d+)?(?=V2$|$)", name)]
     return word, not numbers, numbers, name
-
-
-_PROGRAMS: dict[str, Callable[[Path], Iterable[tuple[str, str]]]] = {
-    "keras": lambda at: ((f"keras.applications.{name}", _KERAS.format(name=name)) for name in keras_applications(at)),
-    "jittor": lambda at: (
-        (f"jittor.models.{module}.{name}", _JITTOR.format(module=module, name=name))
-        for module, name in jittor_models(at)
-    ),
-    "timm": lambda _: ((f"timm {name}", _TIMM.format(name=name)) for name in _TIMM_MODELS),
-    "transformers": lambda _: (
-        (f"transformers {name}", _TRANSFORMERS.format(name=name)) for name in _TRANSFORMERS_MODELS
-    ),
-}

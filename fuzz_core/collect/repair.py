@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from fuzz_core.collect.callees import update_names
-from fuzz_core.collect.edits import Edit, apply_edits, replace_expression
-from fuzz_core.collect.freenames import called_names, unbound_names
-from fuzz_core.collect.names import PublicNames
-from fuzz_core.collect.standins import stand_ins
+from pyflakes.checker import Binding, Builtin, Checker
+from pyflakes.messages import UndefinedLocal, UndefinedName
+
+from fuzz_core.collect.names import PublicNames, stand_ins
+from fuzz_core.collect.snippets import syntax_error
 from fuzz_core.ir.catalogue import Api
 
 _FUTURE = "from __future__ import "
@@ -106,3 +108,125 @@ class _Missing:
             if needed != name:
                 self.add(needed)
         self.values.append(f"{name} = {expression}")
+
+
+_KEYWORD_ONLY = "tf.raw_ops"
+_VERSION = re.compile(r"V\d+$")
+
+
+def update_names(code: str, names: PublicNames, api: Api | None = None) -> str:
+    """Replace each call of an unknown library function by a call of the function that it means.
+
+    The meant function is the api of the page, if its name is the same but for case and underscores. If there is none,
+    it is the public function of the same short name. Functions that take keywords only get their positional arguments
+    named.
+    """
+    tree = ast.parse(code)
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    current = apply_edits(code, [edit for call in calls for edit in _edits(call, names, api, bound)])
+    return current if syntax_error(current) is None else code
+
+
+def _edits(call: ast.Call, names: PublicNames, api: Api | None, bound: set[str]) -> list[Edit]:
+    callee = _dotted(call.func)
+    if not callee or callee.partition(".")[0] in bound or call.func.lineno != call.func.end_lineno:
+        return []
+    current = _meant(callee, names, api)
+    if not current:
+        return []
+    edits = [] if current == callee else [replace_expression(call.func, current)]
+    return edits + _named_arguments(call, current, names)
+
+
+def _meant(callee: str, names: PublicNames, api: Api | None) -> str:
+    """Return the public name of the function that a call means; empty if the call may stay."""
+    if names.has(callee):
+        return callee if callee.startswith(_KEYWORD_ONLY) else ""
+    module, _, short = callee.rpartition(".")
+    if module and not names.has_module(module):
+        return ""
+    if api is not None and api.kind == "function" and _plain(short) == _plain(api.name.rpartition(".")[2]):
+        return api.name
+    return names.find(short) if module else ""
+
+
+def _named_arguments(call: ast.Call, current: str, names: PublicNames) -> list[Edit]:
+    params = names.params(current) if current.startswith(_KEYWORD_ONLY) else ()
+    if len(call.args) > len(params) or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return []
+    taken = {keyword.arg for keyword in call.keywords}
+    return [
+        Edit(argument.lineno, argument.col_offset, argument.col_offset, f"{name}=")
+        for argument, name in zip(call.args, params, strict=False)
+        if name not in taken
+    ]
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return a chain of attributes of a name as text; empty for other expressions."""
+    if isinstance(node, ast.Attribute):
+        base = _dotted(node.value)
+        return f"{base}.{node.attr}" if base else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _plain(name: str) -> str:
+    """Return a name without version, case and underscores, in which spellings of an op differ."""
+    return _VERSION.sub("", name).replace("_", "").lower()
+
+
+class _Checker(Checker):  # type: ignore[misc]
+    """Analysis without builtins: examples use some of their names for values of their own."""
+
+    def addBinding(self, node: ast.AST | None, value: Binding) -> None:  # noqa: N802 - the name is pyflakes'
+        """Bind a name, unless Python does."""
+        if not isinstance(value, Builtin):
+            super().addBinding(node, value)
+
+
+def unbound_names(code: str) -> tuple[str, ...]:
+    """Return the names that a module reads before it binds them, in order of first use, builtins too.
+
+    A function's body may use each name that the module binds anywhere.
+
+    Raises:
+        SyntaxError: the text is no Python.
+    """
+    found = _Checker(ast.parse(code), withDoctest=False).messages
+    first = sorted((each for each in found if isinstance(each, UndefinedName | UndefinedLocal)), key=_place)
+    return tuple(dict.fromkeys(each.message_args[0] for each in first))
+
+
+def called_names(code: str) -> set[str]:
+    """Return the names that a module calls."""
+    calls = (node.func for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call))
+    return {callee.id for callee in calls if isinstance(callee, ast.Name)}
+
+
+def _place(message: UndefinedName) -> tuple[int, int]:
+    return message.lineno, message.col
+
+
+class Edit(NamedTuple):
+    """New text for a stretch of one line; line counts from 1, start and end are in bytes, as in `ast`."""
+
+    line: int
+    start: int
+    end: int
+    text: str
+
+
+def replace_expression(node: ast.expr, text: str) -> Edit:
+    """Return an edit that replaces an expression of one line."""
+    return Edit(node.lineno, node.col_offset, node.end_col_offset or node.col_offset, text)
+
+
+def apply_edits(code: str, edits: Iterable[Edit]) -> str:
+    """Apply edits that do not overlap."""
+    lines = [line.encode() for line in code.split("\n")]
+    for edit in sorted(edits, reverse=True):
+        line = lines[edit.line - 1]
+        lines[edit.line - 1] = line[: edit.start] + edit.text.encode() + line[edit.end :]
+    return b"\n".join(lines).decode()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.files import provenance
-from fuzz_core.collect.models import programs_in
+from fuzz_core.collect.programs import programs_in
 from fuzz_core.programs.texts import grown_programs, traced_programs
 
 # The share of time of a program that is written for tracing is smaller by this factor.
