@@ -50,13 +50,10 @@ class DocsSource:
                 text = read_text(path, request.problems)
                 if text is None:
                     continue
-                code = _repaired(_read(path, text, request.library), names, None, str(path), request)
+                read = extract_page if path.suffix.lower() in _PAGES else extract
+                code = _repaired(read(text, request.library), names, None, str(path), request)
                 if code:
                     yield Seed("docs", provenance(root, relative), code, "snippet", str(path), relative)
-
-
-def _read(path: Path, text: str, library: str) -> Salvaged:
-    return extract_page(text, library) if path.suffix.lower() in _PAGES else extract(text, library)
 
 
 def _repaired(found: Salvaged, names: PublicNames, api: Api | None, where: str, request: Request) -> str:

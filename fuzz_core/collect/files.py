@@ -15,6 +15,7 @@ from typing import NamedTuple
 from fuzz_core.ir.errors import UserError
 
 MAX_NAME = 200
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Problems = MutableSequence[tuple[str, str]]
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 _INSTALLED = ("site-packages", "dist-packages")
@@ -238,18 +239,13 @@ class FilePlaces:
 def _line(tree: ast.Module | None, test: str, api: str) -> int:
     node: ast.AST | None = tree
     for part in test.partition("[")[0].split("::") if test else ():
-        node = next((each for each in _definitions(node) if each.name == part), None)
+        children = ast.iter_child_nodes(node) if node is not None else ()
+        node = next((each for each in children if isinstance(each, _DEFINITIONS) and each.name == part), None)
     if tree is None or node is None:
         return 1
     wanted = api.rpartition(".")[2]
     calls = [each.lineno for each in ast.walk(node) if isinstance(each, ast.Call) and _called(each) == wanted]
     return min(calls, default=getattr(node, "lineno", 1))
-
-
-def _definitions(node: ast.AST | None) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    for each in ast.iter_child_nodes(node) if node is not None else ():
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield each
 
 
 def _called(call: ast.Call) -> str:

@@ -139,7 +139,7 @@ def _bare_end(lines: list[str], at: int) -> int:
     following = next((line for line in lines[at + 1 :] if line.strip()), "")
     depth = _depth(lines[at]) if at or _depth(following) else -1
     end = _block_end(lines, at + 1, depth)
-    return next((index for index in range(at + 1, end) if _holds_forms(lines[index : index + 1])), end)
+    return next((index for index in range(at + 1, end) if _starts_form(lines[index])), end)
 
 
 def _block_end(lines: list[str], start: int, depth: int) -> int:
@@ -150,8 +150,8 @@ def _block_end(lines: list[str], start: int, depth: int) -> int:
     return end
 
 
-def _holds_forms(lines: list[str]) -> bool:
-    return any(_FENCE.match(line) or _DIRECTIVE.match(line) or has_prompts(line) for line in lines)
+def _starts_form(line: str) -> bool:
+    return bool(_FENCE.match(line) or _DIRECTIVE.match(line)) or has_prompts(line)
 
 
 def is_program(code: str) -> bool:

@@ -101,7 +101,7 @@ class PublicNames:
                     module, _, short = name.rpartition(".")
                     self._modules[module].add(short)
                     self._params[name] = api.params
-        self._packages = _parents(self._modules)
+        self._packages = {parent for module in self._modules for parent in (module, *_ancestors(module))}
         self._owners: defaultdict[str, list[str]] = defaultdict(list)
         for module in sorted(self._modules, key=lambda name: (name.count("."), len(name), name)):
             for short in self._modules[module]:
@@ -154,10 +154,6 @@ class PublicNames:
 def _rooted(name: str) -> str:
     """Return the name below the library's own root: Keras is public as `tf.keras` too."""
     return f"tf.{name}" if name.startswith("keras.") or name == "keras" else name
-
-
-def _parents(modules: Iterable[str]) -> set[str]:
-    return {parent for module in modules for parent in (module, *_ancestors(module))}
 
 
 def _ancestors(module: str) -> list[str]:

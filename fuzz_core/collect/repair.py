@@ -35,15 +35,37 @@ def repair(code: str, names: PublicNames, api: Api | None = None) -> Repaired:
     Raises:
         SyntaxError: the code does not compile.
     """
-    values = stand_ins(names.library)
-    body = fill_elisions(update_names(code, names, api), values)
-    missing = _Missing(names, api, called_names(body), values)
+    table = stand_ins(names.library)
+    body = fill_elisions(update_names(code, names, api), table)
+    called = called_names(body)
+    imports, values, unresolved, done = list[str](), list[str](), list[str](), set[str]()
+
+    def add(name: str) -> None:
+        """Add a line that binds a name: a usual value if it is not called, else an import, else a usual value."""
+        if name in done:
+            return
+        done.add(name)
+        known_value = name in table and name not in called
+        if not known_value and (hasattr(builtins, name) or name.startswith("__")):
+            return
+        statement = "" if known_value else names.statement(name, api, name in called)
+        if statement:
+            *roots, last = statement.split("\n")
+            imports.extend(line for line in roots if line not in imports)
+            (imports if "import " in last else values).append(last)
+        elif name in table:
+            for needed in unbound_names(table[name]):
+                add(needed)
+            values.append(f"{name} = {table[name]}")
+        else:
+            unresolved.append(name)
+
     for name in unbound_names(body):
-        missing.add(name)
+        add(name)
     lines = body.split("\n")
     future = [line for line in lines if line.startswith(_FUTURE)]
     rest = [line for line in lines if not line.startswith(_FUTURE)]
-    return Repaired("\n".join([*future, *missing.imports, *missing.values, *rest]), tuple(missing.unresolved))
+    return Repaired("\n".join([*future, *imports, *values, *rest]), tuple(unresolved))
 
 
 def fill_elisions(code: str, values: dict[str, str]) -> str:
@@ -68,46 +90,6 @@ def _is_elided(value: ast.expr) -> bool:
         case ast.Call(args=[ast.Constant(value=constant)], keywords=[]):
             return constant is Ellipsis and value.lineno == value.end_lineno
     return False
-
-
-class _Missing:
-    """Lines to put in front of an example."""
-
-    def __init__(self, names: PublicNames, api: Api | None, called: set[str], table: dict[str, str]) -> None:
-        self.imports: list[str] = []
-        self.values: list[str] = []
-        self.unresolved: list[str] = []
-        self._names, self._api, self._called, self._table = names, api, called, table
-        self._done: set[str] = set()
-
-    def add(self, name: str) -> None:
-        """Add a line that binds a name: a usual value if it is not called, else an import, else a usual value."""
-        if name in self._done:
-            return
-        self._done.add(name)
-        called = name in self._called
-        known_value = name in self._table and not called
-        if not known_value and (hasattr(builtins, name) or name.startswith("__")):
-            return
-        statement = "" if known_value else self._names.statement(name, self._api, called)
-        if statement:
-            self._add_import(statement)
-        elif name in self._table:
-            self._add_value(name)
-        else:
-            self.unresolved.append(name)
-
-    def _add_import(self, statement: str) -> None:
-        *roots, last = statement.split("\n")
-        self.imports.extend(line for line in roots if line not in self.imports)
-        (self.imports if "import " in last else self.values).append(last)
-
-    def _add_value(self, name: str) -> None:
-        expression = self._table[name]
-        for needed in unbound_names(expression):
-            if needed != name:
-                self.add(needed)
-        self.values.append(f"{name} = {expression}")
 
 
 _KEYWORD_ONLY = "tf.raw_ops"

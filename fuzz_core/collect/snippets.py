@@ -19,6 +19,8 @@ _PROMPT = re.compile(r"^(?P<indent>\s*)(?P<mark>>>>>?|>>(?=\s)|\.\.\.)(?P<rest>.
 _IPYTHON = re.compile(r"^(?P<indent>\s*)(?P<mark>In ?\[\d*\]:|\.{3,}:)(?P<rest>.*)$")
 _IPYTHON_OUTPUT = re.compile(r"^\s*Out ?\[\d*\]:")
 _DIRECTIVE = re.compile(r"\s*#\s*x?doctest:.*$", re.IGNORECASE)
+# Parts of the compiler's messages about statements that lack further lines.
+_OPEN_SIGNS = ("never closed", "indented block", "unterminated", "unexpected EOF")
 
 
 def has_prompts(text: str) -> bool:
@@ -56,28 +58,24 @@ def _aligned(text: str) -> Iterator[str]:
 def _complete(source: str, printed: str) -> str:
     """Return the statement with as many of the following lines as it needs to compile."""
     error = syntax_error(source)
-    if error is None or not printed or not _is_open(error):
+    message = "" if error is None else str(error.msg)
+    if not printed or not any(sign in message for sign in _OPEN_SIGNS):
         return source
     lines = printed.splitlines(keepends=True)
-    if "unterminated string" in str(error.msg):
+    if "unterminated string" in message:
         rejoined = source.rstrip("\n") + "\\n" + lines[0]
         return rejoined if syntax_error(rejoined) is None else source
-    block = "indented block" in str(error.msg)
-    whole = None
-    for count in range(1, len(lines) + 1):
-        if block and not lines[count - 1][:1].isspace():
+    block = "indented block" in message
+    whole = longer = source
+    for line in lines:
+        if block and not line[:1].isspace():
             break
-        longer = source + "".join(lines[:count])
+        longer += line
         if syntax_error(longer) is None:
             whole = longer
             if not block:
                 break
-    return source if whole is None else whole
-
-
-def _is_open(error: SyntaxError) -> bool:
-    message = str(error.msg)
-    return any(sign in message for sign in ("never closed", "indented block", "unterminated", "unexpected EOF"))
+    return whole
 
 
 _RESULT = re.compile(r"(?P<comment>#\s*)?(?:={1,3}|(?<!-)-{2})>|→|⇒")
