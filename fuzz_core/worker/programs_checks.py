@@ -1,8 +1,8 @@
-"""Checks after a program has run well: its gradients, and its model compiled."""
+"""Checks of a program: the numbers in results of its layers, and its model compiled after it has run well."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import inf, isfinite
 from typing import Any
 
@@ -16,15 +16,6 @@ from fuzz_core.worker.programs_watch import Used, kind_of
 HALF = ("float16", "bfloat16")
 # A few roundings of a number in single precision.
 NUDGES = (1 + 2**-21, 1 - 2**-21)
-
-
-def gradients(models: Models, layers: Iterable[tuple[int, Any]]) -> dict[int, str]:
-    """Return the state of gradients by block, if the library can report it: see `Models.gradients`."""
-    found = {}
-    for number, layer in layers:
-        if told := models.gradients(layer):
-            found[number] = told
-    return found
 
 
 def compiled_use(adapter: Adapter, models: Models, last: Used | None) -> CompiledUse | None:

@@ -164,12 +164,7 @@ class FlowWatch(ClassWatch):
         self.watch_class(type(layer))
 
     def _applied(self, site: int, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        # Layers inside a function of the library are its own.
-        self.inside += 1
-        try:
-            found = function(*args, **kwargs)
-        finally:
-            self.inside -= 1
+        found = self._library(function, args, kwargs)
         values = [*args, *kwargs.values()]
         layer = self.models.layer
         if layer is not None and isinstance(found, layer) and any(isinstance(each, layer) for each in values):
@@ -190,6 +185,14 @@ class FlowWatch(ClassWatch):
         elif lists:
             self._put(found, self._unknown(self._origin(values[lists[0]][0])))
         return found
+
+    def _library(self, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call the library; layers inside of the call are the library's own."""
+        self.inside += 1
+        try:
+            return call(*args, **kwargs)
+        finally:
+            self.inside -= 1
 
     def _unknown(self, origin: ActivationOrigin | None) -> ActivationOrigin | None:
         """Return the origin of a value that is computed from such an activation and from something else."""
@@ -250,11 +253,7 @@ class FlowWatch(ClassWatch):
             self.depth -= inner
 
     def _layer(self, site: int, outer: int | None, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        self.inside += 1
-        try:
-            found = call(*args, **kwargs)
-        finally:
-            self.inside -= 1
+        found = self._library(call, args, kwargs)
         values = [*args, *kwargs.values()]
         single, lists = self._active(values)
         parts = [part for place in lists for part in values[place]]

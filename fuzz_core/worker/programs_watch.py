@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
-from fuzz_core.adapters.models import Models
 from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_RANK, USE, BlockTensors, TensorKind
 
 # Depth and length to which a first tensor is searched for in lists and mappings.
@@ -22,11 +21,6 @@ DEPTH, PARTS = 3, 16
 # A node of a graph, as errors that arise while the graph runs name it: `{{node sequential/conv2d/Relu}}`.
 _NODE = re.compile(r"\bnode \W?([\w./-]{1,500})")
 _AGAIN = re.compile(r"_\d+$")
-
-Settle = Callable[[Any], None] | None
-
-
-_PLAIN = Models()
 
 
 class BlockPlace(NamedTuple):
@@ -88,11 +82,11 @@ class BlockWatch(ClassWatch):
     def __init__(
         self,
         note: Callable[[BlockPlace | None], None],
-        settle: Settle = None,
-        models: bool = False,
-        passing: Callable[[Callable[[Any], object]], Any] = _PLAIN.passing,
-        layer: type | None = None,
-        weigh: Callable[[Any, Any, Any], object] | None = None,
+        settle: Callable[[Any], None] | None,
+        models: bool,
+        passing: Callable[[Callable[[Any], object]], Any],
+        layer: type | None,
+        weigh: Callable[[Any, Any, Any], object] | None,
     ) -> None:
         super().__init__()
         self.note = note
@@ -117,7 +111,8 @@ class BlockWatch(ClassWatch):
             if not isinstance(target, type):
                 return self._used(number, target, args, kwargs)
             layer = self._within(BlockPlace(number, MAKE), target, args, kwargs)
-            self._watch(number, layer)
+            self.layers[id(layer)] = (number, layer)
+            self.watch_class(type(layer))
             return layer
 
         return call
@@ -163,10 +158,6 @@ class BlockWatch(ClassWatch):
         self.restore()
         self.layers.clear()
         self.failed = self.last = None
-
-    def _watch(self, number: int, layer: Any) -> None:
-        self.layers[id(layer)] = (number, layer)
-        self.watch_class(type(layer))
 
     def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
         layers, places = self.layers, self.places
