@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.collect.forms import extract
+from fuzz_core.collect.docs import extract
 from fuzz_core.collect.snippets import remove_prompts, salvage, syntax_error
 
 
