@@ -20,12 +20,11 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.loop import Channel, World
 from fuzz_core.worker.observers import resident
-from fuzz_core.worker.programs_checks import Scales, compiled_use
 from fuzz_core.worker.programs_data import Data, Switches, as_main, reset
 from fuzz_core.worker.programs_exception import PROGRAM, Raised, raised
 from fuzz_core.worker.programs_flow import FlowWatch
 from fuzz_core.worker.programs_ran import ELSEWHERE, MOST_LOSSES, ProgramRequest, ProgramResult
-from fuzz_core.worker.programs_watch import BlockPlace, BlockWatch
+from fuzz_core.worker.programs_watch import BlockPlace, BlockWatch, Scales, compiled_use
 
 # The file, in the process's own folder, for its Python stack when it dies or gets STACK_SIGNAL.
 STACK_FILE = "stack"

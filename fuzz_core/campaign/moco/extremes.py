@@ -5,7 +5,7 @@ MoCo (2024) has no such values. They are judged on the block alone and have no p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.ir.tree import argument_names, children, with_children
@@ -50,10 +50,10 @@ class Mutations:
 
         The defaults of the api are written out, so that rules reach them. Other numbers give other mutants.
         """
-        call = self._spelled(test.invocation, facts)
+        positional = [each.name for each in facts.parameters if each.positional]
+        call = self._spelled(test.invocation, facts, positional)
         values, seed = list(children(call)), derive(test.seed, "extreme", number)
-        names = argument_names(call, {call.api: [each.name for each in facts.parameters if each.positional]})
-        rng = Rng(seed)
+        names, rng = argument_names(call, {call.api: positional}), Rng(seed)
         for _ in range(TRIES if values else 0):
             place = rng.below(len(values))
             rules = [rule for rule in self._rules if rule.domain.applies(values[place])]
@@ -69,8 +69,7 @@ class Mutations:
                 return TestCase(changed, seed & 0x7FFFFFFF, rules=(rule.name,))
         return None
 
-    def _spelled(self, call: Invocation, facts: Facts) -> Invocation:
-        positional = [each.name for each in facts.parameters if each.positional]
+    def _spelled(self, call: Invocation, facts: Facts, positional: Sequence[str]) -> Invocation:
         given = {*positional[: len(call.args)], *(name for name, _ in call.kwargs)}
         added = [
             (each.name, value)

@@ -1,6 +1,7 @@
-"""Storage of the knowledge of a target, and its sources.
+"""Storage of the knowledge of a target, its sources, and whether a share of a run is long enough to learn it.
 
 Knowledge is in a file that a person may correct, and in the state, which goes to other machines. The file counts.
+Model programs grow in a share of a run, after the apis are learnt. If it would be too short, single apis have its time.
 """
 
 from __future__ import annotations
@@ -25,11 +26,6 @@ FOLDER = "knowledge"
 def kept_in(session: Session, build: str = "") -> Path:
     """Return the file of a build in the state directory; by default, of the session's target."""
     return path_of(session.state_dir / FOLDER, build or session.target.key)
-
-
-def is_kept(session: Session) -> bool:
-    """Return whether there is knowledge of the session's target, or of an earlier build of its library."""
-    return _is_kept(session, session.target.key) or _earlier(session) is not None
 
 
 def knowledge_of(session: Session, seconds: float | None = None) -> Knowledge:
@@ -150,7 +146,8 @@ def hindrance(session: Session, models: Sequence[Path], seconds: float) -> str:
     library = session.target.library
     if not models and next(grown_programs(library), None) is None:
         return f"there is none for {library}"
-    known = is_kept(session)
+    # Knowledge of an earlier build of the library counts.
+    known = _is_kept(session, session.target.key) or _earlier(session) is not None
     least = LEAST_SECONDS if known else LEAST_SECONDS + usual_seconds(session) * LEAST_KNOWING
     if seconds >= least:
         return ""
