@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.errors import BuildError
@@ -36,6 +36,12 @@ GARBAGE_BYTES = 16 << 20
 COLLECTED_EVERY = 32
 # A process ends once it has grown by this much since its first program: this limits memory that is never given back.
 MOST_GROWN_BYTES = 512 << 20
+# The names of a watched program, see `modelgen.moco.program`.
+MADE, SEEN = "__made__", "__seen__"
+# The names of a program with hooks, see `modelgen.moco.hooks`.
+CALLED, COMBINED = "__called__", "__combined__"
+SAID_CHARACTERS = 1 << 16
+LOSS = re.compile(r"^loss:?[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 
 
 class Programs(Execution):
@@ -127,17 +133,6 @@ def _peak() -> int:
     with open("/proc/self/status", "rb") as file:  # noqa: PTH123 - as in `resident`
         found = re.search(rb"^VmHWM:\s+(\d+) kB", file.read(), re.MULTILINE)
     return int(found[1]) << 10 if found else 0
-
-
-if TYPE_CHECKING:
-    from fuzz_core.worker.programs import Programs
-
-# The names of a watched program, see `modelgen.moco.program`.
-MADE, SEEN = "__made__", "__seen__"
-# The names of a program with hooks, see `modelgen.moco.hooks`.
-CALLED, COMBINED = "__called__", "__combined__"
-SAID_CHARACTERS = 1 << 16
-LOSS = re.compile(r"^loss:?[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 
 
 class ProgramRun:
@@ -243,8 +238,8 @@ class ProgramRun:
             # The default tolerance does not fit a model with results in half precision.
             compiled = None if self.scales.half else compiled_use(programs.adapter, programs.models, watch.last)
             # A result that is not the same each time does not show what it depends on.
-            same = watch.last is not None and compiled is not None
-            untrained = programs.models.untrained(*watch.last) if watch.last is not None and same else ()
+            same = None if compiled is None else watch.last
+            untrained = () if same is None else programs.models.untrained(*same)
         return ran._replace(gradients=trained, compiled=compiled, untrained=untrained)
 
     def close(self) -> None:

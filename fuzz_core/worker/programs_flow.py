@@ -10,6 +10,7 @@ import functools
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.models import Models
@@ -56,7 +57,7 @@ class FlowWatch(ClassWatch):
         self.inside = 0  # number of calls of the library that are being made
         self.site = 0  # the latest call of the program
         self.callee: Any = None  # what it calls
-        self.numbers = 0  # the numbers that were given to values and uses so far
+        self.numbers = count(1)  # the numbers of values and uses
         self.found: dict[int, UseRecord] = {}
         self.joined: dict[int, JoinRecord] = {}
         self.used: Counter[int] = Counter()
@@ -68,7 +69,7 @@ class FlowWatch(ClassWatch):
 
     def record(self) -> FlowRecord:
         """Return what was observed."""
-        repeated = self.again | {site for site, count in self.made_of.items() if count > 1}
+        repeated = self.again | {site for site, times in self.made_of.items() if times > 1}
         uses = tuple(use._replace(once=site not in repeated) for site, use in self.found.items())
         return FlowRecord(uses[:MOST_BLOCKS], tuple(self.joined.values())[:MOST_BLOCKS])
 
@@ -80,7 +81,7 @@ class FlowWatch(ClassWatch):
         def call(*args: Any, **kwargs: Any) -> Any:
             self.site, self.callee = site, function
             if isinstance(function, type):
-                return self._made(site, function, library, args, kwargs)
+                return self._made(site, function, library, function(*args, **kwargs))
             if self.inside:
                 return function(*args, **kwargs)
             if library and id(function) not in self.layers:
@@ -119,7 +120,7 @@ class FlowWatch(ClassWatch):
         return None
 
     def _fresh(self, value: Any, group: int) -> ActivationOrigin:
-        origin = ActivationOrigin(self._number(), frozenset(), group)
+        origin = ActivationOrigin(next(self.numbers), frozenset(), group)
         self._put(value, origin)
         return origin
 
@@ -152,8 +153,7 @@ class FlowWatch(ClassWatch):
 
     # Calls.
 
-    def _made(self, site: int, cls: type, library: bool, args: Any, kwargs: Any) -> Any:
-        made = cls(*args, **kwargs)
+    def _made(self, site: int, cls: type, library: bool, made: Any) -> Any:
         layer = self.models.layer
         if (library and callable(made)) if layer is None else isinstance(made, layer):
             if cls.__module__ == "__main__":
@@ -203,11 +203,7 @@ class FlowWatch(ClassWatch):
 
     def _unknown(self, origin: ActivationOrigin) -> ActivationOrigin:
         """Return the origin of a value that is computed from such an activation and from something else."""
-        return origin._replace(root=self._number())
-
-    def _number(self) -> int:
-        self.numbers += 1
-        return self.numbers
+        return origin._replace(root=next(self.numbers))
 
     def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -232,7 +228,12 @@ class FlowWatch(ClassWatch):
         """
         values = [*args, *kwargs.values()]
         if self.depth or any(isinstance(each, self.models.symbolic) for each in values):
-            return self._deeper(original, model, args, kwargs)
+            inner = bool(self.depth)
+            self.depth += inner
+            try:
+                return original(model, *args, **kwargs)
+            finally:
+                self.depth -= inner
         own = type(model).__module__ == "__main__"
         before = None if own else next((origin for each in values if (origin := self._origin(each))), None)
         key = type(model) if own else self.containers.get(id(model), (-1, None))[0]
@@ -250,14 +251,6 @@ class FlowWatch(ClassWatch):
             self.local.clear()
         self._put(found, after)
         return found
-
-    def _deeper(self, original: Callable[..., Any], model: Any, args: Any, kwargs: Any) -> Any:
-        inner = bool(self.depth)
-        self.depth += inner
-        try:
-            return original(model, *args, **kwargs)
-        finally:
-            self.depth -= inner
 
     def _layer(self, site: int, outer: int | None, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         found = self._library(call, args, kwargs)
@@ -281,7 +274,7 @@ class FlowWatch(ClassWatch):
         if counts[site] > 1:
             self.again.add(site)
         self.found.setdefault(site, UseRecord(site, origin.group, applied, place, alone, _shape(found)))
-        self._put(found, ActivationOrigin(origin.root, origin.passed | {(site, self._number())}, origin.group))
+        self._put(found, ActivationOrigin(origin.root, origin.passed | {(site, next(self.numbers))}, origin.group))
 
     def _join(self, site: int | None, places: tuple[int, ...], origins: Sequence[ActivationOrigin], found: Any) -> None:
         first = origins[0]
