@@ -142,9 +142,8 @@ def origin(
     call = calls.get(-1 if inside is None else inside)
     fails = f"; it shows in block {inside}, {call.api}" if call is not None and inside != node.block else ""
     further = f"; EV: {', '.join(rules)}" if rules else ""
-    return f"{where}: {mutation_in_words(node)}{fails}{further} ({kind(EXTREME if rules else node.operator, verdict)})"[
-        :MAX_TEXT
-    ]
+    result = kind(EXTREME if rules else node.operator, verdict)
+    return f"{where}: {mutation_in_words(node)}{fails}{further} ({result})"[:MAX_TEXT]
 
 
 def accepted(node: TreeNode, facts: Facts, program: str, alone: Outcome, dialect: Dialect) -> tuple[str, Verdicts]:
