@@ -14,8 +14,8 @@ APART = ("fuzz_core/adapters/", "fuzz_core/modelgen/", "fuzz_core/programs/")
 EXAMPLES = "examples"
 # Names of packages that equal a library's name: the layout of its models, Keras's public names, a fact of a target.
 PACKAGES = {
-    ("fuzz_core/collect/packages.py", "keras"),
-    ("fuzz_core/collect/packages.py", "jittor"),
+    ("fuzz_core/collect/programs.py", "keras"),
+    ("fuzz_core/collect/programs.py", "jittor"),
     ("fuzz_core/collect/names.py", "keras"),
     ("fuzz_core/targets/facts.py", "keras"),
 }

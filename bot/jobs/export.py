@@ -12,7 +12,7 @@ from fuzz_core.campaign.carryover import TakenSpace
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.document import RunFacts, result_of, run_totals
 from fuzz_core.campaign.partition import split
-from fuzz_core.collect.places import FilePlaces
+from fuzz_core.collect.files import FilePlaces
 from fuzz_core.execution.protection import read_protection
 from fuzz_core.store.statefile import open_store
 from nightfuzz.bot.action.inputs import PULLS, Inputs

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from fuzz_core.campaign.changes import Changes, changes_between
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
-from fuzz_core.collect.seed import Seed
+from fuzz_core.collect.sources import Seed
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote

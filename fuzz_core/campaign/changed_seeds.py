@@ -15,8 +15,7 @@ from fuzz_core.campaign.plans import seeds_on_record
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.spaces import check_sample, take_space
 from fuzz_core.campaign.trace import TraceOptions, finish_trace, list_apis, seeds_end, seeds_naming, trace_seeds, tracer
-from fuzz_core.collect.seed import Request, Seed
-from fuzz_core.collect.sources import collect_own, collect_shipped
+from fuzz_core.collect.sources import Request, Seed, collect_own, collect_shipped
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 

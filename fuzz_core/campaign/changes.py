@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.collect.seed import Request
-from fuzz_core.collect.sources import collect
+from fuzz_core.collect.sources import Request, collect
 from fuzz_core.ir.catalogue import ITSELF, Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import SeedRecord

@@ -16,7 +16,7 @@ from fuzz_core.campaign.gaps import gap_line
 from fuzz_core.campaign.history import flavours_differ, growth, origin_of
 from fuzz_core.campaign.partition import is_deadly
 from fuzz_core.campaign.session import Session
-from fuzz_core.collect.places import FilePlace
+from fuzz_core.collect.files import FilePlace
 from fuzz_core.execution.protection import read_protection
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import FIXED, Change

@@ -18,10 +18,8 @@ from fuzz_core.campaign.gandalf.experience import Experience
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
-from fuzz_core.campaign.moco.knowledge import knowledge_of
-from fuzz_core.campaign.moco.plot import MocoOptions
-from fuzz_core.campaign.moco.seeds import SeedProgram, seeds
-from fuzz_core.campaign.moco.share import KNOWING_SHARE, hindrance
+from fuzz_core.campaign.moco.knowledge import KNOWING_SHARE, hindrance, knowledge_of
+from fuzz_core.campaign.moco.plot import MocoOptions, SeedProgram, seeds
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import NightfuzzError
 from fuzz_core.ir.rng import derive

@@ -16,10 +16,8 @@ from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.search import search
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
 from fuzz_core.campaign.spaces import SpaceFile, check_sample, take_space
-from fuzz_core.collect.constraints.docstrings import from_docstring
-from fuzz_core.collect.constraints.messages import from_message
-from fuzz_core.collect.seed import Request, Seed
-from fuzz_core.collect.sources import NAMES, collect, collect_own, collect_shipped
+from fuzz_core.collect.constraints import from_docstring, from_message
+from fuzz_core.collect.sources import NAMES, Request, Seed, collect, collect_own, collect_shipped
 from fuzz_core.execution.zygote import Job, JobResult, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation

@@ -5,9 +5,84 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from fuzz_core.adapters.dialect import profile_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
-from fuzz_core.collect.imports import STANDARD_MODULES, known_imports
 from fuzz_core.ir.catalogue import Api
+
+# Modules that examples use without importing them.
+_MODULES = """
+abc ast asyncio bisect collections contextlib copy csv dataclasses datetime enum functools gc glob gzip hashlib heapq
+inspect io itertools json logging math multiprocessing numbers operator os pathlib pickle pprint queue random re
+shutil socket statistics string struct subprocess sys tempfile textwrap threading time timeit types typing unittest
+uuid warnings weakref zlib
+"""
+STANDARD_MODULES = frozenset(_MODULES.split())
+_STANDARD_MEMBERS = {
+    "collections": "Counter OrderedDict defaultdict deque namedtuple",
+    "contextlib": "ExitStack contextmanager nullcontext suppress",
+    "copy": "deepcopy",
+    "dataclasses": "dataclass field",
+    "enum": "Enum IntEnum",
+    "functools": "cached_property lru_cache partial reduce wraps",
+    "itertools": "accumulate chain combinations count cycle islice permutations product repeat starmap zip_longest",
+    "math": "ceil exp floor inf nan pi sqrt",
+    "pathlib": "Path",
+    "pprint": "pprint",
+    "random": "randint shuffle",
+    "threading": "Lock Thread",
+    "time": "sleep",
+    "typing": (
+        "Any Callable Dict Generator Generic Iterable Iterator List Literal Mapping NamedTuple Optional Protocol "
+        "Sequence Set Tuple Type TypeVar Union"
+    ),
+    "unittest": "TestCase mock",
+}
+
+_COMMON = {
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "plt": "import matplotlib.pyplot as plt",
+    "pd": "import pandas as pd",
+    "pandas": "import pandas",
+    "scipy": "import scipy",
+    "Image": "from PIL import Image",
+}
+
+
+def known_imports(library: str) -> dict[str, str]:
+    """Return the import statement for each name that has one by convention; the library's own conventions win."""
+    known = {name: f"import {name}" for name in sorted(STANDARD_MODULES)}
+    for module, members in _STANDARD_MEMBERS.items():
+        known |= {name: f"from {module} import {name}" for name in members.split()}
+    own = profile_of(library)
+    return known | _COMMON | dict(own.imports if own else {})
+
+
+# An example of an optimiser says `SGD(model.parameters(), lr=0.1)` and never what `model` is. Any small model makes the
+# call valid. So names that examples use and do not bind get a value by convention of their use across a library, and
+# not for single apis.
+_ANY = {
+    "True": "true",
+    "False": "false",
+    "None": "null",
+    "0": "axis dim i j",
+    "0.1": "learning_rate initial_learning_rate",
+    "2": "batch_size num_epochs epochs num_steps num_layers num_heads k",
+    "3": "n m",
+    "4": "num_classes N",
+    "8": "input_size hidden_size embed_dim",
+}
+
+
+def stand_ins(library: str) -> dict[str, str]:
+    """Return the expression for each name that examples of a library use and do not bind.
+
+    An expression may use further names of the table.
+    """
+    found = {name: value for value, names in _ANY.items() for name in names.split()}
+    own = profile_of(library)
+    return found | dict(own.stand_ins if own else {})
+
 
 _ROOTS = {root: bound for library in KNOWN_LIBRARIES.values() for root, bound in library.roots.items()}
 
@@ -26,7 +101,7 @@ class PublicNames:
                     module, _, short = name.rpartition(".")
                     self._modules[module].add(short)
                     self._params[name] = api.params
-        self._packages = _parents(self._modules)
+        self._packages = {parent for module in self._modules for parent in (module, *_ancestors(module))}
         self._owners: defaultdict[str, list[str]] = defaultdict(list)
         for module in sorted(self._modules, key=lambda name: (name.count("."), len(name), name)):
             for short in self._modules[module]:
@@ -79,10 +154,6 @@ class PublicNames:
 def _rooted(name: str) -> str:
     """Return the name below the library's own root: Keras is public as `tf.keras` too."""
     return f"tf.{name}" if name.startswith("keras.") or name == "keras" else name
-
-
-def _parents(modules: Iterable[str]) -> set[str]:
-    return {parent for module in modules for parent in (module, *_ancestors(module))}
 
 
 def _ancestors(module: str) -> list[str]:

@@ -5,7 +5,6 @@ import __future__
 
 import builtins
 import copy
-import linecache
 import os
 import random
 import sys
@@ -13,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,14 +37,12 @@ class Data:
 
     def __init__(self, models: Models, prefix: str, names: Mapping[str, Any]) -> None:
         self.module = ModuleType("__main__")
-        vars(self.module).update(names, __file__=PROGRAM, __builtins__=builtins)
-        self.lines = prefix.count("\n")
-        code = _compiled(prefix)
-        self.flags = code.co_flags & _FUTURE
-        with as_main(self.module):
-            exec(code, vars(self.module))
+        vars(self.module).update(__file__=PROGRAM, __builtins__=builtins)
+        self.lines = self.flags = 0
+        code = self.run(prefix, names)
+        self.lines, self.flags = prefix.count("\n"), code.co_flags & _FUTURE
         self.again = _streams(models)
-        self.switches = switches()
+        self.switches = Switches()
         kept = {name: value for name, value in vars(self.module).items() if name not in names}
         self.shared = {name: value for name, value in kept.items() if isinstance(value, _SHARED)}
         self.own = {name: value for name, value in kept.items() if name not in self.shared}
@@ -71,19 +68,21 @@ class Data:
         """
         assert self.again is not None
         self._copy()
-        restore_switches(self.switches)
+        self.switches.restore()
         self.again()
 
-    def run(self, rest: str, names: Mapping[str, Any]) -> None:
-        """Execute the code after the prefix.
+    def run(self, source: str, names: Mapping[str, Any]) -> CodeType:
+        """Execute the prefix, or the code after it; return the code.
 
         Raises:
             Exception: the exceptions of that code.
         """
-        code = _compiled(rest, self.lines, self.flags)
+        text = "\n" * self.lines + source
+        code: CodeType = compile(text, PROGRAM, "exec", self.flags, dont_inherit=True)
         vars(self.module).update(names)
         with as_main(self.module):
             exec(code, vars(self.module))
+        return code
 
 
 def reset(adapter: Adapter, seed: int) -> None:
@@ -91,11 +90,6 @@ def reset(adapter: Adapter, seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)
     adapter.reset(seed)
-
-
-def _compiled(source: str, lines: int = 0, flags: int = 0) -> CodeType:
-    code: CodeType = compile("\n" * lines + source, PROGRAM, "exec", flags, dont_inherit=True)
-    return code
 
 
 def _streams(models: Models) -> Callable[[], None] | None:
@@ -112,38 +106,32 @@ def _streams(models: Models) -> Callable[[], None] | None:
     return again
 
 
-class Switches(NamedTuple):
-    """Settings of the interpreter and numpy that hold for all code."""
+class Switches:
+    """Settings of the interpreter and numpy that hold for all code, as they are now."""
 
-    recursion: int
-    folder: str
-    environment: dict[str, str]
-    warned: list[Any]
-    numbers: Mapping[str, Any]
+    def __init__(self) -> None:
+        self.recursion = sys.getrecursionlimit()
+        self.folder = ""
+        with suppress(OSError):
+            # A program may have removed its folder.
+            self.folder = os.getcwd()  # noqa: PTH109 - for each program
+        self.environment = dict(os.environ)
+        self.warned = list(warnings.filters)
+        self.numbers = np.geterr()
 
-
-def switches() -> Switches:
-    """Return the current settings."""
-    folder = ""
-    with suppress(OSError):
-        # A program may have removed its folder.
-        folder = os.getcwd()  # noqa: PTH109 - for each program
-    return Switches(sys.getrecursionlimit(), folder, dict(os.environ), list(warnings.filters), np.geterr())
-
-
-def restore_switches(wanted: Switches) -> None:
-    """Restore settings."""
-    sys.setrecursionlimit(wanted.recursion)
-    with suppress(OSError):
-        os.chdir(wanted.folder)
-    if os.environ != wanted.environment:
-        os.environ.clear()
-        os.environ.update(wanted.environment)
-    if warnings.filters != wanted.warned:
-        # The reset also forgets which warnings were given.
-        warnings.resetwarnings()
-        warnings.filters[:] = wanted.warned  # type: ignore[index]
-    np.seterr(**wanted.numbers)
+    def restore(self) -> None:
+        """Restore the settings."""
+        sys.setrecursionlimit(self.recursion)
+        with suppress(OSError):
+            os.chdir(self.folder)
+        if os.environ != self.environment:
+            os.environ.clear()
+            os.environ.update(self.environment)
+        if warnings.filters != self.warned:
+            # The reset also forgets which warnings were given.
+            warnings.resetwarnings()
+            warnings.filters[:] = self.warned  # type: ignore[index]
+        np.seterr(**self.numbers)
 
 
 @contextmanager
@@ -155,8 +143,3 @@ def as_main(module: ModuleType) -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = before
-
-
-def register_source(source: str) -> None:
-    """Make the lines of a program known to code that asks for the source of its definitions."""
-    linecache.cache[PROGRAM] = (len(source), None, source.splitlines(keepends=True), PROGRAM)

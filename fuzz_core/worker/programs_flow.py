@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import operator
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.models import Models
@@ -56,7 +57,7 @@ class FlowWatch(ClassWatch):
         self.inside = 0  # number of calls of the library that are being made
         self.site = 0  # the latest call of the program
         self.callee: Any = None  # what it calls
-        self.numbers = 0  # the numbers that were given to values and uses so far
+        self.numbers = count(1)  # the numbers of values and uses
         self.found: dict[int, UseRecord] = {}
         self.joined: dict[int, JoinRecord] = {}
         self.used: Counter[int] = Counter()
@@ -68,7 +69,7 @@ class FlowWatch(ClassWatch):
 
     def record(self) -> FlowRecord:
         """Return what was observed."""
-        repeated = self.again | {site for site, count in self.made_of.items() if count > 1}
+        repeated = self.again | {site for site, times in self.made_of.items() if times > 1}
         uses = tuple(use._replace(once=site not in repeated) for site, use in self.found.items())
         return FlowRecord(uses[:MOST_BLOCKS], tuple(self.joined.values())[:MOST_BLOCKS])
 
@@ -80,7 +81,7 @@ class FlowWatch(ClassWatch):
         def call(*args: Any, **kwargs: Any) -> Any:
             self.site, self.callee = site, function
             if isinstance(function, type):
-                return self._made(site, function, library, args, kwargs)
+                return self._made(site, function, library, function(*args, **kwargs))
             if self.inside:
                 return function(*args, **kwargs)
             if library and id(function) not in self.layers:
@@ -100,7 +101,7 @@ class FlowWatch(ClassWatch):
             first, second = self._origin(one), self._origin(other)
             if first is not None and second is not None:
                 self._join(site, (0, 1), (first, second), found)
-            elif first is not None or second is not None:
+            else:
                 self._put(found, first or second)
         return found
 
@@ -119,7 +120,7 @@ class FlowWatch(ClassWatch):
         return None
 
     def _fresh(self, value: Any, group: int) -> ActivationOrigin:
-        origin = ActivationOrigin(self._number(), frozenset(), group)
+        origin = ActivationOrigin(next(self.numbers), frozenset(), group)
         self._put(value, origin)
         return origin
 
@@ -134,20 +135,25 @@ class FlowWatch(ClassWatch):
             for place, part in enumerate(value):
                 self._put(part, origin if not place else origin._replace(root=(place, origin.root)), depth - 1)
 
-    def _active(self, values: Sequence[Any]) -> tuple[list[int], list[int]]:
-        """Return the places of activations, and those of lists of at least two activations."""
-        single = [place for place, each in enumerate(values) if self._origin(each) is not None]
-        lists = [
-            place
-            for place, each in enumerate(values)
-            if isinstance(each, list | tuple) and each and all(self._origin(part) is not None for part in each)
-        ]
-        return single, lists
+    def _active(self, values: Sequence[Any]) -> tuple[dict[int, ActivationOrigin], dict[int, list[ActivationOrigin]]]:
+        """Return the origins of activations by their places, and those of lists of activations."""
+        single = {place: origin for place, each in enumerate(values) if (origin := self._origin(each)) is not None}
+        lists = {place: self._origins(each) for place, each in enumerate(values) if isinstance(each, list | tuple)}
+        return single, {place: origins for place, origins in lists.items() if origins}
+
+    def _origins(self, values: Iterable[Any]) -> list[ActivationOrigin]:
+        """Return the origins of values; empty unless all of them are activations."""
+        found = []
+        for each in values:
+            origin = self._origin(each)
+            if origin is None:
+                return []
+            found.append(origin)
+        return found
 
     # Calls.
 
-    def _made(self, site: int, cls: type, library: bool, args: Any, kwargs: Any) -> Any:
-        made = cls(*args, **kwargs)
+    def _made(self, site: int, cls: type, library: bool, made: Any) -> Any:
         layer = self.models.layer
         if (library and callable(made)) if layer is None else isinstance(made, layer):
             if cls.__module__ == "__main__":
@@ -164,40 +170,40 @@ class FlowWatch(ClassWatch):
         self.watch_class(type(layer))
 
     def _applied(self, site: int, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        # Layers inside a function of the library are its own.
-        self.inside += 1
-        try:
-            found = function(*args, **kwargs)
-        finally:
-            self.inside -= 1
+        found = self._library(function, args, kwargs)
         values = [*args, *kwargs.values()]
         layer = self.models.layer
         if layer is not None and isinstance(found, layer) and any(isinstance(each, layer) for each in values):
             self._hold(site, found)
         single, lists = self._active(values)
-        origins = [self._origin(values[place]) for place in single]
-        if len(single) == 1 and not lists and origins[0] is not None:
-            place = single[0]
+        if lists:
+            place, parts = next(iter(lists.items()))
+            if len(lists) == 1 and not single and len(parts) > 1:
+                self._join(site, (place,), parts, found)
+            else:
+                self._put(found, self._unknown(parts[0]))
+        elif len(single) > 1:
+            self._join(site, tuple(single), list(single.values()), found)
+        elif single:
+            ((place, origin),) = single.items()
             beside = any(_is_tensor(each) for at, each in enumerate(values) if at != place)
             if (not place or place >= len(args)) and not beside and _shape(found).count("x"):
-                self._use(site, True, place, len(values) == 1, origins[0], found)
+                self._use(site, True, place, len(values) == 1, origin, found)
             else:
-                self._put(found, self._unknown(origins[0]))
-        elif len(lists) == 1 and not single and len(values[lists[0]]) > 1:
-            self._join(site, (lists[0],), [self._origin(each) for each in values[lists[0]]], found)
-        elif len(single) > 1 and not lists:
-            self._join(site, tuple(single), origins, found)
-        elif lists:
-            self._put(found, self._unknown(self._origin(values[lists[0]][0])))
+                self._put(found, self._unknown(origin))
         return found
 
-    def _unknown(self, origin: ActivationOrigin | None) -> ActivationOrigin | None:
-        """Return the origin of a value that is computed from such an activation and from something else."""
-        return origin and origin._replace(root=self._number())
+    def _library(self, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call the library; layers inside of the call are the library's own."""
+        self.inside += 1
+        try:
+            return call(*args, **kwargs)
+        finally:
+            self.inside -= 1
 
-    def _number(self) -> int:
-        self.numbers += 1
-        return self.numbers
+    def _unknown(self, origin: ActivationOrigin) -> ActivationOrigin:
+        """Return the origin of a value that is computed from such an activation and from something else."""
+        return origin._replace(root=next(self.numbers))
 
     def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -222,7 +228,12 @@ class FlowWatch(ClassWatch):
         """
         values = [*args, *kwargs.values()]
         if self.depth or any(isinstance(each, self.models.symbolic) for each in values):
-            return self._deeper(original, model, args, kwargs)
+            inner = bool(self.depth)
+            self.depth += inner
+            try:
+                return original(model, *args, **kwargs)
+            finally:
+                self.depth -= inner
         own = type(model).__module__ == "__main__"
         before = None if own else next((origin for each in values if (origin := self._origin(each))), None)
         key = type(model) if own else self.containers.get(id(model), (-1, None))[0]
@@ -241,30 +252,18 @@ class FlowWatch(ClassWatch):
         self._put(found, after)
         return found
 
-    def _deeper(self, original: Callable[..., Any], model: Any, args: Any, kwargs: Any) -> Any:
-        inner = bool(self.depth)
-        self.depth += inner
-        try:
-            return original(model, *args, **kwargs)
-        finally:
-            self.depth -= inner
-
     def _layer(self, site: int, outer: int | None, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        self.inside += 1
-        try:
-            found = call(*args, **kwargs)
-        finally:
-            self.inside -= 1
+        found = self._library(call, args, kwargs)
         values = [*args, *kwargs.values()]
         single, lists = self._active(values)
         parts = [part for place in lists for part in values[place]]
         known = bool(self.depth) or any(isinstance(each, self.models.symbolic) for each in [*values, *parts])
+        place, origins = next(iter(lists.items()), (0, []))
         if single and (known or len(values) == 1):
-            origin = self._origin(values[single[0]])
-            assert origin is not None
-            self._use(site, False, single[0], len(values) == 1, origin, found)
-        elif lists and known and len(values[lists[0]]) > 1:
-            self._join(outer, (lists[0],), [self._origin(each) for each in values[lists[0]]], found)
+            place, origin = next(iter(single.items()))
+            self._use(site, False, place, len(values) == 1, origin, found)
+        elif known and len(origins) > 1:
+            self._join(outer, (place,), origins, found)
         elif not self.depth and len(values) == 1 and _is_tensor(values[0]):
             self._use(site, False, 0, True, self._fresh(values[0], SERIAL), found)
         return found
@@ -275,23 +274,20 @@ class FlowWatch(ClassWatch):
         if counts[site] > 1:
             self.again.add(site)
         self.found.setdefault(site, UseRecord(site, origin.group, applied, place, alone, _shape(found)))
-        self._put(found, ActivationOrigin(origin.root, origin.passed | {(site, self._number())}, origin.group))
+        self._put(found, ActivationOrigin(origin.root, origin.passed | {(site, next(self.numbers))}, origin.group))
 
-    def _join(
-        self, site: int | None, places: tuple[int, ...], origins: Sequence[ActivationOrigin | None], found: Any
-    ) -> None:
-        known = [each for each in origins if each is not None]
-        first = known[0]
-        if any(each.root != first.root for each in known):
+    def _join(self, site: int | None, places: tuple[int, ...], origins: Sequence[ActivationOrigin], found: Any) -> None:
+        first = origins[0]
+        if any(each.root != first.root for each in origins):
             self._put(found, self._unknown(first._replace(passed=frozenset())))
             return
-        common = frozenset.intersection(*(each.passed for each in known))
-        own = [{site for site, _ in each.passed - common} for each in known]
+        common = frozenset.intersection(*(each.passed for each in origins))
+        own = [{site for site, _ in each.passed - common} for each in origins]
         before = None if site is None else self.joined.get(site)
         if site is not None and any(own) and (before is None or len(before.own) == len(own)):
             merged = own if before is None else [each.union(other) for each, other in zip(own, before.own, strict=True)]
             self.joined[site] = JoinRecord(site, places, tuple(tuple(sorted(each)) for each in merged))
-        self._put(found, first._replace(passed=first.passed.union(*(each.passed for each in known))))
+        self._put(found, first._replace(passed=first.passed.union(*(each.passed for each in origins))))
 
 
 def _is_tensor(value: Any) -> bool:

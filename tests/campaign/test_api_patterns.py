@@ -10,7 +10,7 @@ from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.plans import chosen
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, seeds_naming, trace
-from fuzz_core.collect.seed import Seed
+from fuzz_core.collect.sources import Seed
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 

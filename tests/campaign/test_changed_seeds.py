@@ -12,8 +12,7 @@ import pytest
 from fuzz_core.campaign.changed_seeds import ChangedSeeds, trace_changed
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
-from fuzz_core.collect.seed import Request
-from fuzz_core.collect.sources import collect
+from fuzz_core.collect.sources import Request, collect
 from fuzz_core.ir.errors import UserError
 
 SCALED = """

@@ -10,7 +10,7 @@ import pytest
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.document import RunFacts, result_of, statuses_now, write_report
 from fuzz_core.campaign.session import Session
-from fuzz_core.collect.places import FilePlace
+from fuzz_core.collect.files import FilePlace
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.checks import Change, NewCheck

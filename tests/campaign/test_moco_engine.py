@@ -14,8 +14,7 @@ from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.extremes import SHARE
 from fuzz_core.campaign.moco.growth import ProgramBench
-from fuzz_core.campaign.moco.plot import MocoOptions, Plot, TreeTurn
-from fuzz_core.campaign.moco.seeds import SeedProgram, seeds
+from fuzz_core.campaign.moco.plot import MocoOptions, Plot, SeedProgram, TreeTurn, seeds
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session

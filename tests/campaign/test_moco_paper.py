@@ -11,8 +11,7 @@ from windows import PROGRAM, WINDOW
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
-from fuzz_core.campaign.moco.plot import MocoOptions
-from fuzz_core.campaign.moco.seeds import SeedProgram, seeds
+from fuzz_core.campaign.moco.plot import MocoOptions, SeedProgram, seeds
 from fuzz_core.campaign.papers import MOCO
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.engines import trees_options

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from moco_branches import workshop_of
 
-from fuzz_core.campaign.moco import seeds as sown
+from fuzz_core.campaign.moco import plot as sown
 from fuzz_core.campaign.moco.engine import fuzz_models, take_apart
-from fuzz_core.campaign.moco.plot import MocoOptions, Plot, recorded
-from fuzz_core.campaign.moco.seeds import TRACED, RefusedProgram, SeedProgram, seeds
+from fuzz_core.campaign.moco.plot import TRACED, MocoOptions, Plot, RefusedProgram, SeedProgram, recorded, seeds
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge

@@ -9,10 +9,9 @@ import pytest
 from signatures import api_of
 
 from fuzz_core.campaign.moco import knowledge as keeping
-from fuzz_core.campaign.moco.knowledge import kept_in, knowledge_of
-from fuzz_core.campaign.moco.share import hindrance
-from fuzz_core.campaign.moco.study import known, learn
-from fuzz_core.campaign.moco.study_course import Course, probed
+from fuzz_core.campaign.moco.knowledge import hindrance, kept_in, knowledge_of
+from fuzz_core.campaign.moco.study import learn
+from fuzz_core.campaign.moco.study_subject import Course, probed
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
@@ -217,7 +216,8 @@ class Failing:
 
 def test_an_extractor_that_fails_is_asked_no_more_and_costs_nothing(traced_session: Session) -> None:
     failing = Failing()
-    assert known(traced_session, extractors=[failing, failing]) == known(traced_session)
+    told = learn(traced_session, extractors=[failing, failing], seconds=0.0)
+    assert told == learn(traced_session, seconds=0.0)
     assert failing.asked <= 3
 
 

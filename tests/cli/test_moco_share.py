@@ -13,7 +13,7 @@ import pytest
 from commands import Cli
 from windows import PROGRAM, WINDOW
 
-from fuzz_core.campaign.moco import share
+from fuzz_core.campaign.moco import knowledge as share
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.watch import Watch
 from fuzz_core.cli.commands.run import models_share
@@ -100,7 +100,7 @@ def test_a_counted_run_has_no_share_and_is_the_same_again(
 
 
 MAIN = """
-from fuzz_core.campaign.moco import share
+from fuzz_core.campaign.moco import knowledge as share
 from fuzz_core.cli.app import main
 share.LEAST_SECONDS = 1.0
 main()

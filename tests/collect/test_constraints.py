@@ -15,8 +15,7 @@ from signatures import api_of
 from fuzz_core.campaign.inventory import Inventory
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import document, learn_refusals
-from fuzz_core.collect.constraints.docstrings import from_docstring
-from fuzz_core.collect.constraints.messages import from_message
+from fuzz_core.collect.constraints import from_docstring, from_message
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.docstrings import entries

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.collect.models import ModelsSource, does_something
-from fuzz_core.collect.packages import jittor_models, keras_applications
-from fuzz_core.collect.seed import Request, Seed
-from fuzz_core.collect.sources import collect
+from fuzz_core.collect.programs import ModelsSource, does_something, jittor_models, keras_applications
+from fuzz_core.collect.sources import Request, Seed, collect
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.programs.texts import traced_programs
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.collect.forms import extract
-from fuzz_core.collect.prompts import remove_prompts
-from fuzz_core.collect.salvage import salvage, syntax_error
+from fuzz_core.collect.docs import extract
+from fuzz_core.collect.snippets import remove_prompts, salvage, syntax_error
 
 
 def code_of(text: str, library: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz_core.collect.freenames import unbound_names
+from fuzz_core.collect.repair import unbound_names
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.collect.seed import Request
-from fuzz_core.collect.sources import collect
+from fuzz_core.collect.sources import Request, collect
 
 FILES = {
     "conftest.py": "import pytest\n",

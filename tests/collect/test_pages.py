@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from fuzz_core.collect.pages import extract_page
+from fuzz_core.collect.docs import extract_page
 
 
 def span(css: str, text: str) -> str:

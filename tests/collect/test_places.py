@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.collect.places import FilePlace, FilePlaces
+from fuzz_core.collect.files import FilePlace, FilePlaces
 
 CODE = """import torch
 

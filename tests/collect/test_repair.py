@@ -9,12 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.collect.callees import update_names
-from fuzz_core.collect.freenames import unbound_names
-from fuzz_core.collect.imports import known_imports
-from fuzz_core.collect.names import PublicNames
-from fuzz_core.collect.repair import repair
-from fuzz_core.collect.standins import stand_ins
+from fuzz_core.collect.names import PublicNames, known_imports, stand_ins
+from fuzz_core.collect.repair import repair, unbound_names, update_names
 from fuzz_core.ir.catalogue import Api
 
 LINEAR = Api("torch.nn.Linear", "class")

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.collect.seed import Request, Seed
-from fuzz_core.collect.sources import SOURCES, collect, source_of
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.collect.sources import SOURCES, Request, Seed, collect
+from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 
 TEXTS = st.text(max_size=40)
@@ -44,10 +45,22 @@ def test_different_content_has_a_different_digest(one: Seed, other: Seed) -> Non
     assert (one.digest == other.digest) == (content(one) == content(other))
 
 
+# Requests that each give at least one seed: a docstring in each form, an entry of a test database, the shipped sets.
+SESSION = "Example::\n\n    >>> m = ReLU()\n    >>> m(torch.randn(2))\n    tensor([0., 1.])"
+FENCED = "Usage:\n\n```python\nlayer = keras.layers.Dense(2)\n```"
+EXAMPLES = {
+    "docs": (
+        Request("torch", (Api("torch.nn.ReLU", "class", doc=SESSION),)),
+        Request("tensorflow", (Api("tf.keras.layers.Dense", "class", doc=FENCED),)),
+    ),
+    "tests": (Request("torch", database=(("OpInfo add", "import torch\ntorch.add(torch.ones(2), 1)\n"),)),),
+    "models": tuple(map(Request, KNOWN_LIBRARIES)),
+}
+
+
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_examples_of_every_source_give_seeds_that_compile_once_each_in_the_same_order(name: str) -> None:
-    source = source_of(name)
-    for request in source.examples():
+    for request in EXAMPLES[name]:
         seeds = list(collect(request, [name]))
         digests = [seed.digest for seed in seeds]
         assert seeds

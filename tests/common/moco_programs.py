@@ -6,8 +6,8 @@ from fuzz_core.adapters.models import Models
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.modelgen.moco.disassembly import Disassembly
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
+from fuzz_core.worker.programs import CALLED, COMBINED
 from fuzz_core.worker.programs_flow import FlowWatch
-from fuzz_core.worker.programs_run import CALLED, COMBINED
 
 
 def taken_apart(source: str, library: str = "fakelib", models: Models | None = None, name: str = "net.py") -> Program:

@@ -27,7 +27,7 @@ OTHERS = {
     "adapters/tensorflow/tensors.py": "tolerances of tf.test",
     "adapters/tensorflow/signatures.py": "dtypes of the functions that a search passes",
     "adapters/tensorflow/dialect.py": "dtypes that TensorFlow infers, and those that it draws",
-    "collect/constraints/docstrings.py": "other names in docstrings",
+    "collect/constraints.py": "other names in docstrings",
     "oracles/cost.py": "precisions that are timed",
     "synthesis/draft.py": "dtypes that a search draws more often",
     "synthesis/refusals.py": "other names in messages",

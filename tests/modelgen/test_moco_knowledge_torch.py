@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.campaign.moco.study import known, learn
+from fuzz_core.campaign.moco.study import SECONDS, gathered, learn, running
+from fuzz_core.campaign.moco.study_subject import Course, probed
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.values import Invocation, Tensor, Then, prim
 from fuzz_core.store import SeedRecord, TargetRecord, open_store
@@ -34,7 +35,7 @@ def session(torch_python: Path, tmp_path: Path) -> Iterator[Session]:
 
 
 def test_layers_and_functions_are_found_without_a_list_of_names(session: Session) -> None:
-    knowledge = known(session)
+    knowledge = learn(session, seconds=0.0)
     assert {f"{NN}.Conv2d", f"{NN}.BatchNorm1d", f"{NN}.functional.relu"} <= set(knowledge.apis)
     assert not {"torch.add", "torch.optim.SGD", "torch.distributions.Normal"} & set(knowledge.apis)
     conv = knowledge.apis[f"{NN}.Conv2d"]
@@ -49,7 +50,10 @@ def test_layers_and_functions_are_found_without_a_list_of_names(session: Session
 
 def test_experiments_find_axes_ranks_and_results(session: Session) -> None:
     names = [f"{NN}.{name}" for name in ("Conv2d", "Linear", "LSTM", "BatchNorm1d", "Dropout")]
-    apis = learn(session, apis=names).apis
+    course = Course(SECONDS, session.clock() + SECONDS)
+    with running(session) as run:
+        found = probed(session, [each for each in gathered(session) if each.api.name in names], run, course)
+    apis = {each.api: each for each in found.facts}
     binds = {name.rpartition(".")[2]: {p.name: p.binds for p in apis[name].parameters if p.binds} for name in names}
     assert binds == {
         "Conv2d": {"in_channels": -3},

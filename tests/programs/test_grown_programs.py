@@ -15,8 +15,7 @@ from typing import TypeGuard
 import pytest
 
 from fuzz_core.adapters.dialect import dialect_of, surroundings
-from fuzz_core.programs.texts import grown_programs
-from fuzz_core.programs.translation import MODELS, SPELLINGS
+from fuzz_core.programs.texts import MODELS, SPELLINGS, grown_programs
 
 LIBRARIES = ("jittor", "tensorflow", "torch")
 # Layers of each model as table II counts them. For ResNet18 and GoogLeNet the count leaves out joins of branches.

@@ -12,7 +12,7 @@ from typing import Any
 
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import DEVICE, dialect_of
-from fuzz_core.collect.constraints.docstrings import from_docstring
+from fuzz_core.collect.constraints import from_docstring
 from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.outcome import Outcome

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fuzz_core.collect.files import provenance
-from fuzz_core.collect.models import programs_in
+from fuzz_core.collect.programs import programs_in
 from fuzz_core.modelgen.gandalf.order import Order, Pairs, mined, pairs_of, recorded, reviewed
 from fuzz_core.modelgen.gandalf.table import Library, Operator
 

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,16 @@ from typing import Any
 from fuzz_core.campaign.examination import WAIT_SECONDS, ExaminationQueue
 from fuzz_core.campaign.fuzz import LEAST_SHARE
 from fuzz_core.campaign.listener import FindingRecorder
-from fuzz_core.campaign.moco.plot import MocoOptions, Plot, TreeTurn, recorded
-from fuzz_core.campaign.moco.seeds import RefusedProgram, SeedProgram, aliases_of, seeds
+from fuzz_core.campaign.moco.plot import (
+    MocoOptions,
+    Plot,
+    RefusedProgram,
+    SeedProgram,
+    TreeTurn,
+    aliases_of,
+    recorded,
+    seeds,
+)
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Run, Session
@@ -170,24 +178,20 @@ def take_apart(session: Session, models: Sequence[Path] = ()) -> Iterator[Progra
 @contextmanager
 def _workshops(session: Session, options: MocoOptions) -> Iterator[Callable[[], BlockWorkshop]]:
     """Give each thread a workshop of its own; all workshops end with the context."""
-    local, made = threading.local(), list[BlockWorkshop]()
+    local = threading.local()
     sweep()
-    with scratch() as folder:
+    with scratch() as folder, ExitStack() as stack:
         plan = folder / "plan.jsonl"
         make_plan(session, plan, (), seed=options.seed, oracles=options.oracles, mutating=False)
 
         def mine() -> BlockWorkshop:
             if not hasattr(local, "workshop"):
-                local.workshop = BlockWorkshop(session, Path(plan), options.timeout, options.weighed_blocks)
-                made.append(local.workshop)
+                made = BlockWorkshop(session, Path(plan), options.timeout, options.weighed_blocks)
+                local.workshop = stack.enter_context(closing(made))
             workshop: BlockWorkshop = local.workshop
             return workshop
 
-        try:
-            yield mine
-        finally:
-            for workshop in made:
-                workshop.close()
+        yield mine
 
 
 def _turns(

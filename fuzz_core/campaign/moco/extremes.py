@@ -13,7 +13,7 @@ from fuzz_core.ir.values import Invocation, Prim, Seq, TestCase, Value
 from fuzz_core.modelgen.moco.block_test import described
 from fuzz_core.modelgen.moco.calls import parameters
 from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.mutation.contract import EDGE, Context, Mutator
+from fuzz_core.mutation.contract import EDGE, Context
 from fuzz_core.mutation.registry import STRIDED_ONLY, RuleBook
 from fuzz_core.mutation.space import ArgumentSpace
 
@@ -50,31 +50,26 @@ class Mutations:
 
         The defaults of the api are written out, so that rules reach them. Other numbers give other mutants.
         """
-        call = self._spelled(test.invocation, facts)
+        positional = [each.name for each in facts.parameters if each.positional]
+        call = self._spelled(test.invocation, facts, positional)
         values, seed = list(children(call)), derive(test.seed, "extreme", number)
-        names = argument_names(call, {call.api: [each.name for each in facts.parameters if each.positional]})
-        rng = Rng(seed)
+        names, rng = argument_names(call, {call.api: positional}), Rng(seed)
         for _ in range(TRIES if values else 0):
             place = rng.below(len(values))
-            rule = self._drawn(values[place], rng)
-            space = ArgumentSpace({}, (), {}, {})
-            context = Context(rng, call.api, names[place], space, self._book)
-            made = None if rule is None else rule.mutate(values[place], context)
-            if rule is None or made is None:
+            rules = [rule for rule in self._rules if rule.domain.applies(values[place])]
+            if not rules:
                 continue
+            rule = rng.choice(rules)
+            space = ArgumentSpace({}, (), {}, {})
+            made = rule.mutate(values[place], Context(rng, call.api, names[place], space, self._book))
             key = (call.api, names[place], made if isinstance(made, Prim | Seq) else rule.name)
-            if made != values[place] and key not in self._done:
+            if made is not None and made != values[place] and key not in self._done:
                 self._done.add(key)
                 changed = with_children(call, [*values[:place], made, *values[place + 1 :]])
                 return TestCase(changed, seed & 0x7FFFFFFF, rules=(rule.name,))
         return None
 
-    def _drawn(self, value: Value, rng: Rng) -> Mutator | None:
-        applying: Sequence[Mutator] = [rule for rule in self._rules if rule.domain.applies(value)]
-        return rng.choice(applying) if applying else None
-
-    def _spelled(self, call: Invocation, facts: Facts) -> Invocation:
-        positional = [each.name for each in facts.parameters if each.positional]
+    def _spelled(self, call: Invocation, facts: Facts, positional: Sequence[str]) -> Invocation:
         given = {*positional[: len(call.args)], *(name for name, _ in call.kwargs)}
         added = [
             (each.name, value)

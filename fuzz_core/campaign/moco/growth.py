@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fuzz_core.campaign.moco.extremes import Mutations
 from fuzz_core.campaign.moco.judge import (
     Gave,
     Verdicts,
+    accepted,
     block_results,
     failing_block_input,
     is_drawn,
@@ -19,7 +20,6 @@ from fuzz_core.campaign.moco.judge import (
     verdicts_in_words,
     with_known_sizes,
 )
-from fuzz_core.campaign.moco.negatives import accepted
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.execution.replay import COMPILED, DOUBLED, is_lost, verdicts_on
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -43,7 +43,7 @@ from fuzz_core.modelgen.moco.nodes import (
 )
 from fuzz_core.modelgen.moco.program import Call, Program, Slot, assemble
 from fuzz_core.modelgen.moco.tree import Tree
-from fuzz_core.worker.programs_ran import MAKE, OWN, ProgramResult, TensorKind
+from fuzz_core.worker.programs_ran import MAKE, OWN, ProgramResult
 
 # How often a program is made to fit its inputs before it counts as one that does not fit.
 MOST_FITS = 6
@@ -58,9 +58,6 @@ class NodeFinding(NamedTuple):
     verdict: Verdict
     outcome: Outcome
     origin: str = ""  # see `store.records.FindingRow`
-
-
-Alone = tuple[Outcome, Verdicts]
 
 
 class NodeResult(NamedTuple):
@@ -166,7 +163,7 @@ class TreeGrowth:
         self.fits: dict[int, dict[int, Call]] = {}
         self.level = 0
         # Results of blocks alone: many nodes have the same block in the same place.
-        self.alone: dict[Invocation, Alone] = {}
+        self.alone: dict[Invocation, tuple[Outcome, Verdicts]] = {}
 
     def grown(self, workshop: BlockWorkshop, node: TreeNode) -> NodeResult:
         """Execute a node: its block alone, and if that works, its program."""
@@ -182,7 +179,7 @@ class TreeGrowth:
         known = self.alone.get(test.invocation)
         outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test))
         # A known result has been reported before.
-        found = () if known else tuple(NodeFinding(test, *each, self._origin(node, each[0])) for each in verdicts)
+        found = () if known else self._findings(node, test, verdicts)
         state = state_alone(node, outcome, [verdict for verdict, _ in verdicts])
         if self.assembled_negatives and state in (OK, REFUSED):
             return self._negative(workshop, node, calls, outcome)
@@ -205,26 +202,21 @@ class TreeGrowth:
         if mutant is None:
             return None
         _, verdicts = workshop.alone(mutant, extreme=True)
-        origins = (origin(self.bench.program, node, verdict, rules=mutant.rules) for verdict, _ in verdicts)
-        return tuple(NodeFinding(mutant, *each, said) for each, said in zip(verdicts, origins, strict=True))
+        return self._findings(node, mutant, verdicts, rules=mutant.rules)
 
     def _negative(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], alone: Outcome) -> NodeResult:
         """Return the result of a negative node whose program is executed as well, however its block ended alone."""
         text = self.bench.text(calls)
         ran = workshop.program(text, self.bench.data, self.bench.seed)
-        if ran.outcome.kind != "ok":
-            verdicts: Verdicts = [(workshop.judge(ran), ran.outcome)] if not workshop.judge(ran).clean else ()
-            found = self._programs(node, calls, ran.inside, verdicts)
+        if ran.outcome.kind == "ok":
+            state, facts = FINDING, self.bench.knowledge.apis[node.api]
+            text, verdicts = accepted(node, facts, text, alone, workshop.dialect)
+        else:
+            verdicts = workshop.judge(ran)
             state = state_whole(ran, verdicts)
-            return NodeResult(
-                Result(state if state in (FINDING, RESOURCES) else REFUSED, verdicts_in_words(ran.outcome, verdicts)),
-                found,
-            )
-        facts = self.bench.knowledge.apis[node.api]
-        script, verdicts = accepted(node, facts, text, alone, workshop.dialect)
-        tests = [(each.test._replace(program=script), each) for each in self._programs(node, calls, None, verdicts)]
-        found = tuple(each._replace(test=test) for test, each in tests)
-        return NodeResult(Result(FINDING, verdicts_in_words(ran.outcome, verdicts)), found)
+        found = self._programs(node, calls, ran.inside, verdicts, text)
+        state = state if state in (FINDING, RESOURCES) else REFUSED
+        return NodeResult(Result(state, verdicts_in_words(ran.outcome, verdicts)), found)
 
     def _calls(self, node: TreeNode) -> dict[int, Call]:
         """Return the calls of the node's parent, as they were made to fit there, and the node's own."""
@@ -265,7 +257,8 @@ class TreeGrowth:
                 found = self._programs(blamed, its, None, verdicts)
                 return NodeResult(Result(FINDING, verdicts_in_words(ran.outcome, verdicts)), found, apis)
         self._keep(node, calls)
-        arrives = {number: Arrival(with_known_sizes(kind.shape), kind.dtype) for number, kind in _arrivals(ran)}
+        passed = [(number, kind) for number, kind in ran.passed.items() if kind is not None]
+        arrives = {number: Arrival(with_known_sizes(kind.shape), kind.dtype) for number, kind in passed}
         return NodeResult(Result(OK, LOST if is_lost(ran) else "", arrives), apis=apis)
 
     def _modes(self, node: TreeNode, ran: ProgramResult) -> list[str]:
@@ -287,9 +280,8 @@ class TreeGrowth:
 
     def _failed(self, workshop: BlockWorkshop, node: TreeNode, calls: dict[int, Call], ran: ProgramResult) -> Verdicts:
         """Return every verdict on a program that does not run although its block does."""
-        verdict = workshop.judge(ran)
-        if not verdict.clean:
-            return [(verdict, ran.outcome)]
+        if verdicts := workshop.judge(ran):
+            return verdicts
         if is_lost(ran):
             return workshop.verdicts_in_mode(self._program(node, calls, None), DOUBLED)
         return verdicts_on(ran, workshop.dialect) if ran.unexplained and self._holds(workshop, node, calls, ran) else ()
@@ -317,13 +309,32 @@ class TreeGrowth:
         self.fits[node.number] = calls
 
     def _programs(
-        self, node: TreeNode, calls: Mapping[int, Call], inside: int | None, verdicts: Verdicts
+        self, node: TreeNode, calls: Mapping[int, Call], inside: int | None, verdicts: Verdicts, script: str = ""
     ) -> tuple[NodeFinding, ...]:
-        """Return verdicts on a program as findings about the block that shows them."""
+        """Return verdicts on a program as findings about the block that shows them.
+
+        Args:
+            script: the program, if it is more than the calls.
+        """
         if node.block is None and inside not in calls:
             return ()
         test = self._program(node, calls, inside)
-        return tuple(NodeFinding(test, *each, self._origin(node, each[0], inside, calls)) for each in verdicts)
+        return self._findings(node, test._replace(program=script or test.program), verdicts, inside, calls)
+
+    def _findings(
+        self,
+        node: TreeNode,
+        test: TestCase,
+        verdicts: Verdicts,
+        inside: int | None = None,
+        calls: Mapping[int, Call] = {},
+        rules: Sequence[str] = (),
+    ) -> tuple[NodeFinding, ...]:
+        program = self.bench.program
+        return tuple(
+            NodeFinding(test, verdict, outcome, origin(program, node, verdict, inside, calls, rules))
+            for verdict, outcome in verdicts
+        )
 
     def _program(self, node: TreeNode, calls: Mapping[int, Call], inside: int | None) -> TestCase:
         """Return the program as a test case of the api of the block that it fails in, or else of the node's own."""
@@ -332,12 +343,3 @@ class TreeGrowth:
         own = self._test(node, call) if call is not None and number == node.block else None
         test = own or TestCase(Invocation("" if call is None else call.api), 0, rules=(node.operator,))
         return test._replace(program=self.bench.text(calls), seed=self.bench.seed)
-
-    def _origin(
-        self, node: TreeNode, verdict: Verdict, inside: int | None = None, calls: Mapping[int, Call] = {}
-    ) -> str:
-        return origin(self.bench.program, node, verdict, inside, calls)
-
-
-def _arrivals(ran: ProgramResult) -> list[tuple[int, TensorKind]]:
-    return [(number, kind) for number, kind in ran.passed.items() if kind is not None]

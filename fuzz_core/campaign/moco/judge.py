@@ -10,9 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.quotes import MODE, RuledOut
+from fuzz_core.execution.replay import ACCEPTED
+from fuzz_core.ir.constraints import KINDS
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
+from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.kinds import kind, written
+from fuzz_core.modelgen.moco.legality import documented_constraints
 from fuzz_core.modelgen.moco.nodes import (
     EXTREME,
     FINDING,
@@ -29,6 +35,7 @@ from fuzz_core.modelgen.moco.nodes import (
     mutation_in_words,
 )
 from fuzz_core.modelgen.moco.program import Call, Program
+from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.worker.programs_ran import BlockTensors, ProgramResult, TensorKind
 
 # Stands for a dimension that a library leaves open, as the number of samples.
@@ -107,9 +114,10 @@ def is_starved(outcome: Outcome) -> bool:
 
 def verdicts_in_words(outcome: Outcome, verdicts: Iterable[tuple[Verdict, Outcome]] = ()) -> str:
     """Return the verdicts in words, and the outcome if it is not ok."""
-    said = f"{outcome.kind} {outcome.name}: {outcome.text}" if outcome.kind != "ok" else ""
     told = [written(verdict) for verdict, _ in verdicts]
-    return "; ".join([*told, *([said] if said else [])])[:MAX_WHY]
+    if outcome.kind != "ok":
+        told.append(f"{outcome.kind} {outcome.name}: {outcome.text}")
+    return "; ".join(told)[:MAX_WHY]
 
 
 def is_drawn(seed: int, node: TreeNode) -> bool:
@@ -134,6 +142,22 @@ def origin(
     call = calls.get(-1 if inside is None else inside)
     fails = f"; it shows in block {inside}, {call.api}" if call is not None and inside != node.block else ""
     further = f"; EV: {', '.join(rules)}" if rules else ""
-    return f"{where}: {mutation_in_words(node)}{fails}{further} ({kind(EXTREME if rules else node.operator, verdict)})"[
-        :MAX_TEXT
-    ]
+    result = kind(EXTREME if rules else node.operator, verdict)
+    return f"{where}: {mutation_in_words(node)}{fails}{further} ({result})"[:MAX_TEXT]
+
+
+def accepted(node: TreeNode, facts: Facts, program: str, alone: Outcome, dialect: Dialect) -> tuple[str, Verdicts]:
+    """Return the script and the verdict about a program that ran although the value of its negative node is illegal.
+
+    Args:
+        alone: the outcome of the block alone.
+    """
+    parameter = facts.parameter(node.parameter)
+    documented = documented_constraints(parameter, *KINDS) if parameter is not None else ()
+    words = "; ".join(dict.fromkeys(" ".join(each.text.split()) for each in documented)).replace('"', "'")
+    said = f'{node.parameter} = `{node.new}`, documented: "{words}" (documentation)'
+    beside = "" if alone.kind == "ok" else f"; the call alone is refused with {alone.name or alone.kind}"
+    outcome = Outcome("exception", RuledOut.__name__, said)
+    verdict = oracle_of("bounds").judge({MODE: outcome}, dialect)
+    ending = f"# The program should have been refused{beside}.\nraise AssertionError({f'{ACCEPTED}: {said}'!r})\n"
+    return f"{program.rstrip()}\n{ending}", [(verdict, outcome)]

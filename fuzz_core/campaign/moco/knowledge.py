@@ -1,6 +1,7 @@
-"""Storage of the knowledge of a target, and its sources.
+"""Storage of the knowledge of a target, its sources, and whether a share of a run is long enough to learn it.
 
 Knowledge is in a file that a person may correct, and in the state, which goes to other machines. The file counts.
+Model programs grow in a share of a run, after the apis are learnt. If it would be too short, single apis have its time.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fuzz_core.campaign.changes import changes_between
-from fuzz_core.campaign.moco.study import learn
+from fuzz_core.campaign.moco.study import learn, usual_seconds
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
@@ -17,18 +18,14 @@ from fuzz_core.modelgen.moco.knowledge.extraction import Extractor
 from fuzz_core.modelgen.moco.knowledge.file import OtherVersionError, path_of, read, write
 from fuzz_core.modelgen.moco.knowledge.portable import portable
 from fuzz_core.modelgen.moco.knowledge.similarity import Encoder
+from fuzz_core.programs.texts import grown_programs
 
 FOLDER = "knowledge"
 
 
-def kept_in(session: Session) -> Path:
-    """Return the file of the session's target in the state directory."""
-    return _file(session, session.target.key)
-
-
-def is_kept(session: Session) -> bool:
-    """Return whether there is knowledge of the session's target, or of an earlier build of its library."""
-    return _is_kept(session, session.target.key) or _earlier(session) is not None
+def kept_in(session: Session, build: str = "") -> Path:
+    """Return the file of a build in the state directory; by default, of the session's target."""
+    return path_of(session.state_dir / FOLDER, build or session.target.key)
 
 
 def knowledge_of(session: Session, seconds: float | None = None) -> Knowledge:
@@ -77,16 +74,12 @@ def made(
     return found
 
 
-def _file(session: Session, build: str) -> Path:
-    return path_of(session.state_dir / FOLDER, build)
-
-
 def _is_kept(session: Session, build: str) -> bool:
-    return _file(session, build).exists() or build in session.store.builds_known()
+    return kept_in(session, build).exists() or build in session.store.builds_known()
 
 
 def _kept(session: Session, build: str) -> Knowledge | None:
-    path = _file(session, build)
+    path = kept_in(session, build)
     if path.exists():
         try:
             return read(path)
@@ -134,3 +127,29 @@ def _unchanged(session: Session) -> dict[str, Facts]:
     changed_apis = changes_between(store, build, target).changed_apis | set(kept.unfinished)
     same = {api.name for api in store.apis(target)} - changed_apis
     return {name: each for name, each in kept.apis.items() if name in same}
+
+
+# The largest share of the time for growing models that learning about apis may take.
+KNOWING_SHARE = 0.5
+# A shorter time is too short to take programs apart and to begin processes.
+LEAST_SECONDS = 60.0
+# The share of the usual time for experiments that has to fit as well; the following nights learn the remaining apis.
+LEAST_KNOWING = 1 / 6
+
+
+def hindrance(session: Session, models: Sequence[Path], seconds: float) -> str:
+    """Return why no model programs grow in a share of so many seconds; empty if they do.
+
+    Args:
+        models: directories of the user's programs.
+    """
+    library = session.target.library
+    if not models and next(grown_programs(library), None) is None:
+        return f"there is none for {library}"
+    # Knowledge of an earlier build of the library counts.
+    known = _is_kept(session, session.target.key) or _earlier(session) is not None
+    least = LEAST_SECONDS if known else LEAST_SECONDS + usual_seconds(session) * LEAST_KNOWING
+    if seconds >= least:
+        return ""
+    learning = "" if known else ", as its apis are to be learnt first (`nightfuzz moco knowledge` does it once)"
+    return f"they would have {seconds:.0f} s and need {least:.0f}{learning}"

@@ -1,16 +1,29 @@
-"""Experiments on one api: the facts that evidence gives, and the facts that each step adds."""
+"""Experiments on apis: the facts that evidence gives, the facts that each step adds, and the course of all steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from fuzz_core.campaign.moco.study_probes import accepted_ranks, bounds_to_axes, returned, simplified
-from fuzz_core.campaign.moco.study_trials import Late, Over, Run, Trial, TrialBench, trials
+from fuzz_core.campaign.moco.study_trials import (
+    Late,
+    Over,
+    Run,
+    Trial,
+    TrialBench,
+    accepted_ranks,
+    bounds_to_axes,
+    pool_of,
+    returned,
+    simplified,
+    trials,
+)
+from fuzz_core.campaign.session import Session
 from fuzz_core.ir.values import Value, prim
-from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter
+from fuzz_core.modelgen.moco.facts import Facts, Origin
 from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of, seen_calls, spelled_all
 from fuzz_core.modelgen.moco.knowledge.relations import kept
 from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, inputs_of
@@ -29,14 +42,15 @@ class Subject:
     def __init__(self, evidence: ApiEvidence, run: Run) -> None:
         self.evidence = evidence
         self.documented: Facts = facts_of(evidence)
+        own = self.documented.parameters
+        self.parameters = own[1:] if self.documented.kind == "function" else own
         self.seen = seen_calls(evidence.api, evidence.calls)
         self.bench = TrialBench(run)
         self.trial: Trial | None = None
         self.returns = ""
         self.hopeless = False
         self.shapes: Mapping[int, tuple[int, ...]] = {}
-        self.bound = False
-        self.fractions: set[str] = set()
+        self.learnt: dict[str, dict[str, Any]] = {}  # facts from experiments, by parameter
 
     def find(self, pool: Mapping[str, Value], over: Over) -> None:
         """Look for a trial that works and gives a tensor, or several; then for the simplest such."""
@@ -47,7 +61,7 @@ class Subject:
                 self.returns = returned(self.bench.tried(trial).value)
                 if self.returns:
                     self.trial = trial
-                    required = {each.name for each in self._parameters() if each.required}
+                    required = {each.name for each in self.parameters if each.required}
                     self.trial = simplified(self.bench, trial, required)
                     return
             self.hopeless = True
@@ -58,12 +72,12 @@ class Subject:
             return
         with self._until(over):
             self.shapes = accepted_ranks(self.bench, self.trial)
-            found = bounds_to_axes(self.bench, self.trial, self._parameters(), self.shapes)
-            self.trial = self.trial._replace(axes={each.parameter: each.axis for each in found})
-            self.bound = True
-            for parameter in self._parameters():
+            axes = bounds_to_axes(self.bench, self.trial, self.parameters, self.shapes)
+            self.trial = self.trial._replace(axes=axes)
+            self.learnt = {each.name: {"binds": axes.get(each.name)} for each in self.documented.parameters}
+            for parameter in self.parameters:
                 if parameter.dtype == "int" and self.bench.works(self.trial.having(parameter.name, FRACTION)):
-                    self.fractions.add(parameter.name)
+                    self.learnt[parameter.name] |= {"dtype": "float", "structure": ""}
 
     @contextmanager
     def _until(self, over: Over) -> Iterator[None]:
@@ -80,7 +94,8 @@ class Subject:
             hopeless = self.hopeless and (bool(facts.inputs) or not facts.takes)
             nothing: dict[str, Any] = {"example": {}, "inputs": (), "takes": (), "origin": None}
             return facts.model_copy(update=nothing) if hopeless else facts
-        parameters = tuple(each.model_copy(update=self._learnt_of(each)) for each in facts.parameters)
+        # Without an experiment, the recorded facts stay.
+        parameters = tuple(each.model_copy(update=self.learnt.get(each.name)) for each in facts.parameters)
         dtypes = tuple(dict.fromkeys((self.trial.inputs[0].dtype, *facts.dtypes)))
         worked = [SeenCall(each.arguments) for each in self.bench.worked]
         learnt = {
@@ -96,15 +111,64 @@ class Subject:
         }
         return facts.model_copy(update=learnt)
 
-    def _learnt_of(self, parameter: Parameter) -> dict[str, Any]:
-        """Return a parameter with the facts of experiments; without an experiment, the recorded facts stay."""
-        found: dict[str, Any] = {}
-        if self.trial is not None and self.bound:
-            found["binds"] = self.trial.axes.get(parameter.name)
-        if parameter.name in self.fractions:
-            found |= {"dtype": "float", "structure": ""}
-        return found
 
-    def _parameters(self) -> Sequence[Parameter]:
-        own = self.documented.parameters
-        return own[1:] if self.documented.kind == "function" else own
+# An api may take so many times its share of the time.
+PATIENCE = 4.0
+# The number of apis for each worker that go through all steps together. All further apis wait, and may have to wait for
+# another call.
+GROUP = 8
+Step = Callable[[Subject, Over], None]
+
+
+class Course(NamedTuple):
+    """The limits of a course of experiments."""
+
+    seconds: float  # seconds for experiments on all apis
+    end: float  # clock time after which no experiment begins
+    patient: bool = False  # whether a later call goes on with the apis that `end` leaves out
+    taken: Mapping[str, Facts] = {}  # facts that are known and stay as they are
+
+
+class StudyResult(NamedTuple):
+    """The result of a course of experiments."""
+
+    facts: list[Facts]  # facts of each api, in the order of the evidence
+    unfinished: tuple[str, ...]  # apis that there was no time for
+
+
+def probed(session: Session, evidence: Sequence[ApiEvidence], run: Run, course: Course) -> StudyResult:
+    """Take every api through the steps of `Subject`, all of them one step before any the next, classes first."""
+    ordered = sorted(evidence, key=lambda each: each.api.kind)
+    taken = [each for each in ordered if each.api.name in course.taken]
+    subjects = [Subject(each, run) for each in ordered if each.api.name not in course.taken]
+    pool = pool_of([*(each.seen for each in subjects), *(seen_calls(each.api, each.calls) for each in taken)])
+    session.watch.phase("running experiments on apis", len(subjects))
+    cut = set(_steps(session, subjects, pool, course))
+    found = {**course.taken, **{each.evidence.api.name: each.facts() for each in subjects}}
+    return StudyResult([found[each.api.name] for each in evidence], tuple(sorted(cut)))
+
+
+def _steps(session: Session, subjects: Sequence[Subject], pool: Mapping[str, Value], course: Course) -> Iterator[str]:
+    """Take the subjects through all steps; yield the names of those that the end has cut short."""
+    steps: tuple[Step, ...] = (lambda subject, over: subject.find(pool, over), Subject.bind)
+    share = PATIENCE * course.seconds / max(1, len(subjects))
+
+    def over() -> bool:
+        return session.stopped() or session.clock() >= course.end
+
+    def cut(step: Step, subject: Subject) -> bool:
+        limit = session.clock() + share
+        if not over():
+            step(subject, lambda: over() or session.clock() >= limit)
+        return over()
+
+    size = GROUP * session.workers if course.patient else max(1, len(subjects))
+    with ThreadPoolExecutor(session.workers, "knowing") as threads:
+        for first in range(0, len(subjects), size):
+            group = subjects[first : first + size]
+            for number, step in enumerate(steps):
+                for place, short in enumerate(threads.map(lambda each, step=step: cut(step, each), group)):
+                    done = first + (number * len(group) + place + 1) / len(steps)
+                    session.watch.advance(done, api=group[place].documented.api)
+                    if short:
+                        yield group[place].documented.api

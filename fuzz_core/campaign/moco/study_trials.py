@@ -1,9 +1,12 @@
-"""Experiments on one api: a layer made and applied to a tensor, or a function applied, to see whether that works."""
+"""Experiments on one api: a layer made and applied to a tensor, or a function applied, to see whether that works.
+
+A trial that works leads to further ones, which show the api's result, ranks, and axes that bind numbers.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.dtypes import DTYPES
@@ -151,13 +154,12 @@ def trials(facts: Facts, seen: Sequence[SeenCall], pool: Mapping[str, Value]) ->
 
 def with_constant_tensors(arguments: Mapping[str, Value]) -> dict[str, Value]:
     """Return arguments whose tensors are constant, because the elements of recorded tensors are long to write."""
-    made = {name: _level(each) for name, each in arguments.items() if isinstance(each, Tensor)}
-    return {**arguments, **made}
-
-
-def _level(tensor: Tensor) -> Tensor:
-    number = 0.5 if DTYPES[tensor.dtype].kind in ("float", "complex") else 1.0
-    return Tensor(tensor.dtype, tensor.shape, Fill("constant", number, number))
+    made = dict(arguments)
+    for name, each in arguments.items():
+        if isinstance(each, Tensor):
+            number = 0.5 if DTYPES[each.dtype].kind in ("float", "complex") else 1.0
+            made[name] = Tensor(each.dtype, each.shape, Fill("constant", number, number))
+    return made
 
 
 def original(seen: SeenCall) -> tuple[Tensor, ...]:
@@ -169,20 +171,18 @@ def original(seen: SeenCall) -> tuple[Tensor, ...]:
     return tuple(value for value in given if isinstance(value, Tensor))
 
 
-def constructions(parameters: Iterable[Parameter], pool: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
+def constructions(parameters: Sequence[Parameter], pool: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
     """Yield arguments for the required parameters: small values of their type, equal numbers."""
-    listed = list(parameters)
-    required = [each for each in listed if each.required]
-    made: dict[tuple[tuple[str, Value], ...], None] = {}
-    for number in (SIZE, 2, 1):
-        made[tuple((each.name, _small(each, number)) for each in required)] = None
-    made[tuple((each.name, _small(each, 2, several=True)) for each in required)] = None
-    made[tuple((each.name, pool.get(each.name, _small(each, 2))) for each in required)] = None
+
+    def filled(number: int, several: bool = False, known: Mapping[str, Value] = {}) -> dict[str, Value]:
+        required = (each for each in parameters if each.required)
+        return {each.name: known.get(each.name, _small(each, number, several)) for each in required}
+
+    made = [filled(SIZE), filled(2), filled(1), filled(2, several=True), filled(2, known=pool)]
     # Some apis need one of several optional parameters.
-    for each in [each for each in listed if each.default == "None" and each.dtype in ("int", "float", "")][:MAX_MADE]:
-        value = pool.get(each.name, _small(each, 2))
-        made[(*((one.name, _small(one, 2)) for one in required), (each.name, value))] = None
-    yield from map(dict, made)
+    optional = [each for each in parameters if each.default == "None" and each.dtype in ("int", "float", "")]
+    made += [{**filled(2), each.name: pool.get(each.name, _small(each, 2))} for each in optional[:MAX_MADE]]
+    yield from map(dict, dict.fromkeys(tuple(each.items()) for each in made))
 
 
 def _small(parameter: Parameter, number: int, several: bool = False) -> Value:
@@ -213,3 +213,108 @@ def pool_of(seen: Iterable[Sequence[SeenCall]]) -> dict[str, Value]:
                 if isinstance(value, Prim | Seq) and value != Prim("none", None):
                     counts[name][value] += 1
     return {name: values.most_common(1)[0][0] for name, values in counts.items()}
+
+
+RANKS = range(1, 6)
+ADDED = 2
+# A growth that keeps what was divisible so, and one that is as small as can be.
+GROWTHS: Sequence[Callable[[int], int]] = (lambda number: number + 1, lambda number: 2 * number)
+
+
+def returned(value: Value | None) -> str:
+    """Return `tensor` or `tuple` (several, the first of which is a tensor), else an empty text."""
+    if isinstance(value, Tensor):
+        return "tensor"
+    several = isinstance(value, Seq) and value.kind in ("tuple", "list") and bool(value.items)
+    return "tuple" if several and isinstance(value.items[0], Tensor) else ""  # type: ignore[union-attr]
+
+
+def simplified(bench: TrialBench, trial: Trial, required: Collection[str]) -> Trial:
+    """Return the trial with as few tensors and arguments as work, and with numbers in the place of sequences."""
+    for count in range(1, len(trial.inputs)):
+        fewer = trial._replace(inputs=trial.inputs[:count])
+        if bench.works(fewer):
+            trial = fewer
+            break
+    for name in [name for name in trial.arguments if name not in required]:
+        without = trial._replace(arguments={key: value for key, value in trial.arguments.items() if key != name})
+        trial = without if bench.works(without) else trial
+    # A number can be bound to an axis.
+    for name, value in trial.arguments.items():
+        if isinstance(value, Seq) and value.items and isinstance(value.items[-1], Prim):
+            simple = trial.having(name, value.items[-1])
+            trial = simple if bench.works(simple) else trial
+    return trial
+
+
+def accepted_ranks(bench: TrialBench, trial: Trial) -> dict[int, tuple[int, ...]]:
+    """Return the ranks that its activation may have, each with a shape that works."""
+    found = {len(trial.shape): trial.shape}
+    for rank in RANKS:
+        for shape in _of_rank(trial.shape, rank):
+            if rank not in found and bench.works(trial.shaped(shape)):
+                found[rank] = shape
+    return dict(sorted(found.items()))
+
+
+def _of_rank(shape: tuple[int, ...], rank: int) -> Iterator[tuple[int, ...]]:
+    """Yield the shape with axes added or left out in front, then at the end."""
+    more = (ADDED,) * (rank - len(shape))
+    if more:
+        yield (*more, *shape)
+        yield (*shape, *more)
+    elif rank < len(shape):
+        yield shape[len(shape) - rank :]
+        yield shape[:rank]
+
+
+def bounds_to_axes(
+    bench: TrialBench, trial: Trial, parameters: Iterable[Parameter], shapes: Mapping[int, tuple[int, ...]]
+) -> dict[str, int]:
+    """Return the axis of each number that is bound to one: the api refuses a larger number unless the axis is larger.
+
+    A negative axis is counted from the last.
+    """
+    found = {}
+    for parameter in parameters:
+        number = _whole(trial, parameter)
+        axis = None if number is None else _axis(bench, trial, parameter.name, number)
+        if number is not None and axis is not None:
+            found[parameter.name] = _counted(bench, trial, parameter.name, number, axis, shapes)
+    return found
+
+
+def _whole(trial: Trial, parameter: Parameter) -> int | None:
+    value = trial.arguments.get(parameter.name)
+    if value is None:
+        text = parameter.default or ""
+        return int(text) if text.isdecimal() and len(text) < 9 else None
+    return value.value if isinstance(value, Prim) and value.type == "int" and isinstance(value.value, int) else None
+
+
+def _axis(bench: TrialBench, trial: Trial, name: str, number: int) -> int | None:
+    if number not in trial.shape:
+        return None
+    for grown in dict.fromkeys(grow(number) for grow in GROWTHS):
+        more = trial.having(name, prim(grown))
+        if grown <= 0 or bench.works(more):
+            return None
+        for axis, size in enumerate(trial.shape):
+            shape = resized(trial.shape, axis, grown)
+            if size == number and bench.works(more.shaped(shape)) and not bench.works(trial.shaped(shape)):
+                return axis
+    return None
+
+
+def _counted(
+    bench: TrialBench, trial: Trial, name: str, number: int, axis: int, shapes: Mapping[int, tuple[int, ...]]
+) -> int:
+    """Return the axis from the front, or from the end if trials of different ranks show that."""
+    rank = len(trial.shape)
+    for shape in (shape for other, shape in shapes.items() if other != rank):
+        for counted in (axis, axis - rank):
+            inside = -len(shape) <= counted < len(shape) and shape[counted] == number
+            for size in (grow(number) for grow in GROWTHS) if inside else ():
+                if bench.works(trial.having(name, prim(size)).shaped(resized(shape, counted, size))):
+                    return counted
+    return axis

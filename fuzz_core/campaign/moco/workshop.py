@@ -86,11 +86,10 @@ class BlockWorkshop:
         finally:
             self.programs.timeout = before
 
-    def judge(self, ran: ProgramResult) -> Verdict:
-        """Return the verdict of the crash oracle on a program; an exception of the program's own is clean."""
-        if ran.how == OWN:
-            return Verdict(self.crash.name, "clean")
-        return self.crash.judge({"cpu": ran.outcome}, self.dialect)
+    def judge(self, ran: ProgramResult) -> Verdicts:
+        """Return the verdict of the crash oracle on a program; an exception of the program's own has none."""
+        verdict = self.crash.judge({"cpu": ran.outcome}, self.dialect)
+        return () if ran.how == OWN or verdict.clean else [(verdict, ran.outcome)]
 
     def verdicts_in_mode(self, test: TestCase, mode: str) -> Verdicts:
         """Return the verdicts on a working program in a mode, see `execution.replay`; empty without the mode."""

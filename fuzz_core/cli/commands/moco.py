@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuzz_core.campaign.moco.engine import take_apart
 from fuzz_core.campaign.moco.knowledge import kept_in, made
-from fuzz_core.campaign.moco.seeds import RefusedProgram
+from fuzz_core.campaign.moco.plot import RefusedProgram
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import session_of
 from fuzz_core.cli.settings import Settings, check
