@@ -9,9 +9,9 @@ import pytest
 from fuzz_core.modelgen.gandalf.generation import alone, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.renderer import Precision, render
+from fuzz_core.modelgen.gandalf.renderer import render
 from fuzz_core.modelgen.gandalf.shapes import ShapeError
-from fuzz_core.modelgen.gandalf.table import LIBRARIES, MODULES, Library, load
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, MODULES, Library, Precision, load
 
 CHAIN = Graph(
     inputs=(GraphInput(shape=(1, 2, 4, 5), seed=7),),

@@ -10,9 +10,9 @@ from fuzz_core.campaign.gandalf.probe import smaller
 from fuzz_core.campaign.gandalf.sides import PRECISIONS, Answer, Sides
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.renderer import Precision, written
+from fuzz_core.modelgen.gandalf.renderer import written
 from fuzz_core.modelgen.gandalf.scripts import printing
-from fuzz_core.modelgen.gandalf.table import Library
+from fuzz_core.modelgen.gandalf.table import Library, Precision
 from fuzz_core.triage.signature import signature
 
 

@@ -21,10 +21,9 @@ from fuzz_core.campaign.gandalf.distance import (
 from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs
 from fuzz_core.execution.replay import Array
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput
-from fuzz_core.modelgen.gandalf.renderer import Precision
 from fuzz_core.modelgen.gandalf.shapes import TensorShape
 from fuzz_core.modelgen.gandalf.surgery import given
-from fuzz_core.modelgen.gandalf.table import Library
+from fuzz_core.modelgen.gandalf.table import Library, Precision
 
 # Double precision keeps fifteen digits. A result that is off by more has lost some to single precision.
 LOSS = 1e-9

@@ -24,13 +24,13 @@ from fuzz_core.execution.replay import Array
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.again import compiling, loss_nodes, training, variables
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, shaped, tensors_of
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.renderer import Precision, written
+from fuzz_core.modelgen.gandalf.relations import Relation
+from fuzz_core.modelgen.gandalf.renderer import written
 from fuzz_core.modelgen.gandalf.rows import row, rows
 from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT, RESULT, REWRITTEN
 from fuzz_core.modelgen.gandalf.shapes import TensorShape
 from fuzz_core.modelgen.gandalf.surgery import above
-from fuzz_core.modelgen.gandalf.table import Library, Operator
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Precision
 
 # Single precision rounds coarser than double precision by this factor.
 COARSER = 2.0**29

@@ -11,12 +11,10 @@ from fuzz_core.campaign.gandalf.sides import PRECISIONS
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.generation import Grammar, GraphOptions, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.renderer import Precision
+from fuzz_core.modelgen.gandalf.relations import RELATIONS, Relation
 from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.surgery import beside
-from fuzz_core.modelgen.gandalf.table import Library, Operator
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Precision
 
 # Operators that a graph gets besides its own, for the relations that were asked least.
 ADDED = 2

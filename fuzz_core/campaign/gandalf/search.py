@@ -29,13 +29,13 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.again import training
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped, tensors_of
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.renderer import Precision, written
+from fuzz_core.modelgen.gandalf.relations import Relation
+from fuzz_core.modelgen.gandalf.renderer import written
 from fuzz_core.modelgen.gandalf.rows import batched
 from fuzz_core.modelgen.gandalf.scripts import printing
 from fuzz_core.modelgen.gandalf.shapes import TensorShape
 from fuzz_core.modelgen.gandalf.surgery import above, apart
-from fuzz_core.modelgen.gandalf.table import Library
+from fuzz_core.modelgen.gandalf.table import Library, Precision
 
 # The number of nodes of a graph that are asked for a loss of precision: the nodes after a loss differ as well.
 ASKED = 2

@@ -14,9 +14,9 @@ from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.again import compiling, results, training
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.renderer import Precision, render
-from fuzz_core.modelgen.gandalf.table import Library, Operator
+from fuzz_core.modelgen.gandalf.relations import Relation
+from fuzz_core.modelgen.gandalf.renderer import render
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Precision
 
 DOUBLE: Precision = "float64"
 SINGLE: Precision = "float32"

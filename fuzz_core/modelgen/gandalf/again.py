@@ -11,8 +11,8 @@ from typing import TypeGuard
 from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped
 from fuzz_core.modelgen.gandalf.libraries import AGAIN, WRITINGS
-from fuzz_core.modelgen.gandalf.renderer import Precision, lines_of
-from fuzz_core.modelgen.gandalf.table import Library, Operator
+from fuzz_core.modelgen.gandalf.renderer import lines_of
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Precision
 
 
 def variables(graph: Graph, table: Mapping[str, Operator], libraries: Collection[Library]) -> list[str]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.patterns import DRAWS, GUARDS, pattern
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
+from fuzz_core.modelgen.gandalf.relations import Relation
 from fuzz_core.modelgen.gandalf.shapes import Made, TensorShape
-from fuzz_core.modelgen.gandalf.table import OUTPUT, Layout, Library, Operator, Spelling
+from fuzz_core.modelgen.gandalf.table import OUTPUT, Layout, Library, Operator, Precision, Spelling
 
-Precision = Literal["float32", "float64"]
 MAX_INTEGER = 10
 
 

@@ -23,6 +23,7 @@ COMPARED: tuple[Library, ...] = ("torch", "tensorflow")
 Symbol = Literal["input", "inner", "output"]
 Domain = Literal["cv", "nlp", "asr"]
 Layout = Literal["first", "last", "time"]
+Precision = Literal["float32", "float64"]
 HOME = Path(__file__).parent / "operators"
 # The modules that a program of each library may name besides the operator's own words.
 MODULES: dict[Library, frozenset[str]] = {
