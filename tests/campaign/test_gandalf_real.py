@@ -12,12 +12,11 @@ from sidecases import side_by_side, with_faults
 from fuzz_core.campaign.engine import GandalfEngine, Round
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.gandalf.availability import ENOUGH
-from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
-from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
+from fuzz_core.campaign.gandalf.engine import fuzz_graphs
+from fuzz_core.campaign.gandalf.figures import ENOUGH, GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.search import FaultSearch
-from fuzz_core.campaign.gandalf.sides import PRECISIONS, Runs
+from fuzz_core.campaign.gandalf.sides import PRECISIONS, Runs, sides_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.generation import GraphOptions, alone

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from gandalf_grounds import results_of
 
-from fuzz_core.modelgen.gandalf.extremes import KINDS, Kind, extreme
+from fuzz_core.campaign.gandalf.verify import KINDS, Kind, extreme
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped
 from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.relations import RELATIONS

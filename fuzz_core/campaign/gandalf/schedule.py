@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from fuzz_core.campaign.gandalf.reward import Weights
+from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.gandalf.sides import PRECISIONS
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.generation import Grammar, GraphOptions, alone
@@ -29,7 +29,7 @@ class Asks(NamedTuple):
     through: Mapping[Library, Mapping[int, Relation]]  # by library, and by the number of the node
     between: bool = False  # whether a relation compares a library with other libraries too
     further: bool = True  # whether other checks follow
-    weights: Weights | None = None  # weights of equation 3; None: nodes get no reward
+    rewarded: GandalfOptions | None = None  # the options with the weights of equation 3; None: nodes get no reward
 
     def within(self, nodes: int) -> Asks:
         """Return the relations of the first nodes of the graph."""
@@ -58,9 +58,10 @@ class Schedule:
 
     def extended(self, graph: Graph, operators: Grammar, seed: int) -> Graph:
         """Return the graph with operators on data of their own for the relations that were asked least, if `adding`."""
-        known = {each.name: each for each in (*operators.starts, *operators.inner, *operators.ends)}
         fitting = {
-            name: each for name, each in known.items() if not set(self.libraries) & set(each.wrong) and not each.coarse
+            name: each
+            for name, each in operators.operators.items()
+            if not set(self.libraries) & set(each.wrong) and not each.coarse
         }
         wanted = [number for number in self._ranked(self.asked) if self.applying[number] & set(fitting)]
         for number in wanted[: ADDED if self.adding else 0]:

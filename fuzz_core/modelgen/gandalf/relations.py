@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fuzz_core.modelgen.gandalf import templates
-from fuzz_core.modelgen.gandalf.patterns import FLOAT, GUARDS, INT, SAME, pattern
+from fuzz_core.modelgen.gandalf.declarations import FLOAT, GUARDS, INT, SAME, pattern
 from fuzz_core.modelgen.gandalf.table import Layout, Library, Operator, Precision, Spelling
 
 _DOUBLE: dict[Library, str] = {
@@ -27,10 +27,8 @@ class Relation:
     number: int  # its number in table 4
     statement: str  # what is equivalent, in the paper's words
 
-    precisions: ClassVar[tuple[Precision, ...]] = (
-        "float32",
-        "float64",
-    )  # the precisions in which the equivalence holds
+    # The precisions in which the equivalence holds.
+    precisions: ClassVar[tuple[Precision, ...]] = ("float32", "float64")
     # The precision of the plain result to compare with; None for the same precision.
     reference: ClassVar[Precision | None] = None
 

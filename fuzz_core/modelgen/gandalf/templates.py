@@ -86,6 +86,15 @@ def keywords(text: str) -> list[tuple[str | None, str]]:
     return [(node.arg, ast.unparse(node.value)) for node in ast.walk(parsed(text)) if isinstance(node, ast.keyword)]
 
 
+def dotted(node: ast.expr) -> str:
+    """Return the path of a name with its attributes, `torch.nn.Linear`; empty for another expression."""
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(attributes)]) if isinstance(node, ast.Name) else ""
+
+
 @lru_cache(maxsize=4096)
 def _expression(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
