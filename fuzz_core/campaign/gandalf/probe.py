@@ -165,7 +165,7 @@ class GradientProbe(Probe):
         well.
         """
         names = self.variables(graph)
-        answers = self.sides.trained(graph, DOUBLE, names) if names else {}
+        answers = self.sides.trained(graph, names) if names else {}
         results = results_of(answers)
         return failures(answers) or (Runs(results, results) if answers else {})
 

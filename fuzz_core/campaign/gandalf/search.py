@@ -231,7 +231,7 @@ class FaultSearch:
     def _training_crash(self, library: Library, place: int) -> tuple[Library, Finding] | None:
         alone = self.apart(place)
         names = GradientProbe(self.sides).variables(alone)
-        seen = self.sides.trained(alone, DOUBLE, names, [library])[library] if names else None
+        seen = self.sides.trained(alone, names, [library])[library] if names else None
         if not isinstance(seen, Outcome) or not is_crash(self.sides, library, seen):
             return None
         program = training(alone, self.sides.table, library, DOUBLE, names)

@@ -72,13 +72,10 @@ class Sides:
         self, sessions: Mapping[Library, Session], table: Mapping[str, Operator], plans: Mapping[Library, Path]
     ):
         self.table = table
-        self.zygotes = [
-            Zygote(each.target.python, library, "fuzz", plans[library], each.stopped)
-            for library, each in sessions.items()
-        ]
-        replayers = [Replayer(zygote, TIMEOUT) for zygote in self.zygotes]
-        pairs = zip(sessions.items(), replayers, strict=True)
-        self.sides = {library: Side(library, session, replayer) for (library, session), replayer in pairs}
+        self.sides = dict[Library, Side]()
+        for library, session in sessions.items():
+            zygote = Zygote(session.target.python, library, "fuzz", plans[library], session.stopped)
+            self.sides[library] = Side(library, session, Replayer(zygote, TIMEOUT))
         self.threads = ThreadPoolExecutor(len(self.sides), "gandalf")
 
     def run(
@@ -112,15 +109,13 @@ class Sides:
 
     def precisions(self, graph: Graph) -> dict[int, Precision]:
         """Return for each node the best precision that all libraries have it in."""
-        single = [set(self.table[node.operator].coarse) & set(self.sides) for node in graph.nodes]
-        return {place: SINGLE if each else DOUBLE for place, each in enumerate(single)}
+        coarse = [self.table[name].coarse.keys() & self.sides.keys() for name in graph.operators]
+        return {place: SINGLE if each else DOUBLE for place, each in enumerate(coarse)}
 
-    def trained(
-        self, graph: Graph, precision: Precision, trained: Sequence[str], libraries: Sequence[Library] = ()
-    ) -> dict[Library, Answer]:
-        """Return the gradients of a step of training by library and place of the variable; see `training`."""
+    def trained(self, graph: Graph, trained: Sequence[str], libraries: Sequence[Library] = ()) -> dict[Library, Answer]:
+        """Return the gradients of a step of training in double precision by library and place of the variable."""
         wanted = libraries or self.sides
-        return self._listed("gradients", {of: training(graph, self.table, of, precision, trained) for of in wanted})
+        return self._listed("gradients", {of: training(graph, self.table, of, DOUBLE, trained) for of in wanted})
 
     def compiled(self, graph: Graph, precision: Precision, libraries: Sequence[Library] = ()) -> dict[Library, Answer]:
         """Return the results of the graph if its model is compiled as a function."""
@@ -145,8 +140,7 @@ class Sides:
         self.threads.shutdown()
         for side in self.sides.values():
             side.replayer.close()
-        for zygote in self.zygotes:
-            zygote.close()
+            side.replayer.zygote.close()
 
 
 @contextmanager

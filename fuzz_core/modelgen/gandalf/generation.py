@@ -11,7 +11,7 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.declarations import ANY, GUARDS, Pattern, Value, drawn, pattern
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.order import Order
-from fuzz_core.modelgen.gandalf.shapes import REST, Made, ShapeError, TensorShape, bind, concluded, words_of
+from fuzz_core.modelgen.gandalf.shapes import REST, ShapeError, TensorShape, bind, concluded, words_of
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
 # Chooses the next operator, given the last one and the names of those that may follow (section 4.1.2).
@@ -175,13 +175,14 @@ class _Growing:
         """Put this operator behind a tensor, if inputs and parameters for it are found."""
         for _ in range(TRIES):
             try:
-                self._add(operator, *self._drawn(operator, source))
+                self._add(operator, source)
             except (ShapeError, ArithmeticError):
                 continue
             return True
         return False
 
-    def _drawn(self, operator: Operator, source: str) -> tuple[list[str | TensorShape], Made, dict[str, Value]]:
+    def _add(self, operator: Operator, source: str) -> None:
+        """Draw inputs and parameters, and add the node if they hold; otherwise raise an error and change nothing."""
         bound: dict[str, Any] = {}
         takes: list[str | TensorShape] = []
         for place, each in enumerate(operator.inputs):
@@ -191,10 +192,17 @@ class _Growing:
         parameters: dict[str, Value] = {}
         for name, declared in operator.parameters.items():
             parameters[name] = drawn(declared, words_of(bound) | parameters, self.rng)
-        made = concluded(operator, bound, parameters)
-        if prod(made.result.shape) > MAX_ELEMENTS or len(made.result.shape) > MAX_RANK:
+        result = concluded(operator, bound, parameters).result
+        if prod(result.shape) > MAX_ELEMENTS or len(result.shape) > MAX_RANK:
             raise ShapeError("too large")
-        return takes, made, parameters
+        names = tuple(each if isinstance(each, str) else self._input(each) for each in takes)
+        constants = tuple(
+            name for name in operator.weights if name[0] in "wb" and self.rng.chance(self.options.constant)
+        )
+        seed = self.rng.below(2**32)
+        node = GraphNode(operator=operator.name, parameters=parameters, takes=names, seed=seed, constants=constants)
+        self.tensors[f"n{len(self.nodes)}"] = result
+        self.nodes.append((node, operator))
 
     def _operand(self, found: Pattern, bound: Mapping[str, Any], source: str) -> str | TensorShape:
         """Return a tensor of the graph for a further input, or new data; without a source, always new data."""
@@ -203,18 +211,6 @@ class _Growing:
             if fitting:
                 return self.rng.choice(fitting)
         return _fresh(found, bound, self.rng, self.options.sizes)
-
-    def _add(
-        self, operator: Operator, takes: Sequence[str | TensorShape], made: Made, parameters: dict[str, Value]
-    ) -> None:
-        names = tuple(each if isinstance(each, str) else self._input(each) for each in takes)
-        constants = tuple(
-            name for name in operator.weights if name[0] in "wb" and self.rng.chance(self.options.constant)
-        )
-        seed = self.rng.below(2**32)
-        node = GraphNode(operator=operator.name, parameters=parameters, takes=names, seed=seed, constants=constants)
-        self.tensors[f"n{len(self.nodes)}"] = made.result
-        self.nodes.append((node, operator))
 
     def _input(self, tensor: TensorShape) -> str:
         name = f"x{len(self.inputs)}"

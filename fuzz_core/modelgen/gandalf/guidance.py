@@ -99,9 +99,17 @@ class QLearning(Epsilon):
         return self.values[before].get(name, 0.0)
 
     def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
-        """Give every choice its reward and the discounted value of the best successor."""
+        """Move the value of every choice towards its reward and the discounted value of the best successor."""
+        own, other = self.tables()
         for (before, name), reward in reversed(list(zip(chosen, rewards, strict=True))):
-            _move(self.values, before, name, reward + DISCOUNT * max(self.values[name].values(), default=0.0))
+            best = max(own[name], key=own[name].__getitem__, default="")
+            target = reward + DISCOUNT * other[name].get(best, 0.0)
+            known = own[before].get(name, 0.0)
+            own[before][name] = known + RATE * (target - known)
+
+    def tables(self) -> tuple[QTable, QTable]:
+        """Return the table that is updated and chooses the best successor, and the table that gives its value."""
+        return self.values, self.values
 
 
 class DoubleQ(QLearning):
@@ -115,12 +123,9 @@ class DoubleQ(QLearning):
         """Return the mean of both tables."""
         return (super().value(before, name) + self.others[before].get(name, 0.0)) / 2
 
-    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
-        """Update one of the two tables, chosen by chance."""
-        own, other = (self.values, self.others) if self.rng.chance(0.5) else (self.others, self.values)
-        for (before, name), reward in reversed(list(zip(chosen, rewards, strict=True))):
-            best = max(own[name], key=own[name].__getitem__, default="")
-            _move(own, before, name, reward + DISCOUNT * other[name].get(best, 0.0))
+    def tables(self) -> tuple[QTable, QTable]:
+        """Return the two tables, in an order chosen by chance."""
+        return (self.values, self.others) if self.rng.chance(0.5) else (self.others, self.values)
 
 
 class Mcmc(Guidance):
@@ -271,12 +276,6 @@ class Noting:
         """Return the choices since the last call: the next graph begins."""
         chosen, self.chosen = self.chosen, []
         return chosen
-
-
-def _move(values: QTable, before: str, name: str, target: float) -> None:
-    """Move a value towards its target."""
-    known = values[before].get(name, 0.0)
-    values[before][name] = known + RATE * (target - known)
 
 
 def _average(means: defaultdict[Key, float], times: Counter[Key], key: Key, reward: float) -> None:

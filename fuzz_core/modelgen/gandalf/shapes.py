@@ -108,14 +108,14 @@ def bind(found: Pattern, tensor: TensorShape, bound: Mapping[str, Any]) -> dict[
 
 
 def _paired(found: Pattern, shape: tuple[int, ...], new: dict[str, Any]) -> list[tuple[ast.expr, int]]:
-    fixed = [part for part in found.parts if part is not None]
-    if len(fixed) > len(shape) or (None not in found.parts and len(fixed) != len(shape)):
+    """Pair expressions with sizes, and bind the sizes of `...` between the start and the end of the shape."""
+    fixed, has_rest = [part for part in found.parts if part is not None], None in found.parts
+    start = found.parts.index(None) if has_rest else len(fixed)
+    end = len(shape) - len(fixed) + start
+    if end < start or (end > start and not has_rest):
         raise ShapeError(f"{len(shape)} dimensions")
-    if None not in found.parts:
-        return list(zip(fixed, shape, strict=True))
-    start = found.parts.index(None)
-    end = len(shape) - (len(fixed) - start)
-    _set(new, REST, shape[start:end])
+    if has_rest:
+        _set(new, REST, shape[start:end])
     return list(zip(fixed, shape[:start] + shape[end:], strict=True))
 
 

@@ -200,14 +200,14 @@ def _check_spelling(spelling: Spelling, known: set[str]) -> None:
 
 
 @cache
-def load(folder: Path = HOME) -> dict[str, Operator]:
+def load() -> dict[str, Operator]:
     """Load all operators, by name.
 
     Raises:
         UserError: an entry is wrong; the message names the file, the operator and the field.
     """
     found: dict[str, Operator] = {}
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted(HOME.glob("*.yaml")):
         for operator in read(path.read_text(encoding="utf-8"), path.name):
             if operator.name in found:
                 raise UserError(
@@ -224,20 +224,16 @@ def read(text: str, where: str) -> list[Operator]:
     Raises:
         UserError: an entry is wrong; the message names the file, the operator and the field.
     """
-    data = _parsed(text, where)
+    try:
+        data = parsed(text, where)
+    except UserError as error:
+        raise UserError(error.problem, _REMEDY) from error
     if not isinstance(data, dict) or not isinstance(data.get("operators"), dict) or "family" not in data:
         raise UserError(
             f"{where}: the file needs the keys `family` and `operators`, and `operators` has to be a mapping",
             "add the missing key, or write `operators` as KEY: VALUE",
         )
     return [_operator(data, name, entry, where) for name, entry in data["operators"].items()]
-
-
-def _parsed(text: str, where: str) -> Any:
-    try:
-        return parsed(text, where)
-    except UserError as error:
-        raise UserError(error.problem, _REMEDY) from error
 
 
 def _operator(data: dict[str, Any], name: str, entry: Any, where: str) -> Operator:
