@@ -18,9 +18,8 @@ from gandalf_grounds import results_of
 
 from fuzz_core.campaign.gandalf.verify import KINDS, Kind, extreme
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped
-from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.renderer import render
+from fuzz_core.modelgen.gandalf.renderer import WRITINGS, render
 from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, Precision, load
 

@@ -56,11 +56,11 @@ class Schedule:
         }
         self.asked = Counter({number: 0 for number, names in self.applying.items() if names})
 
-    def extended(self, graph: Graph, operators: Grammar, seed: int) -> Graph:
+    def extended(self, graph: Graph, grammar: Grammar, seed: int) -> Graph:
         """Return the graph with operators on data of their own for the relations that were asked least, if `adding`."""
         fitting = {
             name: each
-            for name, each in operators.operators.items()
+            for name, each in grammar.operators.items()
             if not set(self.libraries) & set(each.wrong) and not each.coarse
         }
         wanted = [number for number in self._ranked(self.asked) if self.applying[number] & set(fitting)]

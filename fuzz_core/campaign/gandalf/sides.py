@@ -15,10 +15,9 @@ from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.public_names import paths_in
 from fuzz_core.modelgen.gandalf.relations import Relation
-from fuzz_core.modelgen.gandalf.renderer import compiling, render, training
+from fuzz_core.modelgen.gandalf.renderer import WRITINGS, compiling, render, training
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Precision
 
 DOUBLE: Precision = "float64"

@@ -27,8 +27,6 @@ from fuzz_core.modelgen.gandalf.table import Library, Operator
 # equal.
 Kind = Literal["drawn", "small", "negative", "faint", "tiny", "zero", "large", "alike"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-
-
 # The dtype of the inputs that are drawn anew, and the standard deviation of their elements.
 SCALES: Mapping[Kind, tuple[str, float]] = {
     "negative": ("int", 5.0),

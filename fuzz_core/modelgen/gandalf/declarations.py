@@ -93,8 +93,8 @@ class ValueRange(NamedTuple):
     high: int | float
 
 
-def choices(declared: Declared) -> tuple[Value, ...] | ast.expr | ValueRange:
-    """Return the choices of a declaration, its expression, or its range.
+def declaration(declared: Declared) -> tuple[Value, ...] | ast.expr | ValueRange:
+    """Return the choices of a parameter, its expression, or its range.
 
     Raises:
         ValueError: the declaration is none of these.
@@ -127,7 +127,7 @@ def allows(declared: Declared, given: Value, known: Mapping[str, object]) -> boo
     Args:
         known: the dimensions and the values of the other parameters.
     """
-    match choices(declared):
+    match declaration(declared):
         case ast.expr() as tree:
             return bool(value(tree, known) == given)
         case ValueRange(low, high):
@@ -142,7 +142,7 @@ def drawn(declared: Declared, known: Mapping[str, object], rng: Rng) -> Value:
     Raises:
         ValueError, TypeError, KeyError, ArithmeticError: an expression has no value.
     """
-    match choices(declared):
+    match declaration(declared):
         case ast.expr() as tree:
             found: Value = value(tree, known)
             return found

@@ -57,10 +57,11 @@ def followings(source: str) -> Iterator[tuple[str, str]]:
 
 def _layers(tree: ast.AST) -> Iterator[tuple[str, Passage]]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            yield from _bound(node.targets[0], node.value)
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            yield from _bound(node.target, node.value)
+        match node:
+            case (
+                ast.Assign(targets=[target, *_], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value)
+            ):
+                yield from _bound(target, value)
 
 
 def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, Passage]]:

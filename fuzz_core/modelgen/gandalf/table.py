@@ -19,7 +19,7 @@ from fuzz_core.modelgen.gandalf.declarations import (
     TAKEN,
     Declared,
     Pattern,
-    choices,
+    declaration,
     expression,
     pattern,
 )
@@ -161,7 +161,7 @@ def _check_libraries(operator: Operator) -> None:
 def _check_expressions(operator: Operator, known: set[str]) -> None:
     for name, declared in operator.parameters.items():
         with _at(f"parameters.{name}"):
-            if isinstance(tree := choices(declared), ast.expr):
+            if isinstance(tree := declaration(declared), ast.expr):
                 _check_names(names_of(tree), known)
     for place, text in enumerate(operator.requires):
         with _at(f"requires.{place}"):
