@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from fuzz_core.campaign.carryover import TraceReport
+from fuzz_core.campaign.gandalf.experience import check_guidance
 from fuzz_core.campaign.plans import parse_shard
 from fuzz_core.campaign.scheduler import ranking_of
 from fuzz_core.campaign.session import Session
@@ -21,7 +22,6 @@ from fuzz_core.cli.state import open_state, read_state, today
 from fuzz_core.cli.status import STATUS_FILE
 from fuzz_core.collect.sources import check_source
 from fuzz_core.ir.errors import Interrupted, UserError
-from fuzz_core.modelgen.gandalf.guides import check_guidance
 from fuzz_core.modelgen.gandalf.table import COMPARED, LIBRARIES, Library
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of

@@ -9,13 +9,20 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from fuzz_core.campaign.gandalf.disagreement import (
+    BOUNDS,
+    NUDGE,
     Disagreement,
+    bound,
     disagreements,
+    error,
+    moderate,
+    nudged,
     nudged_graph,
+    parties,
     precision_loss,
     suspicious,
+    worst,
 )
-from fuzz_core.campaign.gandalf.distance import BOUNDS, NUDGE, bound, error, moderate, nudged, parties, worst
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.gandalf.finding import Symptom
 from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from sidecases import side_by_side, with_faults
 
-from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
+from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import finding
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.search import FaultSearch
-from fuzz_core.campaign.gandalf.sides import DOUBLE, Runs
+from fuzz_core.campaign.gandalf.sides import DOUBLE, Runs, sides_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.engines import graphs_options
 from fuzz_core.cli.settings import Settings

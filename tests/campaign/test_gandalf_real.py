@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,19 +12,17 @@ from sidecases import side_by_side, with_faults
 from fuzz_core.campaign.engine import GandalfEngine, Round
 from fuzz_core.campaign.examination import examine
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.gandalf.availability import ENOUGH
-from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
-from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
+from fuzz_core.campaign.gandalf.engine import fuzz_graphs
+from fuzz_core.campaign.gandalf.figures import ENOUGH, GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.search import FaultSearch
-from fuzz_core.campaign.gandalf.sides import PRECISIONS, Runs
+from fuzz_core.campaign.gandalf.sides import PRECISIONS, Runs, sides_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.generation import GraphOptions, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.guidance import NoveltyBandit
-from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
+from fuzz_core.modelgen.gandalf.relations import RELATIONS, Relation
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 
 pytestmark = pytest.mark.real
@@ -112,11 +111,11 @@ def test_one_library_has_nothing_to_be_compared_with(sessions: dict[Library, Ses
         fuzz_graphs({"torch": sessions["torch"]}, TABLE, GandalfOptions())
 
 
+@dataclass(frozen=True)
 class Broken(Relation):
     """A relation whose rewritten code gives a wrong result."""
 
-    def __init__(self, real: Relation) -> None:
-        self.real = real
+    real: Relation
 
     def applies_to(self, operator: Operator, library: Library) -> bool:
         return operator.gives.startswith("same") and self.real.applies_to(operator, library)
@@ -125,15 +124,14 @@ class Broken(Relation):
         spelling = self.real.transform(operator, library)
         return spelling.model_copy(update={"call": f"({spelling.call}) * 1.5 + 0.5"})
 
-    def constants(self, operator: Operator) -> tuple[str, ...]:
+    def constants(self, operator: Operator) -> Sequence[str]:
         return self.real.constants(operator)
 
 
 def broken(real: Relation) -> Relation:
     """Returns a broken relation with the number, statement, precisions and reference of the real one."""
-    told = {"number": real.number, "statement": real.statement, "precisions": real.precisions}
-    told["reference"] = real.reference
-    made: Relation = type("Sown", (Broken,), told)(real)
+    told = {"precisions": real.precisions, "reference": real.reference}
+    made: Relation = type("Sown", (Broken,), told)(real.number, real.statement, real)
     return made
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fuzz_core.campaign.gandalf.reward import Weights, crash_rewards, mean_input_magnitude, of_choices, rewards
+from fuzz_core.campaign.gandalf.experience import GUIDANCE
+from fuzz_core.campaign.gandalf.figures import GandalfOptions
+from fuzz_core.campaign.gandalf.judge import crash_rewards, mean_input_magnitude, of_choices, rewards
 from fuzz_core.campaign.gandalf.sides import Runs
 from fuzz_core.execution.replay import Results
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import Dqn
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
-from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 
 GRAPH = Graph(
     inputs=(GraphInput(shape=(2,), dtype="float", seed=1, values=(1.0, -3.0)),),
@@ -33,16 +34,16 @@ def test_m_d_is_the_mean_magnitude_of_the_data() -> None:
 
 
 def test_an_inconsistency_is_worth_its_distance_times_its_confidence() -> None:
-    alike = rewards(GRAPH, runs([2.0, 1.0], [2.0, 1.0], [2.0, 1.0]), Weights())
+    alike = rewards(GRAPH, runs([2.0, 1.0], [2.0, 1.0], [2.0, 1.0]), GandalfOptions())
     assert alike == [0.0, 0.0]
-    (first, second) = rewards(GRAPH, runs([2.0, 1.0], [2.0, 1.0], [1.0, 1.0]), Weights(inconsistency=3.0))
+    (first, second) = rewards(GRAPH, runs([2.0, 1.0], [2.0, 1.0], [1.0, 1.0]), GandalfOptions(beta=3.0))
     assert first == 0.0 and second == pytest.approx(3.0 * 0.5 * 2 / 3)
 
 
 def test_what_is_not_finite_and_a_crash_are_worth_the_mean_of_the_data() -> None:
-    lost = rewards(GRAPH, runs([2.0, np.nan], [2.0, 1.0], [2.0, 1.0]), Weights(nonfinite=5.0))
+    lost = rewards(GRAPH, runs([2.0, np.nan], [2.0, 1.0], [2.0, 1.0]), GandalfOptions(delta=5.0))
     assert lost == [0.0, 5.0 * MEAN]
-    assert crash_rewards(GRAPH, [1], Weights(crash=7.0)) == [0.0, 7.0 * MEAN]
+    assert crash_rewards(GRAPH, [1], GandalfOptions(gamma=7.0)) == [0.0, 7.0 * MEAN]
 
 
 def test_each_selection_has_the_reward_of_its_operator() -> None:

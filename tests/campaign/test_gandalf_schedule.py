@@ -10,8 +10,8 @@ import pytest
 from fuzz_core.campaign.gandalf.engine import _graphs
 from fuzz_core.campaign.gandalf.experience import Experience
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
+from fuzz_core.campaign.gandalf.judge import DrawnGraph
 from fuzz_core.campaign.gandalf.schedule import AHEAD, TIMES, Asks, Schedule
-from fuzz_core.campaign.gandalf.workshop import DrawnGraph
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.generation import grammar
 from fuzz_core.modelgen.gandalf.guidance import Alike, Noting

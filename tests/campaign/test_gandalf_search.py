@@ -10,14 +10,13 @@ import pytest
 from sidecases import side_by_side
 
 from fuzz_core.campaign.gandalf.disagreement import suspicious
-from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import finding
 from fuzz_core.campaign.gandalf.judge import compare
 from fuzz_core.campaign.gandalf.probe import CompiledProbe, GradientProbe, LossProbe, RewriteProbe, RowByRow
 from fuzz_core.campaign.gandalf.schedule import Asks
 from fuzz_core.campaign.gandalf.search import FaultSearch
-from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs, Sides
+from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs, Sides, sides_of
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
@@ -77,9 +76,9 @@ def test_a_gradient_that_is_wrong_is_found_with_its_operator(sides: Sides) -> No
         chain(node("linear", K=4), node("atan"), node("square")),
         chain(node("linear", K=4), node("tanh"), node("square")),
     )
-    gradients = GradientProbe().runs(sides, right)
+    gradients = GradientProbe(sides).runs(right)
     assert isinstance(gradients, Runs) and search(sides, right).gradients(gradients) is None
-    gradients = GradientProbe().runs(sides, wrong)
+    gradients = GradientProbe(sides).runs(wrong)
     assert isinstance(gradients, Runs)
     guilty = search(sides, wrong).gradients(gradients)
     assert guilty is not None and (guilty.place, guilty.wrong.variable) == (1, "x0")
@@ -159,7 +158,7 @@ def test_what_has_no_gradient_is_skipped_and_what_dies_of_it_found(
         inputs=(graph.inputs[0], GraphInput(shape=(3, 4), seed=6)),
         nodes=(GraphNode(operator="floor_divide", takes=("x0", "x1")),),
     )
-    ended, whole = GradientProbe().runs(sides, graph), search(sides, graph)
+    ended, whole = GradientProbe(sides).runs(graph), search(sides, graph)
     assert isinstance(ended, dict) and set(ended) == {"torch"}
     assert list(whole.training_crashes(ended)) == [] and whole.report.skipped == {"torch training": 1}
     spelled = {
@@ -168,7 +167,7 @@ def test_what_has_no_gradient_is_skipped_and_what_dies_of_it_found(
     }
     monkeypatch.setitem(sides.table, "cos", TABLE["cos"].model_copy(update={"spelled": spelled}))  # type: ignore[arg-type]
     graph = chain(node("atan"), node("cos"))
-    ended = GradientProbe().runs(sides, graph)
+    ended = GradientProbe(sides).runs(graph)
     assert isinstance(ended, dict)
     ((library, found),) = search(sides, graph).training_crashes(ended)
     assert (library, found.place, found.outcome.kind, found.verdict.kind) == ("torch", 1, "signal", "crash")

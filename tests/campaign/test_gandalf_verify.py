@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sidecases import side_by_side
 
-from fuzz_core.campaign.gandalf.engine import sides_of
+from fuzz_core.campaign.gandalf.sides import sides_of
 from fuzz_core.campaign.gandalf.verify import comparable, verify
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 

@@ -8,13 +8,20 @@ from typing import Any, cast
 
 import pytest
 
-from fuzz_core.campaign.gandalf import workshop as module
-from fuzz_core.campaign.gandalf.availability import ENOUGH, PATIENCE, SHARE, OperatorOutcomes
+from fuzz_core.campaign.gandalf import judge as module
 from fuzz_core.campaign.gandalf.engine import _worth
-from fuzz_core.campaign.gandalf.figures import COMPARED, GandalfOptions, GandalfReport
+from fuzz_core.campaign.gandalf.figures import (
+    COMPARED,
+    ENOUGH,
+    PATIENCE,
+    SHARE,
+    GandalfOptions,
+    GandalfReport,
+    OperatorOutcomes,
+)
 from fuzz_core.campaign.gandalf.finding import Finding
+from fuzz_core.campaign.gandalf.judge import AHEAD, DrawnGraph, GraphWorkshop, JudgedGraph
 from fuzz_core.campaign.gandalf.schedule import Asks
-from fuzz_core.campaign.gandalf.workshop import AHEAD, DrawnGraph, GraphWorkshop, JudgedGraph
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from fuzz_core.modelgen.gandalf.again import compiling, loss_nodes, training, variables
 from fuzz_core.modelgen.gandalf.generation import generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
+from fuzz_core.modelgen.gandalf.renderer import compiling, loss_nodes, training, variables
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
 
 CHAIN = Graph(

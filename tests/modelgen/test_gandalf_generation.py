@@ -115,7 +115,7 @@ def test_graphs_differ_fork_and_merge(made: tuple[Grammar, list[Graph]]) -> None
 def test_nearly_every_operator_of_the_grammar_is_met(made: tuple[Grammar, list[Graph]]) -> None:
     operators, graphs = made
     met = {node.operator for graph in graphs for node in graph.nodes}
-    known = operators.names
+    known = operators.operators
     assert len(met) > 0.8 * len(known)
 
 

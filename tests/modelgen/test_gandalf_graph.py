@@ -85,7 +85,7 @@ def test_what_is_stored_is_read_strictly(text: str) -> None:
 
 
 def test_a_grammar_has_what_all_libraries_spell() -> None:
-    names = grammar(load(), LIBRARIES, "cv").names
+    names = grammar(load(), LIBRARIES, "cv").operators
     assert names and all(set(load()[name].spelled) == set(LIBRARIES) for name in names)
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzz_core.campaign.gandalf.experience import GUIDANCE
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.guidance import Guidance, Noting
-from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 
 NAMES = tuple("abcdef")
 seeds = st.integers(0, 1000)

@@ -16,13 +16,12 @@ import numpy as np
 import pytest
 from gandalf_grounds import results_of
 
-from fuzz_core.modelgen.gandalf.extremes import KINDS, Kind, extreme
+from fuzz_core.campaign.gandalf.verify import KINDS, Kind, extreme
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped
-from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.renderer import Precision, render
+from fuzz_core.modelgen.gandalf.renderer import WRITINGS, render
 from fuzz_core.modelgen.gandalf.shapes import ShapeError
-from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, load
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, Precision, load
 
 pytestmark = pytest.mark.real
 # In float64 a difference shows another meaning of an operator; in float32 the libraries round in different ways.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.gandalf.order import order_of
+from fuzz_core.campaign.gandalf.engine import order_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.flow import followings
 from fuzz_core.modelgen.gandalf.generation import GraphOptions, generate, grammar

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import pytest
 
-from fuzz_core.campaign.gandalf.order import order_of
+from fuzz_core.campaign.gandalf.engine import order_of
+from fuzz_core.campaign.gandalf.experience import GUIDANCE
 from fuzz_core.cli.engines import graphs_options
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.generation import generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.guidance import Noting
-from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, load
 
 TABLE = load()
@@ -46,7 +46,7 @@ def graphs() -> list[Graph]:
     names = {each for rule in RULES.values() for each in (rule.before, rule.after)}
     few = {name: each for name, each in TABLE.items() if name in names}
     operators = grammar(few, LIBRARIES, "cv", order_of(few, LIBRARIES))
-    guide = Noting(GUIDANCE[options.guidance](Rng(1), sorted(operators.names)))
+    guide = Noting(GUIDANCE[options.guidance](Rng(1), sorted(operators.operators)))
     found = []
     for number in range(GRAPHS):
         found.append(generate(operators, derive(1, number), guide, options.growth))

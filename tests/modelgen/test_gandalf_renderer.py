@@ -9,9 +9,9 @@ import pytest
 from fuzz_core.modelgen.gandalf.generation import alone, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.renderer import Precision, render
+from fuzz_core.modelgen.gandalf.renderer import render
 from fuzz_core.modelgen.gandalf.shapes import ShapeError
-from fuzz_core.modelgen.gandalf.table import LIBRARIES, MODULES, Library, load
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, MODULES, Library, Precision, load
 
 CHAIN = Graph(
     inputs=(GraphInput(shape=(1, 2, 4, 5), seed=7),),
@@ -89,6 +89,6 @@ def _check(text: str, library: Library) -> None:
     modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert {module.partition(".")[0] for module in modules} == {"numpy", roots[library]}
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    made = {node.id for node in names if isinstance(node.ctx, ast.Store)} | MODULES[library]
+    made = {node.id for node in names if isinstance(node.ctx, ast.Store)} | {"np", *MODULES[library]}
     made |= {each.arg for node in ast.walk(tree) if isinstance(node, ast.Lambda) for each in node.args.args}
     assert {node.id for node in names} - made <= set(dir(__builtins__)) | set(__builtins__)  # type: ignore[arg-type]

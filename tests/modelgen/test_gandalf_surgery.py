@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.modelgen.gandalf.diversity import diversity, edit_distance, operators_of
+from fuzz_core.campaign.gandalf.figures import diversity
 from fuzz_core.modelgen.gandalf.generation import GraphOptions, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode, shaped
 from fuzz_core.modelgen.gandalf.public_names import api_of, is_formula
@@ -131,12 +131,12 @@ class DescribeSurgeryPrograms:
 class DescribeDiversity:
     @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
     def test_the_distance_is_that_of_equation_2(self, one: list[str], other: list[str]) -> None:
-        assert edit_distance(one, other) == _recursive(tuple(one), tuple(other), {})
+        assert diversity([one, other]) == _recursive(tuple(one), tuple(other), {})
 
     def test_the_mean_over_all_pairs(self) -> None:
         assert diversity([("a",), ("a", "b"), ("c", "b")]) == pytest.approx((1 + 2 + 1) / 3)
         assert diversity([("a",)]) == 0.0
-        assert operators_of(drawn(1)) == tuple(node.operator for node in drawn(1).nodes)
+        assert drawn(1).operators == tuple(node.operator for node in drawn(1).nodes)
 
 
 def _recursive(one: tuple[str, ...], other: tuple[str, ...], known: dict[tuple[int, int], int]) -> int:

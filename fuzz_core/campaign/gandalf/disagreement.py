@@ -1,4 +1,4 @@
-"""Decide from results alone which library computes a node wrongly, and by how much."""
+"""Decide from results alone which library computes a node wrongly, and by how much more than rounding explains."""
 
 from __future__ import annotations
 
@@ -7,30 +7,91 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fuzz_core.campaign.gandalf.distance import (
-    BOUNDS,
-    LEAST_MAGNITUDE,
-    TIMES,
-    bound,
-    error,
-    moderate,
-    nudged,
-    parties,
-    worst,
-)
-from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs
+from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs, results_at
 from fuzz_core.execution.replay import Array
-from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput
-from fuzz_core.modelgen.gandalf.renderer import Precision
+from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.shapes import TensorShape
 from fuzz_core.modelgen.gandalf.surgery import given
-from fuzz_core.modelgen.gandalf.table import Library
+from fuzz_core.modelgen.gandalf.table import Library, Precision
 
+# Results with larger elements are not compared: no model computes with such numbers, and they overflow soon.
+MOST_MAGNITUDE = 1e4
+# Smaller results are compared by their absolute difference: a sum that cancels may be any number near zero.
+LEAST_MAGNITUDE = 1e-3
+# A change of the data by so much of itself is a few roundings of single precision, which data is given in.
+NUDGE = 1e-6
+# A smaller difference, relative to the largest element, is rounding of constants, sums and approximations.
+BOUNDS = {"float32": 1e-3, "float64": 1e-6}
+# A result may be off by so many times as much as the perturbation moves it: every operation inside rounds once.
+TIMES = 64.0
 # Double precision keeps fifteen digits. A result that is off by more has lost some to single precision.
 LOSS = 1e-9
 # The largest effect on a result that a perturbation of single precision may have. A rounding of double precision then
 # moves the result by far less than LOSS.
 STEADY = 1e-2
+
+
+def error(one: Array, other: Array) -> float:
+    """Return the largest difference of two results, relative to the largest of their elements, or to a thousandth.
+
+    Equal infinities and NaN at equal places are no difference. Results of different shapes differ by infinity, and so
+    do elements of which only one is finite.
+    """
+    if one.shape != other.shape:
+        return float("inf")
+    return float(np.max(_errors(one, other), initial=0.0))
+
+
+def worst(one: Array, other: Array) -> tuple[int, ...]:
+    """Return the place of the largest difference of two results of one shape."""
+    return tuple(int(each) for each in np.unravel_index(int(np.argmax(_errors(one, other))), one.shape))
+
+
+def _errors(one: Array, other: Array) -> Array:
+    left, right = one.astype(np.float64), other.astype(np.float64)
+    finite = np.isfinite(left) & np.isfinite(right)
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    with np.errstate(invalid="ignore", over="ignore"):
+        largest = float(np.max(np.maximum(np.abs(left), np.abs(right)), initial=0.0, where=finite))
+        return np.where(same, 0.0, np.where(finite, np.abs(left - right) / max(largest, LEAST_MAGNITUDE), np.inf))
+
+
+def moderate(arrays: Sequence[Array]) -> bool:
+    """Return whether all elements are finite and of a magnitude that models compute with."""
+    return all(bool(np.all(np.abs(each.astype(np.float64)) <= MOST_MAGNITUDE)) for each in arrays)
+
+
+def nudged(array: Array, seed: int, sign: int = 1) -> Array:
+    """Return the array with each element a little more or less; the other sign moves each the other way.
+
+    A result that moves far by this is ill-conditioned, or there was a tie. One of two opposite moves shows a tie or a
+    step at any place.
+    """
+    if array.dtype.kind != "f":
+        return array
+    scale = float(np.max(np.abs(array), initial=0.0)) or 1.0
+    moved: Array = array + sign * np.random.RandomState(seed).uniform(-NUDGE, NUDGE, array.shape) * (
+        np.abs(array) + scale
+    )
+    return moved
+
+
+def bound(precision: str, plain: Array, moved: Array) -> float:
+    """Return how far a result of this precision may be from another one of the same data."""
+    return max(BOUNDS[precision], TIMES * error(plain, moved))
+
+
+def parties(results: Mapping[Library, Array], most: float) -> list[list[Library]]:
+    """Return the parties of results that agree, the largest first; each member agrees with the first of its party."""
+    found: list[list[Library]] = []
+    for name, result in results.items():
+        for party in found:
+            if error(results[party[0]], result) <= most:
+                party.append(name)
+                break
+        else:
+            found.append([name])
+    return sorted(found, key=len, reverse=True)
 
 
 class Disagreement(NamedTuple):
@@ -55,28 +116,16 @@ class Disagreement(NamedTuple):
         return f"{self.seen:g} in {self.precision} at {list(self.at)}, not {self.value:g}"
 
 
-def data_of(each: GraphInput) -> Array:
-    """Return the data of an input, as programs make it."""
-    if each.values:
-        data = np.array(each.values).reshape(each.shape)
-    elif each.dtype == "float":
-        data = np.random.RandomState(each.seed).standard_normal(each.shape)
-    else:
-        data = np.random.RandomState(each.seed).randint(0, 10 if each.dtype == "int" else 2, each.shape)
-    return data.astype({"float": np.float32, "int": np.int64, "bool": np.bool_}[each.dtype])
-
-
 def nudged_graph(graph: Graph, sign: int = 1) -> Graph:
     """Return the graph on perturbed data.
 
     Args:
-        sign: see `distance.nudged`.
+        sign: see `nudged`.
     """
     inputs = []
     for place, each in enumerate(graph.inputs):
-        data = data_of(each)
-        moved = nudged(data.astype(np.float64) if each.dtype == "float" else data, place, sign)
-        inputs.append(given(TensorShape(each.shape, each.dtype), moved.ravel().tolist()))
+        data = each.array.astype(np.float64) if each.dtype == "float" else each.array
+        inputs.append(given(TensorShape(each.shape, each.dtype), nudged(data, place, sign)))
     return graph.model_copy(update={"inputs": tuple(inputs)})
 
 
@@ -103,10 +152,12 @@ def disagreements(runs: Runs, moved: Runs, best: Mapping[int, Precision]) -> dic
     """
     found: dict[int, Disagreement] = {}
     for place, precision in best.items():
-        double = {library: each[place] for library, each in runs.double.items()}
-        single = {library: each[place] for library, each in runs.single.items()}
-        nudge = {library: each[place] for library, each in moved.double.items()}
-        noise = {library: error(single[library], each[place]) for library, each in moved.single.items()}
+        double, single, nudge = (
+            results_at(runs.double, place),
+            results_at(runs.single, place),
+            results_at(moved.double, place),
+        )
+        noise = {library: error(single[library], each) for library, each in results_at(moved.single, place).items()}
         if (wrong := _apart(double, nudge, precision) or _rounded(double, single, nudge, noise)) is not None:
             found[place] = wrong
     return found

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack
 from itertools import count
+from pathlib import Path
 
-from fuzz_core.campaign.gandalf.availability import absent
-from fuzz_core.campaign.gandalf.experience import Experience, keep, recall
+from fuzz_core.campaign.gandalf.experience import GUIDANCE, Experience, keep, recall
 from fuzz_core.campaign.gandalf.figures import APART, GandalfOptions, GandalfReport
-from fuzz_core.campaign.gandalf.order import order_of
-from fuzz_core.campaign.gandalf.reward import Weights, of_choices
+from fuzz_core.campaign.gandalf.judge import DrawnGraph, GraphWorkshop, JudgedGraph, of_choices
 from fuzz_core.campaign.gandalf.schedule import Schedule
-from fuzz_core.campaign.gandalf.sides import Sides
-from fuzz_core.campaign.gandalf.workshop import DrawnGraph, GraphWorkshop, JudgedGraph
+from fuzz_core.campaign.gandalf.sides import Sides, absent, sides_of
 from fuzz_core.campaign.listener import FindingRecorder
-from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Run, Session
-from fuzz_core.execution.scratch import scratch, sweep
+from fuzz_core.collect.files import provenance
+from fuzz_core.collect.programs import programs_in
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.generation import Grammar, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import canonical, structure
 from fuzz_core.modelgen.gandalf.guidance import Guidance, Noting
-from fuzz_core.modelgen.gandalf.guides import GUIDANCE
-from fuzz_core.modelgen.gandalf.order import Order
+from fuzz_core.modelgen.gandalf.order import Order, mined, pairs_of, recorded, reviewed
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
 # The worth of a graph that has no new structure and no new finding (trick 2).
@@ -58,12 +55,16 @@ def fuzz_graphs(
         for library, each in sessions.items()
     }
     session.watch.phase("comparing graphs", options.seconds or options.graphs or 0)
-    with _workshop(sessions, table, options.seed) as (sides, workshop):
-        left_out = _left_out(sides, report)
+    with ExitStack() as stack:
+        every = [stack.enter_context(sides_of(sessions, table, options.seed)) for _ in range(session.workers)]
+        workshop = GraphWorkshop(every, session.stopped)
+        stack.callback(workshop.close)
+        left_out = _left_out(every[0], report)
         grammars = _grammars(table, left_out, sessions, options, order)
         guidance = experience.guidance
         if guidance is None:
-            guidance = GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance")), _names(grammars.values()))
+            names = sorted(set[str]().union(*(each.operators for each in grammars.values())))
+            guidance = GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance")), names)
             if options.kept_guidance:
                 recall(session, options.guidance, guidance)
             experience.guidance = guidance
@@ -117,8 +118,7 @@ def _teach(guidance: Guidance, judged: JudgedGraph, options: GandalfOptions, kno
     if drawn.trap and known:
         guidance.learn_reward(drawn.chosen, TRAP)
     elif options.rewarded_selections:
-        operators = [node.operator for node in drawn.graph.nodes]
-        guidance.learn_rewards(drawn.chosen, of_choices(drawn.chosen, operators, judged.report.worth))
+        guidance.learn_rewards(drawn.chosen, of_choices(drawn.chosen, drawn.graph.operators, judged.report.worth))
     else:
         guidance.learn_reward(drawn.chosen, _worth(judged, options) * (guidance.again if known else 1.0))
 
@@ -144,10 +144,6 @@ def _grammars(
             problem = f"the domain {domain} has no operators that all of {', '.join(sessions)} have"
             raise UserError(problem, "name fewer libraries with --libraries")
     return found
-
-
-def _names(grammars: Iterable[Grammar]) -> list[str]:
-    return sorted(set[str]().union(*(each.names for each in grammars)))
 
 
 def _graphs(
@@ -179,33 +175,9 @@ def _graphs(
         asks = schedule.asks(whole)._replace(
             between=options.between_libraries,
             further=options.further_checks,
-            weights=Weights(options.beta, options.gamma, options.delta) if options.rewarded_selections else None,
+            rewarded=options if options.rewarded_selections else None,
         )
         yield DrawnGraph(domain, whole, chosen, asks, trap, len(graph.nodes))
-
-
-@contextmanager
-def _workshop(
-    sessions: Mapping[Library, Session], table: Mapping[str, Operator], seed: int
-) -> Iterator[tuple[Sides, GraphWorkshop]]:
-    first = next(iter(sessions.values()))
-    with ExitStack() as stack:
-        every = [stack.enter_context(sides_of(sessions, table, seed)) for _ in range(first.workers)]
-        workshop = GraphWorkshop(every, first.stopped)
-        stack.callback(workshop.close)
-        yield every[0], workshop
-
-
-@contextmanager
-def sides_of(sessions: Mapping[Library, Session], table: Mapping[str, Operator], seed: int) -> Iterator[Sides]:
-    """Yield processes of all libraries, for as long as the context lasts."""
-    sweep()
-    with scratch() as folder:
-        plans = {library: folder / f"{library}.jsonl" for library in sessions}
-        for library, each in sessions.items():
-            make_plan(each, plans[library], (), seed=seed, mutating=False)
-        with Sides(sessions, table, plans) as sides:
-            yield sides
 
 
 def _show(session: Session, report: GandalfReport, options: GandalfOptions) -> None:
@@ -217,3 +189,18 @@ def _show(session: Session, report: GandalfReport, options: GandalfOptions) -> N
         effective=report.effective.total(),
         findings=report.kept,
     )
+
+
+def order_of(table: Mapping[str, Operator], libraries: Iterable[Library], models: Sequence[Path] = ()) -> Order:
+    """Return the order that programs of these libraries show, with the reviewed one.
+
+    Args:
+        models: directories of the user's programs; files that cannot be read are left out.
+
+    Raises:
+        UserError: a directory of models does not exist.
+    """
+    unread: list[tuple[str, str]] = []
+    programs = [(root, each) for root in models for each in programs_in(root, unread)]
+    own = [(provenance(root, each.relative), pairs_of(each.code)) for root, each in programs]
+    return Order(mined((*recorded(libraries), *own), table), reviewed())

@@ -1,18 +1,42 @@
-"""Experience of a guidance: kept in the session for the next round, and in the state directory for the next night."""
+"""Guidances by name, and their experience: kept for the next round in the session, for the next night in a file."""
 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.modelgen.gandalf.dqn import Dqn
-from fuzz_core.modelgen.gandalf.guidance import Guidance, NoveltyBandit
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.rng import Rng
+from fuzz_core.modelgen.gandalf.dqn import DoubleDqn, Dqn
+from fuzz_core.modelgen.gandalf.guidance import (
+    Alike,
+    DoubleQ,
+    Genetic,
+    Guidance,
+    Mcmc,
+    NoveltyBandit,
+    PairBandit,
+    QLearning,
+)
 from fuzz_core.modelgen.gandalf.table import Library
 
+# A guidance is made from a stream of random numbers and the names of all operators.
+GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
+    "random": lambda rng, _: Alike(rng),
+    "mcmc": lambda rng, _: Mcmc(rng),
+    "genetic": lambda rng, _: Genetic(rng),
+    "q": lambda rng, _: QLearning(rng),
+    "double-q": lambda rng, _: DoubleQ(rng),
+    "dqn": Dqn,
+    "ddqn": DoubleDqn,
+    "bandit": lambda rng, _: PairBandit(rng),
+    "novelty": lambda rng, _: NoveltyBandit(rng),
+}
 # Guidances whose knowledge is kept in the state directory.
 Kept = Dqn | NoveltyBandit
 
@@ -56,3 +80,9 @@ def keep(session: Session, name: str, guidance: Guidance) -> None:
     with whole.open("wb") as file:
         np.savez(file, **guidance.saved())
     whole.replace(path)
+
+
+def check_guidance(name: str) -> None:
+    """Raise UserError if there is no guidance of this name."""
+    if name not in GUIDANCE:
+        raise UserError(f"guidance {name!r} does not exist", f"write one of: {', '.join(GUIDANCE)}")

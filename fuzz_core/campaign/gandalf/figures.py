@@ -1,17 +1,19 @@
-"""The options and the figures of one comparison of models."""
+"""The options and the figures of one comparison of models, with the diversity of models (definition 1)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.gandalf.availability import OperatorOutcomes
+from rapidfuzz.distance import Levenshtein
+
 from fuzz_core.campaign.gandalf.finding import Symptom
-from fuzz_core.modelgen.gandalf.diversity import diversity
 from fuzz_core.modelgen.gandalf.generation import GraphOptions
+from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.table import Domain, Library
 
 # The mean edit distance is computed of so many effective inputs: the number of pairs grows with the square.
@@ -20,6 +22,11 @@ COMPARED = 300
 SHOWN = 20
 # The worth of a graph whose results differ although no single operator is wrong, as a share of an inconsistency.
 APART = 0.1
+# As often a library may refuse an operator that it has never taken.
+PATIENCE = 2
+# An operator that a library takes is left out after so many failures, if they are so large a share of its executions.
+# More failures would show no new bug, and each death costs a process that has imported the library.
+ENOUGH, SHARE = 8, 0.1
 
 
 @dataclass
@@ -34,7 +41,7 @@ class GandalfOptions:
     growth: GraphOptions = GraphOptions()  # noqa: RUF009 - immutable
     # Directories of programs that show the order of operators, besides those that are shipped.
     models: Sequence[Path] = ()
-    guidance: str = "random"  # chooses operators: a name of `guides.GUIDANCE`
+    guidance: str = "random"  # chooses operators: a name of `experience.GUIDANCE`
     kept_guidance: bool = True  # this option and the next four: see `campaign.papers.GandalfSettings`
     rewarded_selections: bool = False
     between_libraries: bool = False
@@ -54,6 +61,45 @@ class GandalfOptions:
         """Return the options for the runs' records."""
         plain = {"domains": list(self.domains), "growth": self.growth._asdict(), "models": list(map(str, self.models))}
         return {"engine": "gandalf", **vars(self), **plain}
+
+
+@dataclass
+class OperatorOutcomes:
+    """How often libraries have taken operators so far, refused them, or failed with them: by library and operator."""
+
+    taken: Counter[tuple[Library, str]] = field(default_factory=Counter)
+    refused: Counter[tuple[Library, str]] = field(default_factory=Counter)
+    failed: Counter[tuple[Library, str]] = field(default_factory=Counter)
+
+    def note(
+        self, graph: Graph, libraries: Set[Library], failing: Mapping[Library, int], crashed: bool = False
+    ) -> None:
+        """Count the operators that libraries took in a graph, and those that they refused or failed with.
+
+        Args:
+            failing: the nodes with which some of the libraries failed.
+            crashed: whether any of them failed by more than a refusal.
+        """
+        for library in libraries:
+            most = failing.get(library, len(graph.nodes))
+            self.taken.update((library, operator) for operator in graph.operators[:most])
+        counted = self.failed if crashed else self.refused
+        counted.update((library, graph.operators[place]) for library, place in failing.items())
+
+    def add(self, other: OperatorOutcomes) -> None:
+        """Count what another one counted."""
+        self.taken += other.taken
+        self.refused += other.refused
+        self.failed += other.failed
+
+    @property
+    def left_out(self) -> set[str]:
+        """The operators that some library never takes, or fails with so often that more tries would show no new bug."""
+        return {operator for _, operator in filter(self._is_hopeless, self.refused + self.failed)}
+
+    def _is_hopeless(self, each: tuple[Library, str]) -> bool:
+        bad, good = self.refused[each] + self.failed[each], self.taken[each]
+        return (self.refused[each] >= PATIENCE and not good) or (bad >= ENOUGH and bad >= SHARE * (bad + good))
 
 
 @dataclass
@@ -149,3 +195,9 @@ class GandalfReport:
                 mine += each[: COMPARED - len(mine)]
             else:
                 setattr(self, name, mine + each)
+
+
+def diversity(models: Sequence[Sequence[str]]) -> float:
+    """Return the mean edit distance between any two models (equations 1 and 2); 0 if there are fewer than two."""
+    distances = [Levenshtein.distance(one, other) for one, other in combinations(models, 2)]
+    return sum(distances) / len(distances) if distances else 0.0

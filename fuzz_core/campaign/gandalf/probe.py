@@ -10,27 +10,26 @@ from typing import NamedTuple
 import numpy as np
 
 from fuzz_core.campaign.gandalf.disagreement import (
+    TIMES,
     Disagreement,
     between,
-    data_of,
+    bound,
     disagreements,
+    error,
+    moderate,
     nudged_graph,
     precision_loss,
     suspicious,
 )
-from fuzz_core.campaign.gandalf.distance import TIMES, bound, error, moderate
-from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Answer, Runs, Sides, failures, results_of
+from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Answer, Runs, Sides, failures, results_at, results_of
 from fuzz_core.execution.replay import Array
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.modelgen.gandalf.again import compiling, loss_nodes, training, variables
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, shaped, tensors_of
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.renderer import Precision, written
-from fuzz_core.modelgen.gandalf.rows import row, rows
+from fuzz_core.modelgen.gandalf.relations import Relation
+from fuzz_core.modelgen.gandalf.renderer import compiling, loss_nodes, training, variables, written
 from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT, RESULT, REWRITTEN
-from fuzz_core.modelgen.gandalf.shapes import TensorShape
-from fuzz_core.modelgen.gandalf.surgery import above
-from fuzz_core.modelgen.gandalf.table import Library, Operator
+from fuzz_core.modelgen.gandalf.surgery import above, row, rows
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Precision
 
 # Single precision rounds coarser than double precision by this factor.
 COARSER = 2.0**29
@@ -52,17 +51,20 @@ class Probe(ABC):
     name: str  # under which reports count it
     said: str  # first words of the script's assertion, one of `scripts.SAID`
 
+    def __init__(self, sides: Sides) -> None:
+        self.sides = sides
+
     @abstractmethod
-    def disagreement(self, sides: Sides, graph: Graph) -> Disagreement | None:
+    def disagreement(self, graph: Graph) -> Disagreement | None:
         """Return what is wrong with the last node of a graph; None if it is right, or if it has no result."""
 
     @abstractmethod
-    def snippet(self, graph: Graph, table: Mapping[str, Operator], wrong: Disagreement) -> Snippet:
+    def snippet(self, graph: Graph, wrong: Disagreement) -> Snippet:
         """Return the program that computes the last node in this way."""
 
-    def witnesses(self, sides: Sides, wrong: Disagreement) -> str:
+    def witnesses(self, wrong: Disagreement) -> str:
         """Return who contradicts, in words."""
-        names = " and ".join(sides.sides[each].name for each in wrong.witnesses)
+        names = " and ".join(self.sides.sides[each].name for each in wrong.witnesses)
         if wrong.precision == SINGLE:
             return f"this library in double precision, and {names} in single"
         return names if wrong.decided else f"{names}; which of the two is right is not decided"
@@ -81,20 +83,17 @@ class Fault(NamedTuple):
     probe: Probe
 
 
-def first_fault(
-    sides: Sides, probe: Probe, graphs: Iterable[Graph], place: int, like: Disagreement | None = None
-) -> Fault | None:
+def first_fault(probe: Probe, graphs: Iterable[Graph], place: int, like: Disagreement | None = None) -> Fault | None:
     """Return the fault of a node in the first of these graphs that shows it.
 
     Args:
-        sides: the libraries.
         probe: the way to compute the graphs.
         graphs: graphs that end with the node.
         place: the node's number in the whole graph.
         like: the disagreement that is looked for, by its library and precision; None for any.
     """
     for graph in graphs:
-        wrong = probe.disagreement(sides, graph)
+        wrong = probe.disagreement(graph)
         if wrong is not None and (like is None or (wrong.wrong, wrong.precision) == (like.wrong, like.precision)):
             return Fault(graph, wrong, place, probe)
     return None
@@ -118,20 +117,22 @@ class ResultProbe(Probe):
 
     name, said = "results", RESULT
 
-    def every(self, sides: Sides, graph: Graph) -> dict[int, Disagreement]:
+    def every(self, graph: Graph) -> dict[int, Disagreement]:
         """Return by node the disagreements of libraries; empty if one of them does not take the graph."""
-        runs, moved = sides.runs(graph), sides.runs(nudged_graph(graph))
+        runs, moved = self.sides.runs(graph), self.sides.runs(nudged_graph(graph))
         if not isinstance(runs, Runs) or not isinstance(moved, Runs):
             return {}
-        return disagreements(runs, moved, sides.precisions(graph))
+        return disagreements(runs, moved, self.sides.precisions(graph))
 
-    def disagreement(self, sides: Sides, graph: Graph) -> Disagreement | None:
+    def disagreement(self, graph: Graph) -> Disagreement | None:
         """See `Probe`."""
-        return self.every(sides, graph).get(len(graph.nodes) - 1)
+        return self.every(graph).get(graph.last)
 
-    def snippet(self, graph: Graph, table: Mapping[str, Operator], wrong: Disagreement) -> Snippet:
+    def snippet(self, graph: Graph, wrong: Disagreement) -> Snippet:
         """See `Probe`."""
-        return Snippet(written(graph, table, wrong.wrong, wrong.precision), _last(graph), wrong.at)
+        return Snippet(
+            written(graph, self.sides.table, wrong.wrong, wrong.precision), f"n{graph.last}.numpy()", wrong.at
+        )
 
 
 class LossProbe(ResultProbe):
@@ -139,15 +140,13 @@ class LossProbe(ResultProbe):
 
     name = "double precision"
 
-    def disagreement(self, sides: Sides, graph: Graph) -> Disagreement | None:
+    def disagreement(self, graph: Graph) -> Disagreement | None:
         """See `Probe`."""
-        place = len(graph.nodes) - 1
-        double, moved = (results_of(sides.run(each, DOUBLE)) for each in (graph, nudged_graph(graph)))
-        if not len(double) == len(moved) == len(sides.sides):
+        double, moved = (results_of(self.sides.run(each, DOUBLE)) for each in (graph, nudged_graph(graph)))
+        if not len(double) == len(moved) == len(self.sides.sides):
             return None
-        known = [each for each in sides.table[graph.nodes[place].operator].loses if each in double]
-        results, nudge = ({of: each[place] for of, each in found.items()} for found in (double, moved))
-        return precision_loss(results, nudge, known)
+        known = [each for each in self.sides.table[graph.operators[-1]].loses if each in double]
+        return precision_loss(results_at(double, graph.last), results_at(moved, graph.last), known)
 
 
 class GradientProbe(Probe):
@@ -155,49 +154,46 @@ class GradientProbe(Probe):
 
     name, said = "training", GRADIENT
 
-    def variables(self, sides: Sides, graph: Graph) -> list[str]:
+    def variables(self, graph: Graph) -> list[str]:
         """Return what a graph can be trained on in all libraries."""
-        return variables(graph, sides.table, list(sides.sides)) if loss_nodes(graph, sides.table) else []
+        return variables(graph, self.sides.table, list(self.sides.sides)) if loss_nodes(graph, self.sides.table) else []
 
-    def runs(self, sides: Sides, graph: Graph) -> Runs | dict[Library, Outcome]:
+    def runs(self, graph: Graph) -> Runs | dict[Library, Outcome]:
         """Return gradients by the place of their variable, or how those libraries ended that have none.
 
         Gradients are computed in double precision alone: an operator that rounds too much does so in its results as
         well.
         """
-        names = self.variables(sides, graph)
-        answers = sides.trained(graph, DOUBLE, names) if names else {}
+        names = self.variables(graph)
+        answers = self.sides.trained(graph, names) if names else {}
         results = results_of(answers)
         return failures(answers) or (Runs(results, results) if answers else {})
 
-    def suspicious(self, sides: Sides, graph: Graph, gradients: Runs) -> bool:
+    def suspicious(self, graph: Graph, gradients: Runs) -> bool:
         """Return whether gradients are further apart than rounding brings one operator."""
-        return suspicious(gradients, self._best(sides, graph, gradients))
+        return suspicious(gradients, self._best(graph, gradients))
 
-    def disagreement(self, sides: Sides, graph: Graph) -> Disagreement | None:
+    def disagreement(self, graph: Graph) -> Disagreement | None:
         """See `Probe`: the first variable whose gradient is further apart than a nudge of the data explains."""
-        names, runs = self.variables(sides, graph), self.runs(sides, graph)
-        if not isinstance(runs, Runs):
+        runs = self.runs(graph)
+        moved = self.runs(nudged_graph(graph)) if isinstance(runs, Runs) else runs
+        if not isinstance(runs, Runs) or not isinstance(moved, Runs):
             return None
-        moved = sides.trained(nudged_graph(graph), DOUBLE, names)
-        if failures(moved):
-            return None
-        nudge = results_of(moved)
-        found = disagreements(runs, Runs(nudge, nudge), self._best(sides, graph, runs))
-        return found[min(found)]._replace(variable=names[min(found)]) if found else None
+        found = disagreements(runs, moved, self._best(graph, runs))
+        return found[min(found)]._replace(variable=self.variables(graph)[min(found)]) if found else None
 
-    def snippet(self, graph: Graph, table: Mapping[str, Operator], wrong: Disagreement) -> Snippet:
+    def snippet(self, graph: Graph, wrong: Disagreement) -> Snippet:
         """See `Probe`."""
-        program = training(graph, table, wrong.wrong, wrong.precision, [wrong.variable])
+        program = training(graph, self.sides.table, wrong.wrong, wrong.precision, [wrong.variable])
         return Snippet(program, "gradients[0].numpy()", wrong.at)
 
     def origin(self, wrong: Disagreement) -> str:
         """See `Probe`."""
         return f"{super().origin(wrong)}, the gradient of {wrong.variable}"
 
-    def _best(self, sides: Sides, graph: Graph, gradients: Runs) -> dict[int, Precision]:
+    def _best(self, graph: Graph, gradients: Runs) -> dict[int, Precision]:
         """Return for each variable, if every library has its gradient, the precision that all nodes have."""
-        least = SINGLE if SINGLE in sides.precisions(graph).values() else DOUBLE
+        least = SINGLE if SINGLE in self.sides.precisions(graph).values() else DOUBLE
         every = [set(each) for results in gradients for each in results.values()]
         return dict.fromkeys(sorted(set.intersection(*every)), least)
 
@@ -209,55 +205,55 @@ class OwnProbe(Probe):
     reference: Precision  # the precision of the plain result
     shapes = True  # whether a result of another shape is wrong
 
-    def __init__(self, library: Library, precision: Precision, against: Library | None = None) -> None:
+    def __init__(self, sides: Sides, library: Library, precision: Precision, against: Library | None = None) -> None:
         """Compare one way to compute a graph in a library with the plain way.
 
         Args:
             against: the library whose plain result is the reference; None for the same library.
         """
+        super().__init__(sides)
         self.library, self.precision, self.reference = library, precision, precision
         self.against = against or library
 
     @abstractmethod
-    def result(self, sides: Sides, graph: Graph, precision: Precision) -> Array | None:
+    def result(self, graph: Graph, precision: Precision) -> Array | None:
         """Return the last node's result in this way; None if the library does not take it."""
 
-    def disagreement(self, sides: Sides, graph: Graph) -> Disagreement | None:
+    def disagreement(self, graph: Graph) -> Disagreement | None:
         """See `Probe`: a result that is off by more than a nudge explains."""
         graphs = (graph, nudged_graph(graph))
-        plain, nudged = (self._plain(sides, each, self.reference, self.against) for each in graphs)
-        other = self.result(sides, graph, self.precision)
+        plain, nudged = (self._plain(each, self.reference, self.against) for each in graphs)
+        other = self.result(graph, self.precision)
         if plain is None or nudged is None or other is None or not moderate([plain]):
             return None
         if plain.shape != other.shape and not self.shapes:
             return None
-        single = self.library in sides.table[graph.nodes[-1].operator].coarse
+        single = self.library in self.sides.table[graph.operators[-1]].coarse
         most, far = bound(SINGLE if single else self.reference, plain, nudged), error(plain, other)
-        if far <= most or (self.precision == SINGLE and far <= self._rounding(sides, graph)):
+        if far <= most or (self.precision == SINGLE and far <= self._rounding(graph)):
             return None
         return between(self.library, self.precision, (), True, other, plain, most)
 
-    def witnesses(self, sides: Sides, wrong: Disagreement) -> str:
+    def witnesses(self, wrong: Disagreement) -> str:
         """See `Probe`."""
-        return (
-            f"{'this library' if self.against == self.library else sides.sides[self.against].name}, where {self.where}"
-        )
+        name = "this library" if self.against == self.library else self.sides.sides[self.against].name
+        return f"{name}, where {self.where}"
 
     def origin(self, wrong: Disagreement) -> str:
         """See `Probe`."""
         return f", where {self.where}"
 
-    def _plain(self, sides: Sides, graph: Graph, precision: Precision, library: Library) -> Array | None:
-        return _result(sides.run(graph, precision, [library])[library], len(graph.nodes) - 1)
+    def _plain(self, graph: Graph, precision: Precision, library: Library) -> Array | None:
+        return _last_of(self.sides.answer(graph, precision, library), graph)
 
-    def _rounding(self, sides: Sides, graph: Graph) -> float:
+    def _rounding(self, graph: Graph) -> float:
         """Return how far rounding alone may bring this way off in single precision.
 
         That is as much more than in double precision as single rounds coarser. More than the result is no rounding.
         """
-        if SINGLE in sides.precisions(graph).values():
+        if SINGLE in self.sides.precisions(graph).values():
             return 0.0
-        plain, other = self._plain(sides, graph, DOUBLE, self.library), self.result(sides, graph, DOUBLE)
+        plain, other = self._plain(graph, DOUBLE, self.library), self.result(graph, DOUBLE)
         most = 0.0 if plain is None or other is None else TIMES * COARSER * error(plain, other)
         return most if most <= 1.0 else 0.0
 
@@ -268,30 +264,28 @@ class RewriteProbe(OwnProbe):
     said = REWRITTEN
 
     def __init__(
-        self, library: Library, precision: Precision, relation: Relation, against: Library | None = None
+        self, sides: Sides, library: Library, precision: Precision, relation: Relation, against: Library | None = None
     ) -> None:
         """See `OwnProbe`."""
-        super().__init__(library, precision, against)
+        super().__init__(sides, library, precision, against)
         self.relation, self.reference = relation, relation.reference or precision
         self.name = f"relation {relation.number}"
         self.where = f"{self.name} does not rewrite it: {relation.statement}"
 
-    def result(self, sides: Sides, graph: Graph, precision: Precision) -> Array | None:
+    def result(self, graph: Graph, precision: Precision) -> Array | None:
         """See `OwnProbe`."""
-        place = len(graph.nodes) - 1
-        through = {self.library: {place: self.relation}}
-        return _result(sides.run(graph, precision, [self.library], through)[self.library], place)
+        return _last_of(self.sides.answer(graph, precision, self.library, {graph.last: self.relation}), graph)
 
-    def snippet(self, graph: Graph, table: Mapping[str, Operator], wrong: Disagreement) -> Snippet:
+    def snippet(self, graph: Graph, wrong: Disagreement) -> Snippet:
         """See `Probe`.
 
         The plain way runs first, as it did in the search: a state that the library keeps may be the fault.
         """
-        through = {len(graph.nodes) - 1: self.relation}
-        plain = written(graph, table, self.library, self.precision)
-        rewritten = written(graph, table, self.library, self.precision, through)
+        plain = written(graph, self.sides.table, self.library, self.precision)
+        rewritten = written(graph, self.sides.table, self.library, self.precision, {graph.last: self.relation})
         same = takewhile(lambda pair: pair[0] == pair[1], zip(plain, rewritten, strict=False))
-        return Snippet([*plain, _last(graph), "", *rewritten[len(list(same)) :]], _last(graph), wrong.at)
+        array = f"n{graph.last}.numpy()"
+        return Snippet([*plain, array, "", *rewritten[len(list(same)) :]], array, wrong.at)
 
 
 class CompiledProbe(OwnProbe):
@@ -299,14 +293,14 @@ class CompiledProbe(OwnProbe):
 
     said, where, name = COMPILED, "it is not compiled", "compiled"
 
-    def result(self, sides: Sides, graph: Graph, precision: Precision) -> Array | None:
+    def result(self, graph: Graph, precision: Precision) -> Array | None:
         """See `OwnProbe`."""
-        return _result(sides.compiled(graph, precision, [self.library])[self.library], len(graph.nodes) - 1)
+        return _last_of(self.sides.compiled(graph, precision, [self.library])[self.library], graph)
 
-    def snippet(self, graph: Graph, table: Mapping[str, Operator], wrong: Disagreement) -> Snippet:
+    def snippet(self, graph: Graph, wrong: Disagreement) -> Snippet:
         """See `Probe`."""
-        program = compiling(graph, table, self.library, self.precision)
-        return Snippet(program, f"made[{len(graph.nodes) - 1}].numpy()", wrong.at)
+        program = compiling(graph, self.sides.table, self.library, self.precision)
+        return Snippet(program, f"made[{graph.last}].numpy()", wrong.at)
 
 
 class RowByRow(OwnProbe):
@@ -315,24 +309,16 @@ class RowByRow(OwnProbe):
     said, where, name = ALONE, "the row is one of a batch", "row by row"
     shapes = False  # a result without the rows of the batch is none of them
 
-    def result(self, sides: Sides, graph: Graph, precision: Precision) -> Array | None:
+    def result(self, graph: Graph, precision: Precision) -> Array | None:
         """See `OwnProbe`."""
-        answer = sides.run(rows(graph, sides.table, _data(graph)), precision, [self.library])[self.library]
+        answer = self.sides.answer(rows(graph, self.sides.table), precision, self.library)
         return np.concatenate([answer[place] for place in sorted(answer)]) if isinstance(answer, Mapping) else None
 
-    def snippet(self, graph: Graph, table: Mapping[str, Operator], wrong: Disagreement) -> Snippet:
+    def snippet(self, graph: Graph, wrong: Disagreement) -> Snippet:
         """See `Probe`."""
-        alone = row(graph, table, _data(graph), wrong.at[0])
-        return Snippet(written(alone, table, self.library, self.precision), "n0.numpy()", (0, *wrong.at[1:]))
+        alone = row(graph, self.sides.table, wrong.at[0])
+        return Snippet(written(alone, self.sides.table, self.library, self.precision), "n0.numpy()", (0, *wrong.at[1:]))
 
 
-def _result(answer: Answer, place: int) -> Array | None:
-    return answer[place] if isinstance(answer, Mapping) else None
-
-
-def _last(graph: Graph) -> str:
-    return f"n{len(graph.nodes) - 1}.numpy()"
-
-
-def _data(graph: Graph) -> list[tuple[TensorShape, Array]]:
-    return [(TensorShape(each.shape, each.dtype), data_of(each)) for each in graph.inputs]
+def _last_of(answer: Answer, graph: Graph) -> Array | None:
+    return answer[graph.last] if isinstance(answer, Mapping) else None

@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from fuzz_core.campaign.gandalf.reward import Weights
+from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.gandalf.sides import PRECISIONS
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.generation import Grammar, GraphOptions, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.relations import RELATIONS
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.renderer import Precision
+from fuzz_core.modelgen.gandalf.relations import RELATIONS, Relation
 from fuzz_core.modelgen.gandalf.shapes import ShapeError
 from fuzz_core.modelgen.gandalf.surgery import beside
-from fuzz_core.modelgen.gandalf.table import Library, Operator
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Precision
 
 # Operators that a graph gets besides its own, for the relations that were asked least.
 ADDED = 2
@@ -31,7 +29,7 @@ class Asks(NamedTuple):
     through: Mapping[Library, Mapping[int, Relation]]  # by library, and by the number of the node
     between: bool = False  # whether a relation compares a library with other libraries too
     further: bool = True  # whether other checks follow
-    weights: Weights | None = None  # weights of equation 3; None: nodes get no reward
+    rewarded: GandalfOptions | None = None  # the options with the weights of equation 3; None: nodes get no reward
 
     def within(self, nodes: int) -> Asks:
         """Return the relations of the first nodes of the graph."""
@@ -58,11 +56,12 @@ class Schedule:
         }
         self.asked = Counter({number: 0 for number, names in self.applying.items() if names})
 
-    def extended(self, graph: Graph, operators: Grammar, seed: int) -> Graph:
+    def extended(self, graph: Graph, grammar: Grammar, seed: int) -> Graph:
         """Return the graph with operators on data of their own for the relations that were asked least, if `adding`."""
-        known = {each.name: each for each in (*operators.starts, *operators.inner, *operators.ends)}
         fitting = {
-            name: each for name, each in known.items() if not set(self.libraries) & set(each.wrong) and not each.coarse
+            name: each
+            for name, each in grammar.operators.items()
+            if not set(self.libraries) & set(each.wrong) and not each.coarse
         }
         wanted = [number for number in self._ranked(self.asked) if self.applying[number] & set(fitting)]
         for number in wanted[: ADDED if self.adding else 0]:

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 
-from fuzz_core.campaign.gandalf.crash import is_crash
-from fuzz_core.campaign.gandalf.disagreement import LOSS, between, data_of, nudged_graph
-from fuzz_core.campaign.gandalf.distance import BOUNDS, bound, error, moderate
+from fuzz_core.campaign.gandalf.disagreement import BOUNDS, LOSS, between, bound, error, moderate, nudged_graph
 from fuzz_core.campaign.gandalf.figures import GandalfReport
-from fuzz_core.campaign.gandalf.finding import Finding, crash
+from fuzz_core.campaign.gandalf.finding import Finding, crash, is_crash
 from fuzz_core.campaign.gandalf.probe import (
     CompiledProbe,
     Fault,
@@ -23,19 +21,17 @@ from fuzz_core.campaign.gandalf.probe import (
     smaller,
 )
 from fuzz_core.campaign.gandalf.schedule import Asks
-from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs, Sides
+from fuzz_core.campaign.gandalf.sides import DOUBLE, SINGLE, Runs, Sides, results_at
 from fuzz_core.execution.replay import Array
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.rng import Rng
-from fuzz_core.modelgen.gandalf.again import training
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped, tensors_of
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.renderer import Precision, written
-from fuzz_core.modelgen.gandalf.rows import batched
+from fuzz_core.modelgen.gandalf.relations import Relation
+from fuzz_core.modelgen.gandalf.renderer import training, written
 from fuzz_core.modelgen.gandalf.scripts import printing
 from fuzz_core.modelgen.gandalf.shapes import TensorShape
-from fuzz_core.modelgen.gandalf.surgery import above, apart
-from fuzz_core.modelgen.gandalf.table import Library
+from fuzz_core.modelgen.gandalf.surgery import above, apart, batched
+from fuzz_core.modelgen.gandalf.table import Library, Precision
 
 # The number of nodes of a graph that are asked for a loss of precision: the nodes after a loss differ as well.
 ASKED = 2
@@ -55,10 +51,12 @@ class FaultSearch:
 
     def _tensors(self, library: Library) -> Mapping[str, tuple[TensorShape, Array]]:
         results = self.runs.double[library]
-        arrays = {f"x{place}": data_of(each) for place, each in enumerate(self.graph.inputs)}
-        arrays |= {f"n{place}": results[place] for place in range(len(self.graph.nodes))}
+        arrays = [
+            *(each.array for each in self.graph.inputs),
+            *(results[place] for place in range(len(self.graph.nodes))),
+        ]
         made = tensors_of(self.graph, shaped(self.graph, self.sides.table))
-        return {name: (tensor, arrays[name]) for name, tensor in made.items()}
+        return {name: (tensor, array) for (name, tensor), array in zip(made.items(), arrays, strict=True)}
 
     @cached_property
     def places(self) -> list[int]:
@@ -68,9 +66,7 @@ class FaultSearch:
 
     def apart(self, *places: int, library: Library | None = None) -> Graph:
         """Return these nodes alone, each on what it took in the graph, in one library or in the first."""
-        tensors = self._tensors(library) if library else self.tensors
-        values = {name: (tensor, array.ravel().tolist()) for name, (tensor, array) in tensors.items()}
-        return apart(self.graph, places, values)
+        return apart(self.graph, places, self._tensors(library) if library else self.tensors)
 
     def smaller(self, place: int) -> Iterator[Graph]:
         """Yield small graphs that end with a node, see `probe.smaller`."""
@@ -83,13 +79,13 @@ class FaultSearch:
         """
         if not self.places:
             return None
-        probe = ResultProbe()
-        found = probe.every(self.sides, self.apart(*self.places))
+        probe = ResultProbe(self.sides)
+        found = probe.every(self.apart(*self.places))
         if not found:
             faults = [each for each in map(self._behind, self.runs.double) if each is not None]
             return min(faults, key=lambda each: each.place, default=None)
         place, wrong = self.places[min(found)], found[min(found)]
-        small = first_fault(self.sides, probe, self.smaller(place), place, wrong)
+        small = first_fault(probe, self.smaller(place), place, wrong)
         return small or Fault(self.apart(place), wrong, place, probe)
 
     def _behind(self, library: Library) -> Fault | None:
@@ -100,30 +96,30 @@ class FaultSearch:
         """
         alone = self.apart(*self.places, library=library)
         graphs = (alone, nudged_graph(alone), nudged_graph(alone, -1))
-        answers = [self.sides.run(each, DOUBLE, [library])[library] for each in graphs]
+        answers = [self.sides.answer(each, DOUBLE, library) for each in graphs]
         plain, *moved = [each for each in answers if isinstance(each, Mapping)] or [{}]
         if len(moved) < 2:
             return None
         best = self.sides.precisions(self.graph)
         for at, place in enumerate(self.places):
-            results = {of: each[place] for of, each in self.runs.double.items()}
+            results = results_at(self.runs.double, place)
             most = max(bound(best[place], plain[at], each[at]) for each in moved)
             witnesses = tuple(of for of, each in results.items() if of != library and error(each, plain[at]) <= most)
             if witnesses and error(results[library], plain[at]) > most:
                 wrong = between(library, DOUBLE, witnesses, True, results[library], results[witnesses[0]], most)
-                return Fault(above(self.graph, place), wrong, place, ResultProbe())
+                return Fault(above(self.graph, place), wrong, place, ResultProbe(self.sides))
         return None
 
     def gradients(self, gradients: Runs) -> Fault | None:
         """Return the first operator whose gradient is off by itself, if those of the graph are apart."""
-        probe = GradientProbe()
-        if not probe.suspicious(self.sides, self.graph, gradients):
+        probe = GradientProbe(self.sides)
+        if not probe.suspicious(self.graph, gradients):
             return None
         for place in self.places:
             # Each node is trained alone, so that a node without a gradient does not hide the gradients of others.
-            fault = first_fault(self.sides, probe, [self.apart(place)], place)
+            fault = first_fault(probe, [self.apart(place)], place)
             if fault is not None:
-                return first_fault(self.sides, probe, self.smaller(place), place, fault.wrong) or fault
+                return first_fault(probe, self.smaller(place), place, fault.wrong) or fault
         return None
 
     def losses(self) -> Iterator[Fault]:
@@ -136,11 +132,11 @@ class FaultSearch:
             place
             for place in self.places
             if any(error(first[place], other[place]) > LOSS for other in others)
-            and not set(self.sides.table[self.graph.nodes[place].operator].single) & set(self.sides.sides)
+            and not set(self.sides.table[self.graph.operators[place]].single) & set(self.sides.sides)
         )
         for place in islice(distant, ASKED):
             self.report.relations[LossProbe.name] += 1
-            if (fault := first_fault(self.sides, LossProbe(), islice(self.smaller(place), 1), place)) is not None:
+            if (fault := first_fault(LossProbe(self.sides), islice(self.smaller(place), 1), place)) is not None:
                 yield fault
 
     def rewritten(self, asks: Asks) -> Iterator[Fault]:
@@ -152,14 +148,16 @@ class FaultSearch:
                 self.ended[library] = results
                 continue
             self.report.relations.update(_names(through[library]))
+            against = [library, *(each for each in self.sides.sides if asks.between and each != library)]
             broken = set[int]()
             for place, relation in sorted(through[library].items()):
                 if relation.number in broken:
                     continue
+                probes = [RewriteProbe(self.sides, library, asks.precision, relation, other) for other in against]
                 faults = (
-                    first_fault(self.sides, probe, [above(self.graph, place)], place)
-                    for probe in self._rewritten(library, relation, asks)
-                    if self._is_distant(probe, place, results[place])
+                    first_fault(each, [above(self.graph, place)], place)
+                    for each in probes
+                    if error(self.runs.of(each.reference)[each.against][place], results[place]) > BOUNDS[each.reference]
                 )
                 if (fault := next(filter(None, faults), None)) is not None:
                     yield fault
@@ -183,24 +181,14 @@ class FaultSearch:
         self, library: Library, place: int, relation: Relation, precision: Precision
     ) -> tuple[Library, Finding] | None:
         small = above(self.graph, place)
-        last = len(small.nodes) - 1
-        seen = self.sides.run(small, precision, [library], {library: {last: relation}})[library]
+        seen = self.sides.answer(small, precision, library, {small.last: relation})
         if not isinstance(seen, Outcome) or not is_crash(self.sides, library, seen):
             return None
         self.report.hits[f"relation {relation.number}"] += 1
-        program = written(small, self.sides.table, library, precision, {last: relation})
-        script = printing(program, f"n{last}.numpy()")
+        program = written(small, self.sides.table, library, precision, {small.last: relation})
+        script = printing(program, f"n{small.last}.numpy()")
         where = f", where relation {relation.number} rewrites it"
         return crash(self.sides, self.graph, place, library, script, seen, where)
-
-    def _rewritten(self, library: Library, relation: Relation, asks: Asks) -> Iterator[RewriteProbe]:
-        """Yield the comparisons of a relation: with the same library and, if asked for, with each other library."""
-        others = [each for each in self.sides.sides if each != library] if asks.between else []
-        for other in (library, *others):
-            yield RewriteProbe(library, asks.precision, relation, other)
-
-    def _is_distant(self, probe: RewriteProbe, place: int, result: Array) -> bool:
-        return error(self.runs.of(probe.reference)[probe.against][place], result) > BOUNDS[probe.reference]
 
     def compiled(self, precision: Precision) -> Iterator[Fault]:
         """Yield the first node of each library whose result changes if the model is compiled as a function."""
@@ -209,9 +197,9 @@ class FaultSearch:
                 self.report.skipped[f"{library} compiled"] += 1
                 continue
             self.report.relations[CompiledProbe.name] += 1
-            plain, probe = self.runs.of(precision)[library], CompiledProbe(library, precision)
+            plain, probe = self.runs.of(precision)[library], CompiledProbe(self.sides, library, precision)
             distant = [each for each in plain if error(plain[each], results[each]) > BOUNDS[precision]]
-            faults = (first_fault(self.sides, probe, self.smaller(place), place) for place in distant)
+            faults = (first_fault(probe, self.smaller(place), place) for place in distant)
             yield from islice(filter(None, faults), 1)
 
     def row_by_row(self, rng: Rng) -> list[Fault]:
@@ -227,8 +215,8 @@ class FaultSearch:
         if SINGLE in self.sides.precisions(alone).values():
             return []
         self.report.relations[RowByRow.name] += 1
-        probes = [RowByRow(library, DOUBLE) for library in self.sides.sides]
-        found = [first_fault(self.sides, probe, [alone], place) for probe in probes]
+        probes = [RowByRow(self.sides, library, DOUBLE) for library in self.sides.sides]
+        found = [first_fault(probe, [alone], place) for probe in probes]
         return list(filter(None, found)) if None in found else []
 
     def training_crashes(self, ended: Mapping[Library, Outcome]) -> Iterator[tuple[Library, Finding]]:
@@ -242,8 +230,8 @@ class FaultSearch:
 
     def _training_crash(self, library: Library, place: int) -> tuple[Library, Finding] | None:
         alone = self.apart(place)
-        names = GradientProbe().variables(self.sides, alone)
-        seen = self.sides.trained(alone, DOUBLE, names, [library])[library] if names else None
+        names = GradientProbe(self.sides).variables(alone)
+        seen = self.sides.trained(alone, names, [library])[library] if names else None
         if not isinstance(seen, Outcome) or not is_crash(self.sides, library, seen):
             return None
         program = training(alone, self.sides.table, library, DOUBLE, names)

@@ -1,22 +1,67 @@
-"""Fuzz every operator of the table alone, on extreme data, by the rules that judge graphs."""
+"""Fuzz every operator of the table alone by the rules that judge graphs, on extreme data.
+
+Extreme data: one element, values near zero, zeros, large values, negative integers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Literal, NamedTuple, get_args
 
-from fuzz_core.campaign.gandalf.availability import absent
+import numpy as np
+
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.finding import outcome_text
 from fuzz_core.campaign.gandalf.judge import compare
-from fuzz_core.campaign.gandalf.schedule import Asks, Schedule
+from fuzz_core.campaign.gandalf.schedule import Schedule
 from fuzz_core.campaign.gandalf.search import FaultSearch
-from fuzz_core.campaign.gandalf.sides import Runs, Sides
+from fuzz_core.campaign.gandalf.sides import Runs, Sides, absent
 from fuzz_core.ir.rng import Rng, derive
-from fuzz_core.modelgen.gandalf.extremes import KINDS, Kind, extreme
+from fuzz_core.modelgen.gandalf.generation import GraphOptions, alone
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.shapes import ShapeError
-from fuzz_core.modelgen.gandalf.table import Operator
+from fuzz_core.modelgen.gandalf.table import Library, Operator
+
+# drawn: data as at the start of graphs. small: one element in every dimension. alike: large, and all elements are
+# equal.
+Kind = Literal["drawn", "small", "negative", "faint", "tiny", "zero", "large", "alike"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+# The dtype of the inputs that are drawn anew, and the standard deviation of their elements.
+SCALES: Mapping[Kind, tuple[str, float]] = {
+    "negative": ("int", 5.0),
+    "faint": ("float", 1e-7),
+    "tiny": ("float", 1e-14),
+    "zero": ("float", 0.0),
+    "large": ("float", 1e3),
+    "alike": ("float", 1e3),
+}
+
+
+def extreme(operator: Operator, kind: Kind, seed: int, constant: bool = False) -> Graph:
+    """Return a graph of this operator alone on such data.
+
+    Args:
+        constant: whether all its weights are one constant.
+
+    Raises:
+        ShapeError: the operator takes no such data, or no parameters were found.
+    """
+    sizes = (1,) if kind == "small" else ()
+    graph = alone(operator, seed, GraphOptions(constant=float(constant), sizes=sizes))
+    if kind not in SCALES:
+        return graph
+    dtype, deviation = SCALES[kind]
+    if all(each.dtype != dtype for each in graph.inputs):
+        raise ShapeError(f"it takes no {dtype}")
+    rng, inputs = np.random.RandomState(seed), list(graph.inputs)
+    for place, each in enumerate(inputs):
+        if each.dtype == dtype:
+            count = prod(each.shape)
+            values = np.resize(rng.standard_normal(1 if kind == "alike" else count) * deviation, count)
+            whole = values.round() if dtype == "int" else values
+            inputs[place] = each.model_copy(update={"values": tuple(whole.tolist())})
+    return graph.model_copy(update={"inputs": tuple(inputs)})
 
 
 class Draw(NamedTuple):
@@ -25,7 +70,7 @@ class Draw(NamedTuple):
     operator: str
     kind: Kind
     seed: int
-    complaints: dict[str, str]  # what is wrong, by library; empty if all agree
+    complaints: Mapping[Library, str]  # what is wrong, by library; empty if all agree
 
 
 def comparable(sides: Sides, names: Sequence[str] = ()) -> list[Operator]:
@@ -45,12 +90,10 @@ def verify(sides: Sides, operator: Operator, draws: int, seed: int) -> Iterator[
                 graph = extreme(operator, kind, number)
             except ShapeError:
                 continue
-            yield Draw(operator.name, kind, number, _complaints(sides, graph, schedule.asks(graph)))
-
-
-def _complaints(sides: Sides, graph: Graph, asks: Asks) -> dict[str, str]:
-    runs = sides.runs(graph)
-    if not isinstance(runs, Runs):
-        return {library: outcome_text(each) for library, each in runs.items()}
-    found = compare(FaultSearch(sides, graph, runs, GandalfReport()), asks)
-    return {library: each.says for library, each in found if not each.known}
+            runs, asks = sides.runs(graph), schedule.asks(graph)
+            if isinstance(runs, Runs):
+                found = compare(FaultSearch(sides, graph, runs, GandalfReport()), asks)
+                complaints = {library: each.says for library, each in found if not each.known}
+            else:
+                complaints = {library: outcome_text(each) for library, each in runs.items()}
+            yield Draw(operator.name, kind, number, complaints)

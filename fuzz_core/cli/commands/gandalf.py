@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fuzz_core.campaign.gandalf import verify as fuzz
-from fuzz_core.campaign.gandalf.engine import sides_of
-from fuzz_core.campaign.gandalf.order import order_of
+from fuzz_core.campaign.gandalf.engine import order_of
+from fuzz_core.campaign.gandalf.sides import sides_of
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import sessions_of

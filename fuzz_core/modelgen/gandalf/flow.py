@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from fuzz_core.modelgen.gandalf.templates import dotted
+
 # The name of each Python operator when it is written as a call.
 _WRITTEN: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -49,24 +51,24 @@ def followings(source: str) -> Iterator[tuple[str, str]]:
         program.run(body)
     yield from program.pairs
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _path(node.func).rpartition(".")[2] in _IN_ORDER:
-            passages = [each for part in _listed(node) if (each := _made(part)) is not None]
-            yield from ((one.exit, next_.entry) for one, next_ in pairwise(passages))
+        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in _IN_ORDER:
+            yield from ((one.exit, next_.entry) for one, next_ in pairwise(_in_order(node)))
 
 
 def _layers(tree: ast.AST) -> Iterator[tuple[str, Passage]]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            yield from _bound(node.targets[0], node.value)
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            yield from _bound(node.target, node.value)
+        match node:
+            case (
+                ast.Assign(targets=[target, *_], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value)
+            ):
+                yield from _bound(target, value)
 
 
 def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, Passage]]:
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         for one, other in zip(target.elts, value.elts, strict=True):
             yield from _bound(one, other)
-    elif (passage := _made(value)) is not None and (path := _path(target)):
+    elif (passage := _made(value)) is not None and (path := dotted(target)):
         yield path, passage
 
 
@@ -74,24 +76,18 @@ def _made(value: ast.expr) -> Passage | None:
     """Return the layer that an expression makes: a call of a name that is written like a class."""
     if not isinstance(value, ast.Call):
         return None
-    name = _path(value.func).rpartition(".")[2]
+    name = dotted(value.func).rpartition(".")[2]
     if name in _IN_ORDER:
-        parts = [each for part in _listed(value) if (each := _made(part)) is not None]
+        parts = _in_order(value)
         return Passage(parts[0].entry, parts[-1].exit) if parts else None
     return Passage(comparable_name(name), comparable_name(name)) if name[:1].isupper() else None
 
 
-def _listed(call: ast.Call) -> Sequence[ast.expr]:
+def _in_order(call: ast.Call) -> list[Passage]:
+    """Return the layers of a sequence."""
     first = call.args[0] if len(call.args) == 1 else None
-    return first.elts if isinstance(first, (ast.List, ast.Tuple)) else call.args
-
-
-def _path(node: ast.expr) -> str:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+    parts = first.elts if isinstance(first, (ast.List, ast.Tuple)) else call.args
+    return [each for each in map(_made, parts) if each is not None]
 
 
 class _Program:
@@ -127,26 +123,29 @@ class _Program:
                 return self._called(node)
             case ast.BinOp(left=left, op=op, right=right):
                 return self._into(_WRITTEN.get(type(op)), [left, right])
-            case ast.Name() | ast.Attribute() if _path(node) in self.values:
-                return self.values[_path(node)]
+            case ast.Name() | ast.Attribute() if dotted(node) in self.values:
+                return self.values[dotted(node)]
             case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value):
                 return self.kinds(value)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                return NONE.union(*map(self.kinds, parts))
+                return self._all(parts)
         return NONE
+
+    def _all(self, nodes: Iterable[ast.expr]) -> Kinds:
+        return NONE.union(*map(self.kinds, nodes))
 
     def _called(self, node: ast.Call) -> Kinds:
         given = [*node.args, *(each.value for each in node.keywords)]
-        passage = _made(node.func) or self.layers.get(_path(node.func))
+        passage = _made(node.func) or self.layers.get(dotted(node.func))
         if passage is not None:
             self._into(passage.entry, given)
             return frozenset([passage.exit])
         if not isinstance(node.func, ast.Attribute) or node.func.attr[:1].isupper():
-            return NONE.union(*map(self.kinds, given))
+            return self._all(given)
         return self._into(comparable_name(node.func.attr), [node.func.value, *given])
 
     def _into(self, kind: str | None, given: Sequence[ast.expr]) -> Kinds:
-        sources = NONE.union(*map(self.kinds, given))
+        sources = self._all(given)
         if kind is None:
             return sources
         self.pairs += [(source, kind) for source in sorted(sources)]
@@ -154,5 +153,5 @@ class _Program:
 
     def _set(self, target: ast.expr, kinds: Kinds) -> None:
         for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
-            if path := _path(each):
+            if path := dotted(each):
                 self.values[path] = kinds

@@ -8,11 +8,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 from fuzz_core.ir.rng import Rng, derive
+from fuzz_core.modelgen.gandalf.declarations import ANY, GUARDS, Pattern, Value, drawn, pattern
 from fuzz_core.modelgen.gandalf.graph import Graph, GraphInput, GraphNode
 from fuzz_core.modelgen.gandalf.order import Order
-from fuzz_core.modelgen.gandalf.parameters import Value, drawn
-from fuzz_core.modelgen.gandalf.patterns import ANY, GUARDS, Pattern, pattern
-from fuzz_core.modelgen.gandalf.shapes import REST, Made, ShapeError, TensorShape, bind, concluded, words_of
+from fuzz_core.modelgen.gandalf.shapes import REST, ShapeError, TensorShape, bind, concluded, words_of
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
 # Chooses the next operator, given the last one and the names of those that may follow (section 4.1.2).
@@ -52,9 +51,9 @@ class Grammar(NamedTuple):
     order: Order = Order()
 
     @property
-    def names(self) -> set[str]:
-        """The names of all operators in the grammar."""
-        return {each.name for symbols in (self.starts, self.inner, self.ends) for each in symbols}
+    def operators(self) -> dict[str, Operator]:
+        """All operators in the grammar, by name."""
+        return {each.name: each for each in (*self.starts, *self.inner, *self.ends)}
 
 
 def grammar(
@@ -90,14 +89,14 @@ def generate(
     likely.
     """
     rng = Rng(derive(seed, "graph"))
-    growing = _Growing(rng, options, operators.order)
-    growing.follow("", operators.starts, guide)
+    growing = _Growing(rng, options, operators.order, guide)
+    growing.follow("", operators.starts)
     for _ in range(rng.between(options.least, options.most)):
         if rng.chance(options.start):
-            growing.follow("", operators.starts, guide)
+            growing.follow("", operators.starts)
         else:
-            growing.follow(growing.tip(), operators.inner, guide)
-    growing.close(operators.ends, guide)
+            growing.follow(growing.tip(), operators.inner)
+    growing.close(operators.ends)
     return growing.graph()
 
 
@@ -107,7 +106,7 @@ def alone(operator: Operator, seed: int, options: GraphOptions = GraphOptions(co
     Raises:
         ShapeError: no parameters that it takes were found.
     """
-    growing = _Growing(Rng(derive(seed, operator.name)), options, Order())
+    growing = _Growing(Rng(derive(seed, operator.name)), options, Order(), None)
     if not growing.put(operator, ""):
         raise ShapeError(f"{operator.name}: no inputs and parameters that hold in {TRIES} tries")
     return growing.graph()
@@ -116,8 +115,8 @@ def alone(operator: Operator, seed: int, options: GraphOptions = GraphOptions(co
 class _Growing:
     """A graph under construction, which is valid after every step."""
 
-    def __init__(self, rng: Rng, options: GraphOptions, order: Order) -> None:
-        self.rng, self.options, self.order = rng, options, order
+    def __init__(self, rng: Rng, options: GraphOptions, order: Order, guide: Guide | None) -> None:
+        self.rng, self.options, self.order, self.guide = rng, options, order, guide
         self.inputs: list[GraphInput] = []
         self.nodes: list[tuple[GraphNode, Operator]] = []
         self.tensors: dict[str, TensorShape] = {}
@@ -130,60 +129,60 @@ class _Growing:
         last = len(self.nodes) - 1
         return f"n{self.rng.between(0, last) if self.rng.chance(self.options.branch) else last}"
 
-    def follow(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
+    def follow(self, source: str, operators: Sequence[Operator]) -> bool:
         """Put an operator behind a tensor, or on new data if there is no source; return whether any operator fits."""
         every = _behind(self.tensors[source], operators) if source else operators
-        before = self.nodes[int(source[1:])][1] if source else None
-        if before is not None and self.options.binding:
-            return self._one_of(self.order.named(before, every), source, guide)
-        if before is not None and self.rng.chance(self.options.ordered):
-            ordered = self.order.among(before, every)
-            return self._one_of(ordered, source, guide) or self._one_of(every, source, guide)
-        return self._one_of(every, source, guide)
+        if source and self.options.binding:
+            return self._one_of(self.order.named(self._operator(source), every), source)
+        if source and self.rng.chance(self.options.ordered):
+            ordered = self.order.among(self._operator(source), every)
+            return self._one_of(ordered, source) or self._one_of(every, source)
+        return self._one_of(every, source)
 
-    def _one_of(self, operators: Sequence[Operator], source: str, guide: Guide | None) -> bool:
+    def _operator(self, source: str) -> Operator:
+        return self.nodes[int(source[1:])][1]
+
+    def _one_of(self, operators: Sequence[Operator], source: str) -> bool:
         fitting = {each.name: each for each in operators}
-        before = self.nodes[int(source[1:])][1].name if source else ""
+        before = self._operator(source).name if source else ""
         while fitting:
             names = sorted(fitting)
-            chosen = fitting.pop(guide(before, names) if guide else self.rng.choice(names))
+            chosen = fitting.pop(self.guide(before, names) if self.guide else self.rng.choice(names))
             if self.put(chosen, source):
                 return True
         return False
 
-    def close(self, operators: Sequence[Operator], guide: Guide | None) -> None:
+    def close(self, operators: Sequence[Operator]) -> None:
         """Put an end behind every leaf that is no end yet."""
         names = {each.name for each in operators}
         for place in self.graph().leaves:
-            if self.nodes[place][1].name not in names and self._ended(f"n{place}", operators, guide):
-                self._forget_wrong()
+            ended = self.nodes[place][1].name not in names and self._ended(f"n{place}", operators)
+            # An operator that ends paths for being wrong alone hides its result from later nodes.
+            if ended and "output" not in self.nodes[-1][1].symbols:
+                del self.tensors[f"n{len(self.nodes) - 1}"]
 
-    def _ended(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
+    def _ended(self, source: str, operators: Sequence[Operator]) -> bool:
         """Put an end behind a tensor.
 
         If no production rule names one, any end that takes the tensor is used.
         """
-        if self.follow(source, operators, guide):
+        if self.follow(source, operators):
             return True
         every = _behind(self.tensors[source], operators) if self.options.binding else ()
-        return self._one_of(every, source, guide)
-
-    def _forget_wrong(self) -> None:
-        """Hide the last node's result from later nodes if its operator ends paths for being wrong alone."""
-        if "output" not in self.nodes[-1][1].symbols:
-            del self.tensors[f"n{len(self.nodes) - 1}"]
+        return self._one_of(every, source)
 
     def put(self, operator: Operator, source: str) -> bool:
         """Put this operator behind a tensor, if inputs and parameters for it are found."""
         for _ in range(TRIES):
             try:
-                self._add(operator, *self._drawn(operator, source))
+                self._add(operator, source)
             except (ShapeError, ArithmeticError):
                 continue
             return True
         return False
 
-    def _drawn(self, operator: Operator, source: str) -> tuple[list[str | TensorShape], Made, dict[str, Value]]:
+    def _add(self, operator: Operator, source: str) -> None:
+        """Draw inputs and parameters, and add the node if they hold; otherwise raise an error and change nothing."""
         bound: dict[str, Any] = {}
         takes: list[str | TensorShape] = []
         for place, each in enumerate(operator.inputs):
@@ -193,10 +192,17 @@ class _Growing:
         parameters: dict[str, Value] = {}
         for name, declared in operator.parameters.items():
             parameters[name] = drawn(declared, words_of(bound) | parameters, self.rng)
-        made = concluded(operator, bound, parameters)
-        if prod(made.result.shape) > MAX_ELEMENTS or len(made.result.shape) > MAX_RANK:
+        result = concluded(operator, bound, parameters).result
+        if prod(result.shape) > MAX_ELEMENTS or len(result.shape) > MAX_RANK:
             raise ShapeError("too large")
-        return takes, made, parameters
+        names = tuple(each if isinstance(each, str) else self._input(each) for each in takes)
+        constants = tuple(
+            name for name in operator.weights if name[0] in "wb" and self.rng.chance(self.options.constant)
+        )
+        seed = self.rng.below(2**32)
+        node = GraphNode(operator=operator.name, parameters=parameters, takes=names, seed=seed, constants=constants)
+        self.tensors[f"n{len(self.nodes)}"] = result
+        self.nodes.append((node, operator))
 
     def _operand(self, found: Pattern, bound: Mapping[str, Any], source: str) -> str | TensorShape:
         """Return a tensor of the graph for a further input, or new data; without a source, always new data."""
@@ -205,18 +211,6 @@ class _Growing:
             if fitting:
                 return self.rng.choice(fitting)
         return _fresh(found, bound, self.rng, self.options.sizes)
-
-    def _add(
-        self, operator: Operator, takes: Sequence[str | TensorShape], made: Made, parameters: dict[str, Value]
-    ) -> None:
-        names = tuple(each if isinstance(each, str) else self._input(each) for each in takes)
-        constants = tuple(
-            name for name in operator.weights if name[0] in "wb" and self.rng.chance(self.options.constant)
-        )
-        seed = self.rng.below(2**32)
-        node = GraphNode(operator=operator.name, parameters=parameters, takes=names, seed=seed, constants=constants)
-        self.tensors[f"n{len(self.nodes)}"] = made.result
-        self.nodes.append((node, operator))
 
     def _input(self, tensor: TensorShape) -> str:
         name = f"x{len(self.inputs)}"

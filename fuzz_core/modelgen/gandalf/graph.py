@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from fuzz_core.ir.rng import derive
-from fuzz_core.modelgen.gandalf.parameters import Value
+from fuzz_core.modelgen.gandalf.declarations import Value
 from fuzz_core.modelgen.gandalf.shapes import Made, TensorShape, infer
 from fuzz_core.modelgen.gandalf.table import Operator
 
@@ -27,6 +29,18 @@ class GraphInput(_Part):
     dtype: Literal["float", "int", "bool"] = "float"
     seed: int = 0  # the seed of numpy's RandomState, 32 bits
     values: tuple[float, ...] = ()  # the elements, in order; empty if they are drawn
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The data, as programs make it."""
+        random = np.random.RandomState(self.seed)
+        if self.values:
+            data = np.array(self.values).reshape(self.shape)
+        elif self.dtype == "float":
+            data = random.standard_normal(self.shape)
+        else:
+            data = random.randint(0, 10 if self.dtype == "int" else 2, self.shape)
+        return data.astype({"float": np.float32, "int": np.int64, "bool": np.bool_}[self.dtype])
 
 
 class GraphNode(_Part):
@@ -56,6 +70,16 @@ class Graph(_Part):
                 raise ValueError(f"node {place} takes {strangers[0]}, which is no input or earlier node")
             known.add(f"n{place}")
         return self
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The graph as the paper compares it: its operators, in order of computation."""
+        return tuple(node.operator for node in self.nodes)
+
+    @property
+    def last(self) -> int:
+        """The number of the last node."""
+        return len(self.nodes) - 1
 
     @property
     def leaves(self) -> list[int]:
@@ -96,11 +120,27 @@ def canonical(graph: Graph) -> Graph:
     colours = _colours(graph)
     depths = _depths(graph)
     nodes = sorted(range(len(graph.nodes)), key=lambda place: (depths[place], colours[f"n{place}"]))
-    used = dict.fromkeys(name for place in nodes for name in graph.nodes[place].takes if name.startswith("x"))
-    names = {name: f"x{place}" for place, name in enumerate(used)}
+    used = dict.fromkeys(int(name[1:]) for place in nodes for name in graph.nodes[place].takes if name.startswith("x"))
+    found = renumbered(graph, list(used), nodes)
+    inputs = tuple(each.model_copy(update={"seed": place}) for place, each in enumerate(found.inputs))
+    return Graph(inputs=inputs, nodes=tuple(_plain(node, place) for place, node in enumerate(found.nodes)))
+
+
+def renumbered(graph: Graph, inputs: Sequence[int], nodes: Sequence[int]) -> Graph:
+    """Return the graph of these inputs and nodes, in this order."""
+    names = {f"x{old}": f"x{new}" for new, old in enumerate(inputs)}
     names |= {f"n{old}": f"n{new}" for new, old in enumerate(nodes)}
-    inputs = tuple(graph.inputs[int(name[1:])].model_copy(update={"seed": place}) for place, name in enumerate(used))
-    return Graph(inputs=inputs, nodes=tuple(_renamed(graph.nodes[old], names, new) for new, old in enumerate(nodes)))
+    return Graph(
+        inputs=tuple(graph.inputs[number] for number in inputs),
+        nodes=tuple(
+            taking(graph.nodes[number], [names[name] for name in graph.nodes[number].takes]) for number in nodes
+        ),
+    )
+
+
+def taking(node: GraphNode, names: Sequence[str]) -> GraphNode:
+    """Return the node with other inputs."""
+    return node.model_copy(update={"takes": tuple(names)})
 
 
 def structure(graph: Graph) -> int:
@@ -110,31 +150,26 @@ def structure(graph: Graph) -> int:
     return derive(canonical(Graph(inputs=inputs, nodes=nodes)).model_dump_json())
 
 
-def _renamed(node: GraphNode, names: Mapping[str, str], seed: int) -> GraphNode:
-    takes = tuple(names[name] for name in node.takes)
-    parameters = dict(sorted(node.parameters.items()))
-    constants = tuple(sorted(node.constants))
-    return GraphNode(operator=node.operator, parameters=parameters, takes=takes, seed=seed, constants=constants)
+def _plain(node: GraphNode, seed: int) -> GraphNode:
+    parameters, constants = dict(sorted(node.parameters.items())), tuple(sorted(node.constants))
+    return node.model_copy(update={"parameters": parameters, "constants": constants, "seed": seed})
 
 
 def _colours(graph: Graph) -> dict[str, int]:
+    """Return a colour for each input and node; equal colours may be exchanged."""
     colours = {f"x{place}": derive(each.dtype, each.shape) for place, each in enumerate(graph.inputs)}
     for place, node in enumerate(graph.nodes):
         colours[f"n{place}"] = derive(node.operator, sorted(node.parameters.items()), sorted(node.constants))
     for _ in graph.nodes:
-        colours = _refined(graph, colours)
+        # Nodes keep a common colour only if their neighbours' colours and roles agree.
+        takes: dict[str, list[int]] = {name: [] for name in colours}
+        taken: dict[str, list[tuple[int, int]]] = {name: [] for name in colours}
+        for place, node in enumerate(graph.nodes):
+            for role, name in enumerate(node.takes):
+                takes[f"n{place}"].append(colours[name])
+                taken[name].append((role, colours[f"n{place}"]))
+        colours = {name: derive(colour, takes[name], sorted(taken[name])) for name, colour in colours.items()}
     return colours
-
-
-def _refined(graph: Graph, colours: Mapping[str, int]) -> dict[str, int]:
-    """Split each colour: nodes keep a common colour only if their neighbours' colours and roles agree."""
-    takes: dict[str, list[int]] = {name: [] for name in colours}
-    taken: dict[str, list[tuple[int, int]]] = {name: [] for name in colours}
-    for place, node in enumerate(graph.nodes):
-        for role, name in enumerate(node.takes):
-            takes[f"n{place}"].append(colours[name])
-            taken[name].append((role, colours[f"n{place}"]))
-    return {name: derive(colour, takes[name], sorted(taken[name])) for name, colour in colours.items()}
 
 
 def _depths(graph: Graph) -> list[int]:

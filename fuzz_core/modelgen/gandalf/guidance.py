@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import log, sqrt
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,43 +15,42 @@ from fuzz_core.ir.rng import Rng
 
 # An operator and its successor; the first operator of a path follows "".
 Pair = tuple[str, str]
+Key = TypeVar("Key", str, Pair)
+# The values of operators, by the operator before.
+QTable = defaultdict[str, dict[str, float]]
+# SelectAction of algorithm 1: the share of random choices, and the number of operators that are good enough.
+EPSILON, TOP = 0.2, 5
+# Q-learning: the rate of learning, and the weight of the value of the next choice.
+RATE, DISCOUNT = 0.3, 0.9
+# The genetic guidance: how many of the best graphs stay in the population, and how often a gene mutates.
+POPULATION, MUTATED = 32, 0.2
+OPERATOR_TRIALS = 4.0
 
 
-class Guidance(Protocol):
+class Guidance(ABC):
     """A policy that chooses operator by operator, and learns how much reward the finished graph brought."""
 
     # The worth of a finding whose signature was seen before in this run, as a share of a new finding's worth.
-    again: float
-
-    def choose(self, before: str, names: Sequence[str]) -> str:
-        """Choose one of the operators that may follow `before`, which is empty at the beginning of a path."""
-
-    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Learn the reward of a graph with these choices, in order (equation 3); negative for a repeated graph."""
-
-    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
-        """Learn the reward of each of the choices by itself (algorithm 1, line 9)."""
-
-
-class Whole:
-    """A guidance that rewards a graph with the highest reward of its choices."""
-
-    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
-        """See `Guidance`."""
-        raise NotImplementedError
-
-    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
-        """See `Guidance`."""
-        self.learn_reward(chosen, max(rewards, default=0.0))
-
-
-class Alike(Whole):
-    """The random guidance of CRADLE and MUFFIN: every choice is equally likely."""
-
     again = 1.0
 
     def __init__(self, rng: Rng) -> None:
         self.rng = rng
+
+    @abstractmethod
+    def choose(self, before: str, names: Sequence[str]) -> str:
+        """Choose one of the operators that may follow `before`, which is empty at the beginning of a path."""
+
+    @abstractmethod
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Learn the reward of a graph with these choices, in order (equation 3); negative for a repeated graph."""
+
+    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+        """Learn the reward of each of the choices by itself (algorithm 1, line 9), or the highest as the graph's."""
+        self.learn_reward(chosen, max(rewards, default=0.0))
+
+
+class Alike(Guidance):
+    """The random guidance of CRADLE and MUFFIN: every choice is equally likely."""
 
     def choose(self, before: str, names: Sequence[str]) -> str:
         """Return any of the operators."""
@@ -60,95 +60,82 @@ class Alike(Whole):
         """Ignore the reward."""
 
 
-class Epsilon(Whole):
-    """SelectAction of algorithm 1: random with probability `epsilon`, otherwise by value.
+class Epsilon(Guidance):
+    """SelectAction of algorithm 1: random with probability EPSILON, otherwise by value.
 
-    Half of the choices by value are the best operator, and half are one of the `top` best.
+    Half of the choices by value are the best operator, and half are one of the TOP best. The reward of a graph counts
+    for each of its choices.
     """
-
-    again = 1.0
-
-    def __init__(self, rng: Rng, epsilon: float = 0.2, top: int = 5) -> None:
-        self.rng, self.epsilon, self.top = rng, epsilon, top
 
     def choose(self, before: str, names: Sequence[str]) -> str:
         """Choose as the class says; operators of equal value are equally likely."""
-        if self.rng.chance(self.epsilon):
+        if self.rng.chance(EPSILON):
             return self.rng.choice(names)
-        shuffled = _shuffled(names, self.rng)
-        ranked = sorted(shuffled, key=lambda name: -self.value(before, name))
-        return ranked[0] if self.rng.chance(0.5) else self.rng.choice(ranked[: self.top])
+        ranked = sorted(_shuffled(names, self.rng), key=lambda name: -self.value(before, name))
+        return ranked[0] if self.rng.chance(0.5) else self.rng.choice(ranked[:TOP])
 
+    @abstractmethod
     def value(self, before: str, name: str) -> float:
         """Return the expected value of an operator after another."""
-        raise NotImplementedError
+
+    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
+        """See `Guidance`."""
+        self.learn_rewards(chosen, [reward] * len(chosen))
+
+    @abstractmethod
+    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
+        """See `Guidance`."""
 
 
 class QLearning(Epsilon):
-    """A table of values, learnt from a graph's end to its beginning.
+    """A table of values, learnt from a graph's end to its beginning."""
 
-    Args:
-        rate: the rate of learning.
-        discount: the weight of the value of the next choice.
-    """
-
-    def __init__(self, rng: Rng, rate: float = 0.3, discount: float = 0.9) -> None:
+    def __init__(self, rng: Rng) -> None:
         super().__init__(rng)
-        self.rate, self.discount = rate, discount
-        self.values: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        self.values: QTable = defaultdict(dict)
 
     def value(self, before: str, name: str) -> float:
         """Return the value in the table, 0 if there is none yet."""
         return self.values[before].get(name, 0.0)
 
-    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Give every choice the graph's reward and the discounted value of the best successor."""
-        self.learn_rewards(chosen, [reward] * len(chosen))
-
     def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
-        """See `Guidance`."""
+        """Move the value of every choice towards its reward and the discounted value of the best successor."""
+        own, other = self.tables()
         for (before, name), reward in reversed(list(zip(chosen, rewards, strict=True))):
-            self.learn(self.values, before, name, reward + self.discount * max(self.values[name].values(), default=0.0))
+            best = max(own[name], key=own[name].__getitem__, default="")
+            target = reward + DISCOUNT * other[name].get(best, 0.0)
+            known = own[before].get(name, 0.0)
+            own[before][name] = known + RATE * (target - known)
 
-    def learn(self, values: defaultdict[str, dict[str, float]], before: str, name: str, target: float) -> None:
-        """Move a value towards its target."""
-        known = values[before].get(name, 0.0)
-        values[before][name] = known + self.rate * (target - known)
+    def tables(self) -> tuple[QTable, QTable]:
+        """Return the table that is updated and chooses the best successor, and the table that gives its value."""
+        return self.values, self.values
 
 
 class DoubleQ(QLearning):
     """Two tables: the first chooses the best successor, the second gives its value (DDQN's idea, without a network)."""
 
-    def __init__(self, rng: Rng, rate: float = 0.3, discount: float = 0.9) -> None:
-        super().__init__(rng, rate, discount)
-        self.others: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    def __init__(self, rng: Rng) -> None:
+        super().__init__(rng)
+        self.others: QTable = defaultdict(dict)
 
     def value(self, before: str, name: str) -> float:
         """Return the mean of both tables."""
-        return (self.values[before].get(name, 0.0) + self.others[before].get(name, 0.0)) / 2
+        return (super().value(before, name) + self.others[before].get(name, 0.0)) / 2
 
-    def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Update one of the two tables, chosen by chance."""
-        self.learn_rewards(chosen, [reward] * len(chosen))
-
-    def learn_rewards(self, chosen: Sequence[Pair], rewards: Sequence[float]) -> None:
-        """See `Guidance`."""
-        own, other = (self.values, self.others) if self.rng.chance(0.5) else (self.others, self.values)
-        for (before, name), reward in reversed(list(zip(chosen, rewards, strict=True))):
-            best = max(own[name], key=own[name].__getitem__, default="")
-            self.learn(own, before, name, reward + self.discount * other[name].get(best, 0.0))
+    def tables(self) -> tuple[QTable, QTable]:
+        """Return the two tables, in an order chosen by chance."""
+        return (self.values, self.others) if self.rng.chance(0.5) else (self.others, self.values)
 
 
-class Mcmc(Whole):
+class Mcmc(Guidance):
     """LEMON's guidance: an operator replaces the last one by Metropolis and Hastings, by rank of mean reward.
 
     The lowest of n ranks is accepted by (1 - 3/n)^n, about a twentieth (Chen et al., Classfuzz, PLDI 2016).
     """
 
-    again = 1.0
-
     def __init__(self, rng: Rng) -> None:
-        self.rng = rng
+        super().__init__(rng)
         self.worth: defaultdict[str, float] = defaultdict(float)
         self.times: Counter[str] = Counter()
         self.last = ""
@@ -171,41 +158,34 @@ class Mcmc(Whole):
             self.worth[name] += max(0.0, reward)
 
 
-class Genetic(Whole):
-    """AUDEE's guidance: the next graph follows a child of two of the best graphs so far.
+class Genetic(Guidance):
+    """AUDEE's guidance: the next graph follows a child of two of the best graphs so far."""
 
-    Args:
-        kept: how many of the best graphs stay in the population.
-        mutated: how often a gene mutates.
-    """
-
-    again = 1.0
-
-    def __init__(self, rng: Rng, kept: int = 32, mutated: float = 0.2) -> None:
-        self.rng, self.kept, self.mutated = rng, kept, mutated
+    def __init__(self, rng: Rng) -> None:
+        super().__init__(rng)
         self.population: list[tuple[float, list[str]]] = []
         self.plan: list[str] = []
 
     def choose(self, before: str, names: Sequence[str]) -> str:
         """Return the next gene of the child if it fits here and does not mutate; otherwise any operator."""
         gene = self.plan.pop(0) if self.plan else ""
-        return gene if gene in names and not self.rng.chance(self.mutated) else self.rng.choice(names)
+        return gene if gene in names and not self.rng.chance(MUTATED) else self.rng.choice(names)
 
     def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
         """Add the graph to the population, and crosses two of its members at one point for the next graph."""
         self.population.append((reward, [name for _, name in chosen]))
-        self.population = sorted(self.population, key=lambda each: -each[0])[: self.kept]
+        self.population = sorted(self.population, key=lambda each: -each[0])[:POPULATION]
         one, other = (self.rng.choice(self.population)[1] for _ in range(2))
         self.plan = one[: self.rng.between(0, len(one))] + other[self.rng.between(0, len(other)) :]
 
 
-class PairBandit(Whole):
+class PairBandit(Guidance):
     """An upper confidence bound for each pair of operators: its mean reward, plus more for fewer trials."""
 
-    again = 1.0
+    width = 1.0  # weight of the bonus for few trials
 
-    def __init__(self, rng: Rng, width: float = 1.0) -> None:
-        self.rng, self.width = rng, width
+    def __init__(self, rng: Rng) -> None:
+        super().__init__(rng)
         self.worth: defaultdict[Pair, float] = defaultdict(float)
         self.times: Counter[Pair] = Counter()
         self.total = 0
@@ -215,11 +195,10 @@ class PairBandit(Whole):
         return max(_shuffled(names, self.rng), key=lambda name: self._bound((before, name)))
 
     def learn_reward(self, chosen: Sequence[Pair], reward: float) -> None:
-        """Update the mean reward of each pair; negative rewards count as 0."""
+        """Update the mean reward of each pair."""
         for pair in chosen:
             self.total += 1
-            self.times[pair] += 1
-            self.worth[pair] += (max(0.0, reward) - self.worth[pair]) / self.times[pair]
+            _average(self.worth, self.times, pair, reward)
 
     def _bound(self, pair: Pair) -> float:
         return self.worth[pair] + self.width * sqrt(log(2 + self.total) / (1 + self.times[pair]))
@@ -228,14 +207,14 @@ class PairBandit(Whole):
 class NoveltyBandit(PairBandit):
     """A bandit that is rewarded only for new signatures and explores by operator, because pairs are too many to try.
 
-    The value of a pair is a mean of its own rewards and its operator's, which counts as `kept` trials.
+    The value of a pair is a mean of its own rewards and its operator's, which counts as OPERATOR_TRIALS trials.
     """
 
     again = 0.0
+    width = 0.5
 
-    def __init__(self, rng: Rng, width: float = 0.5, kept: float = 4.0) -> None:
-        super().__init__(rng, width)
-        self.kept = kept
+    def __init__(self, rng: Rng) -> None:
+        super().__init__(rng)
         self.each: defaultdict[str, float] = defaultdict(float)
         self.tried: Counter[str] = Counter()
 
@@ -243,19 +222,17 @@ class NoveltyBandit(PairBandit):
         """Update the mean rewards of the pairs and of each operator."""
         super().learn_reward(chosen, reward)
         for _, name in chosen:
-            self.tried[name] += 1
-            self.each[name] += (max(0.0, reward) - self.each[name]) / self.tried[name]
+            _average(self.each, self.tried, name, reward)
 
     def saved(self) -> dict[str, NDArray[Any]]:
         """Return the counts and mean rewards of each tried operator and pair, so that a later run can go on."""
-        pairs, names = list(self.times), list(self.tried)
         return {
-            "pairs": np.array(pairs, np.str_).reshape(-1, 2),
-            "times": np.array([self.times[each] for each in pairs], np.int64),
-            "worth": np.array([self.worth[each] for each in pairs]),
-            "names": np.array(names, np.str_),
-            "tried": np.array([self.tried[each] for each in names], np.int64),
-            "each": np.array([self.each[each] for each in names]),
+            "pairs": np.array(list(self.times), np.str_).reshape(-1, 2),
+            "times": np.array(list(self.times.values()), np.int64),
+            "worth": np.array([self.worth[each] for each in self.times]),
+            "names": np.array(list(self.tried), np.str_),
+            "tried": np.array(list(self.tried.values()), np.int64),
+            "each": np.array([self.each[each] for each in self.tried]),
         }
 
     def restore(self, saved: Mapping[str, NDArray[Any]]) -> bool:
@@ -278,7 +255,7 @@ class NoveltyBandit(PairBandit):
 
     def _bound(self, pair: Pair) -> float:
         times, own = self.times[pair], self.each[pair[1]]
-        mean = (times * self.worth[pair] + self.kept * own) / (times + self.kept)
+        mean = (times * self.worth[pair] + OPERATOR_TRIALS * own) / (times + OPERATOR_TRIALS)
         return mean + self.width * sqrt(log(2 + self.total) / (1 + self.tried[pair[1]]))
 
 
@@ -299,6 +276,12 @@ class Noting:
         """Return the choices since the last call: the next graph begins."""
         chosen, self.chosen = self.chosen, []
         return chosen
+
+
+def _average(means: defaultdict[Key, float], times: Counter[Key], key: Key, reward: float) -> None:
+    """Let a mean take in a reward; negative rewards count as 0."""
+    times[key] += 1
+    means[key] += (max(0.0, reward) - means[key]) / times[key]
 
 
 def _shuffled(names: Sequence[str], rng: Rng) -> list[str]:

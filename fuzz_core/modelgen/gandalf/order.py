@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,10 +71,9 @@ def mined(programs: Iterable[tuple[str, Pairs]], table: Mapping[str, Operator]) 
     found: dict[str, dict[str, PairCount]] = {}
     for program, pairs in programs:
         for (one, next_), count in pairs.items():
-            for before in meant.get(one, ()):
-                for after in meant.get(next_, ()):
-                    times, where = found.setdefault(before, {}).get(after, PairCount(0, ()))
-                    found[before][after] = PairCount(times + count, where if program in where else (*where, program))
+            for before, after in product(meant.get(one, ()), meant.get(next_, ())):
+                times, where = found.setdefault(before, {}).get(after, PairCount(0, ()))
+                found[before][after] = PairCount(times + count, where if program in where else (*where, program))
     return found
 
 

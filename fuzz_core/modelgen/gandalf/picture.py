@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from html import escape
 from typing import NamedTuple
@@ -34,14 +34,28 @@ def svg(program: str) -> str | None:
         return None
     if not any(each.name[0] == "n" for each in boxes):
         return None
-    places = _places(boxes)
-    width = 2 * MARGIN + ACROSS * (1 + max(column for column, _ in places.values()))
-    height = 2 * MARGIN + DOWN * (1 + max(row for _, row in places.values()))
+    corners = _corners(boxes)
+    width = MARGIN + ACROSS + max(x for x, _ in corners.values())
+    height = MARGIN + DOWN + max(y for _, y in corners.values())
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    last = boxes[-1].name
-    body = [*_edges(boxes, places), *(line for each in boxes for line in _box(each, places[each.name], last))]
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">'
-    return "\n".join([head, f'<rect width="{width}" height="{height}" fill="#ffffff"/>', *body, "</svg>", ""])
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+    ]
+    for each in boxes:
+        to_x, to_y = corners[each.name]
+        for from_x, from_y in map(corners.__getitem__, each.takes):
+            ends = f'x1="{from_x + WIDTH // 2}" y1="{from_y + HEIGHT}" x2="{to_x + WIDTH // 2}" y2="{to_y}"'
+            lines.append(f'<line {ends} stroke="#888888"/>')
+    for each in boxes:
+        x, y = corners[each.name]
+        colour = DATA if each.name[0] == "x" else LAST if each is boxes[-1] else OPERATOR
+        text = escape(f"{each.name}: {each.label}")
+        lines += [
+            f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{colour}" stroke="#555555"/>',
+            f'<text x="{x + WIDTH // 2}" y="{y + 17}" text-anchor="middle">{text}</text>',
+        ]
+    return "\n".join([*lines, "</svg>", ""])
 
 
 def _boxes(tree: ast.Module) -> Iterator[_Box]:
@@ -74,34 +88,13 @@ def _label(name: str, value: ast.expr) -> str:
     return shown if len(shown) <= MAX_LABEL else f"{shown[: MAX_LABEL - 1]}…"
 
 
-def _places(boxes: list[_Box]) -> dict[str, tuple[int, int]]:
-    """Return column and row of each box: below all boxes that it takes, and beside boxes of the same depth."""
+def _corners(boxes: list[_Box]) -> dict[str, tuple[int, int]]:
+    """Return the upper left corner of each box: below all boxes that it takes, and beside boxes of the same depth."""
     rows: dict[str, int] = {}
-    taken: dict[int, int] = defaultdict(int)
-    places = {}
+    columns: Counter[int] = Counter()
+    corners = {}
     for each in boxes:
-        rows[each.name] = 1 + max((rows[name] for name in each.takes), default=-1)
-        places[each.name] = (taken[rows[each.name]], rows[each.name])
-        taken[rows[each.name]] += 1
-    return places
-
-
-def _edges(boxes: list[_Box], places: dict[str, tuple[int, int]]) -> Iterator[str]:
-    for each in boxes:
-        for name in each.takes:
-            (from_x, from_y), (to_x, to_y) = _corner(places[name]), _corner(places[each.name])
-            ends = f'x1="{from_x + WIDTH // 2}" y1="{from_y + HEIGHT}" x2="{to_x + WIDTH // 2}" y2="{to_y}"'
-            yield f'<line {ends} stroke="#888888"/>'
-
-
-def _box(each: _Box, place: tuple[int, int], last: str) -> Iterator[str]:
-    x, y = _corner(place)
-    colour = DATA if each.name[0] == "x" else LAST if each.name == last else OPERATOR
-    yield f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{colour}" stroke="#555555"/>'
-    text = f"{each.name}: {each.label}"
-    yield f'<text x="{x + WIDTH // 2}" y="{y + 17}" text-anchor="middle">{escape(text)}</text>'
-
-
-def _corner(place: tuple[int, int]) -> tuple[int, int]:
-    column, row = place
-    return MARGIN + column * ACROSS, MARGIN + row * DOWN
+        row = rows[each.name] = 1 + max((rows[name] for name in each.takes), default=-1)
+        corners[each.name] = MARGIN + columns[row] * ACROSS, MARGIN + row * DOWN
+        columns[row] += 1
+    return corners

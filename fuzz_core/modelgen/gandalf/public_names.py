@@ -5,17 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from fuzz_core.modelgen.gandalf.table import Library, Spelling
-from fuzz_core.modelgen.gandalf.templates import parsed
+from fuzz_core.modelgen.gandalf.table import MODULES, NUMPY, Library, Spelling
+from fuzz_core.modelgen.gandalf.templates import dotted, parsed
 
-# The modules that the names in programs stand for, see `libraries`.
-ROOTS: dict[Library, dict[str, str]] = {
-    "torch": {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"},
-    "tensorflow": {"tf": "tf", "keras": "tf.keras"},
-    "jittor": {"jt": "jittor", "nn": "jittor.nn"},
-}
-
-NUMPY = "np"
 # Methods that only move or convert data: the operator is about the call whose result they are asked of.
 MOVING = {"expand", "flatten", "float", "permute", "reshape", "squeeze", "to", "transpose", "unsqueeze", "view"}
 # The class of the object whose method is called, if no module is named.
@@ -28,7 +20,7 @@ def api_of(spelling: Spelling, library: Library) -> str:
     calls = [_asked(node) for node in ast.walk(parsed(spelling.call)) if isinstance(node, ast.Call)]
     makers = [made.get(each.id, each) if isinstance(each, ast.Name) else each for each in calls]
     names = (_public(each, library) for each in [*makers, *made.values()])
-    return next(filter(None, names), next(iter(ROOTS[library].values())))
+    return next(filter(None, names), next(iter(MODULES[library].values())))
 
 
 def _asked(call: ast.Call) -> ast.expr:
@@ -58,7 +50,7 @@ def _computes(function: ast.expr, library: Library) -> bool:
     if isinstance(function, ast.Name) and function.id == "abs":
         return False
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-        return function.value.id in ROOTS[library]
+        return function.value.id in MODULES[library]
     return True
 
 
@@ -72,22 +64,14 @@ def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
 
 def _public(function: ast.expr, library: Library) -> str:
     """Return the api that is called; empty if the library has no such api."""
-    parts: list[str] = []
-    while isinstance(function, ast.Attribute):
-        parts.append(function.attr)
-        function = function.value
-    root = function.id if isinstance(function, ast.Name) else ""
-    if root in ROOTS[library]:
-        return ".".join([ROOTS[library][root], *reversed(parts)])
-    return f"{INSTANCES[library]}.{parts[0]}" if parts and root != NUMPY else ""
+    root, *rest = dotted(function).split(".")
+    if root in MODULES[library]:
+        return ".".join([MODULES[library][root], *rest])
+    return f"{INSTANCES[library]}.{function.attr}" if isinstance(function, ast.Attribute) and root != NUMPY else ""
 
 
 def paths_in(spelling: Spelling, library: Library) -> set[str]:
     """Return all names of the library in a spelling, as programs write them: `F.relu`, `keras.layers.Dense`."""
-    found = set()
-    for text in (spelling.call, spelling.setup):
-        for node in ast.walk(parsed(text)):
-            path = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
-            if path.partition(".")[0] in ROOTS[library] and all(each.isidentifier() for each in path.split(".")):
-                found.add(path)
-    return found
+    nodes = [*ast.walk(parsed(spelling.call)), *ast.walk(parsed(spelling.setup))]
+    paths = {dotted(node) for node in nodes if isinstance(node, ast.Attribute)}
+    return {path for path in paths if path.partition(".")[0] in MODULES[library]}

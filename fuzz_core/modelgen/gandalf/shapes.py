@@ -7,8 +7,17 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from fuzz_core.modelgen.gandalf.parameters import Value, allows
-from fuzz_core.modelgen.gandalf.patterns import ANY, FLOAT, GUARDS, SAME, Pattern, expression, pattern
+from fuzz_core.modelgen.gandalf.declarations import (
+    ANY,
+    FLOAT,
+    GUARDS,
+    SAME,
+    Pattern,
+    Value,
+    allows,
+    expression,
+    pattern,
+)
 from fuzz_core.modelgen.gandalf.table import Operator
 from fuzz_core.modelgen.moco.knowledge.expressions import holds, value
 
@@ -91,30 +100,28 @@ def bind(found: Pattern, tensor: TensorShape, bound: Mapping[str, Any]) -> dict[
     elif tensor.dtype != (FLOAT if found.kind in GUARDS else found.kind):
         raise ShapeError(f"{tensor.dtype} is not {found.kind}")
     for part, size in _paired(found, tensor.shape, new):
-        _set(new, part.id, size) if isinstance(part, ast.Name) else _equal(part, size)
+        if isinstance(part, ast.Name):
+            _set(new, part.id, size)
+        elif not isinstance(part, ast.Constant) or part.value != size:
+            raise ShapeError(f"{ast.unparse(part)} is not {size}")
     return new
 
 
 def _paired(found: Pattern, shape: tuple[int, ...], new: dict[str, Any]) -> list[tuple[ast.expr, int]]:
-    fixed = [part for part in found.parts if part is not None]
-    if len(fixed) > len(shape) or (None not in found.parts and len(fixed) != len(shape)):
+    """Pair expressions with sizes, and bind the sizes of `...` between the start and the end of the shape."""
+    fixed, has_rest = [part for part in found.parts if part is not None], None in found.parts
+    start = found.parts.index(None) if has_rest else len(fixed)
+    end = len(shape) - len(fixed) + start
+    if end < start or (end > start and not has_rest):
         raise ShapeError(f"{len(shape)} dimensions")
-    if None not in found.parts:
-        return list(zip(fixed, shape, strict=True))
-    start = found.parts.index(None)
-    end = len(shape) - (len(fixed) - start)
-    _set(new, REST, shape[start:end])
+    if has_rest:
+        _set(new, REST, shape[start:end])
     return list(zip(fixed, shape[:start] + shape[end:], strict=True))
 
 
 def _set(bound: dict[str, Any], name: str, given: Any) -> None:
     if bound.setdefault(name, given) != given:
         raise ShapeError(f"{name} is {bound[name]}, not {given}")
-
-
-def _equal(part: ast.expr, size: int) -> None:
-    if not isinstance(part, ast.Constant) or part.value != size:
-        raise ShapeError(f"{ast.unparse(part)} is not {size}")
 
 
 def _shape(found: Pattern, bound: Mapping[str, Any], words: Mapping[str, Any]) -> tuple[int, ...]:

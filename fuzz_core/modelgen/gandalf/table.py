@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import ast
+from collections.abc import Collection, Iterator, Set
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -10,9 +12,17 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.gandalf import parameters, templates
-from fuzz_core.modelgen.gandalf.parameters import Declared
-from fuzz_core.modelgen.gandalf.patterns import DRAWS, GIVEN, TAKEN, Pattern, expression, pattern
+from fuzz_core.modelgen.gandalf import templates
+from fuzz_core.modelgen.gandalf.declarations import (
+    DRAWS,
+    GIVEN,
+    TAKEN,
+    Declared,
+    Pattern,
+    declaration,
+    expression,
+    pattern,
+)
 from fuzz_core.modelgen.moco.knowledge.expressions import names_of
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 
@@ -23,13 +33,15 @@ COMPARED: tuple[Library, ...] = ("torch", "tensorflow")
 Symbol = Literal["input", "inner", "output"]
 Domain = Literal["cv", "nlp", "asr"]
 Layout = Literal["first", "last", "time"]
+Precision = Literal["float32", "float64"]
 HOME = Path(__file__).parent / "operators"
-# The modules that a program of each library may name besides the operator's own words.
-MODULES: dict[Library, frozenset[str]] = {
-    "torch": frozenset({"torch", "nn", "F", "np"}),
-    "tensorflow": frozenset({"tf", "keras", "np"}),
-    "jittor": frozenset({"jt", "nn", "np"}),
+# The modules of a library that its programs may name beside numpy, with their public names.
+MODULES: dict[Library, dict[str, str]] = {
+    "torch": {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"},
+    "tensorflow": {"tf": "tf", "keras": "tf.keras"},
+    "jittor": {"jt": "jittor", "nn": "jittor.nn"},
 }
+NUMPY = "np"
 # Number and product of the dimensions that `...` stands for. In spellings, `out` is the shape of the result.
 COUNTS = frozenset({"rank", "size"})
 OUTPUT = "out"
@@ -104,16 +116,22 @@ class Operator(_Entry):
     @model_validator(mode="after")
     def _checked(self) -> Operator:
         _check_libraries(self)
-        _check_inputs(self)
-        for name, declared in self.parameters.items():
-            _told(f"parameters.{name}", lambda declared=declared: parameters.check(declared))
-        known = self._words()
-        for place, text in self._expressions():
-            _told(place, lambda text=text: _check_names(names_of(expression(text)), known))
-        for place, text, kinds in self._made():
-            _told(place, lambda text=text, kinds=kinds: _check_pattern(pattern(text), kinds, known))
-        for library, place, spelling in self.spellings():
-            _told(place, lambda library=library, spelling=spelling: _check_spelling(self, library, spelling))
+        for name, text in self.takes.items():
+            with _at(f"takes.{name}"):
+                if not _pattern_of(text, TAKEN).binds:
+                    raise ValueError("write the dimensions of an input as names, numbers and at most one ...")
+        dimensions = set().union(*(each.names for each in self.inputs))
+        words = [*self.takes, *self.parameters, *self.weights, *COUNTS, OUTPUT, *dimensions]
+        if double := sorted({word for word in words if words.count(word) > 1}):
+            raise ValueError(f"the name {double[0]} stands for two things")
+        _check_expressions(self, {*COUNTS, *self.parameters, *dimensions})
+        for library, spelling in self.spelled.items():
+            with _at(f"spelled.{library}"):
+                _check_spelling(spelling, {*words, *MODULES[library], NUMPY})
+        for library, others in self.also.items():
+            for number, spelling in others.items():
+                with _at(f"also.{library}.{number}"):
+                    _check_spelling(spelling, {*words, *MODULES[library], NUMPY})
         return self
 
     def limited(self, libraries: Collection[Library]) -> Operator:
@@ -121,35 +139,12 @@ class Operator(_Entry):
         further = tuple(text for library, every in self.limits.items() if library in libraries for text in every)
         return self.model_copy(update={"requires": self.requires + further}) if further else self
 
-    def spellings(self) -> Iterator[tuple[Library, str, Spelling]]:
-        """Yield every spelling with its library and its place in the entry."""
-        for library, spelling in self.spelled.items():
-            yield library, f"spelled.{library}", spelling
-        for library, others in self.also.items():
-            for number, spelling in others.items():
-                yield library, f"also.{library}.{number}", spelling
 
-    def _words(self) -> set[str]:
-        return set().union(COUNTS, self.parameters, *(each.names for each in self.inputs))
-
-    def _expressions(self) -> Iterator[tuple[str, str]]:
-        for place, text in enumerate(self.requires):
-            yield f"requires.{place}", text
-        for library, every in self.limits.items():
-            yield from ((f"limits.{library}", text) for text in every)
-        for name, declared in self.parameters.items():
-            if (computed := parameters.computed(declared)) is not None:
-                yield f"parameters.{name}", computed
-
-    def _made(self) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-        yield "gives", self.gives, GIVEN
-        for name, text in self.weights.items():
-            yield f"weights.{name}", text, tuple(DRAWS)
-
-
-def _told(place: str, check: Any) -> None:
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Put the place in an entry before the text of an error."""
     try:
-        check()
+        yield
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from error
 
@@ -163,38 +158,40 @@ def _check_libraries(operator: Operator) -> None:
             raise ValueError(f"{sorted(strangers)[0]} has no entry in `spelled`")
 
 
-def _check_inputs(operator: Operator) -> None:
-    for name, text in operator.takes.items():
-        _told(f"takes.{name}", lambda text=text: _check_input(pattern(text)))
-    words = [*operator.takes, *operator.parameters, *operator.weights, *COUNTS, OUTPUT]
-    words += set().union(*(each.names for each in operator.inputs))
-    if double := sorted({word for word in words if words.count(word) > 1}):
-        raise ValueError(f"the name {double[0]} stands for two things")
+def _check_expressions(operator: Operator, known: set[str]) -> None:
+    for name, declared in operator.parameters.items():
+        with _at(f"parameters.{name}"):
+            if isinstance(tree := declaration(declared), ast.expr):
+                _check_names(names_of(tree), known)
+    for place, text in enumerate(operator.requires):
+        with _at(f"requires.{place}"):
+            _check_names(names_of(expression(text)), known)
+    for library, limits in operator.limits.items():
+        for text in limits:
+            with _at(f"limits.{library}"):
+                _check_names(names_of(expression(text)), known)
+    with _at("gives"):
+        _check_names(_pattern_of(operator.gives, GIVEN).names, known)
+    for name, text in operator.weights.items():
+        with _at(f"weights.{name}"):
+            _check_names(_pattern_of(text, DRAWS).names, known)
 
 
-def _check_input(found: Pattern) -> None:
-    if found.kind not in TAKEN:
-        raise ValueError(f"the kind {found.kind} is not one of {', '.join(TAKEN)}")
-    if not found.binds:
-        raise ValueError("write the dimensions of an input as names, numbers and at most one ...")
-
-
-def _check_pattern(found: Pattern, kinds: tuple[str, ...], known: set[str]) -> None:
+def _pattern_of(text: str, kinds: Collection[str]) -> Pattern:
+    found = pattern(text)
     if found.kind not in kinds:
         raise ValueError(f"the kind {found.kind} is not one of {', '.join(kinds)}")
-    _check_names(found.names, known)
+    return found
 
 
-def _check_names(names: set[str] | frozenset[str], known: set[str]) -> None:
+def _check_names(names: Set[str], known: Set[str]) -> None:
     if unknown := sorted(names - known):
         raise ValueError(f"the name {unknown[0]} is not defined here")
 
 
-def _check_spelling(operator: Operator, library: Library, spelling: Spelling) -> None:
+def _check_spelling(spelling: Spelling, known: set[str]) -> None:
     if not templates.is_expression(spelling.call):
         raise ValueError("the call must be one expression")
-    known = {*operator.takes, *operator.parameters, *operator.weights, OUTPUT, *COUNTS, *MODULES[library]}
-    known |= set().union(*(each.names for each in operator.inputs))
     made = templates.assigned(spelling.setup)
     if double := sorted(made & known):
         raise ValueError(f"the name {double[0]} stands for two things")
@@ -203,14 +200,14 @@ def _check_spelling(operator: Operator, library: Library, spelling: Spelling) ->
 
 
 @cache
-def load(folder: Path = HOME) -> dict[str, Operator]:
+def load() -> dict[str, Operator]:
     """Load all operators, by name.
 
     Raises:
         UserError: an entry is wrong; the message names the file, the operator and the field.
     """
     found: dict[str, Operator] = {}
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted(HOME.glob("*.yaml")):
         for operator in read(path.read_text(encoding="utf-8"), path.name):
             if operator.name in found:
                 raise UserError(
@@ -227,20 +224,16 @@ def read(text: str, where: str) -> list[Operator]:
     Raises:
         UserError: an entry is wrong; the message names the file, the operator and the field.
     """
-    data = _parsed(text, where)
+    try:
+        data = parsed(text, where)
+    except UserError as error:
+        raise UserError(error.problem, _REMEDY) from error
     if not isinstance(data, dict) or not isinstance(data.get("operators"), dict) or "family" not in data:
         raise UserError(
             f"{where}: the file needs the keys `family` and `operators`, and `operators` has to be a mapping",
             "add the missing key, or write `operators` as KEY: VALUE",
         )
     return [_operator(data, name, entry, where) for name, entry in data["operators"].items()]
-
-
-def _parsed(text: str, where: str) -> Any:
-    try:
-        return parsed(text, where)
-    except UserError as error:
-        raise UserError(error.problem, _REMEDY) from error
 
 
 def _operator(data: dict[str, Any], name: str, entry: Any, where: str) -> Operator:

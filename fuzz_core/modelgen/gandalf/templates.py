@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 
 # Attributes of a tensor that are known before it is computed.
@@ -72,19 +72,27 @@ def filled(text: str, meanings: Mapping[str, str]) -> str:
     return ast.unparse(Filling().visit(_copy(text)))
 
 
-def without_keyword(text: str, name: str, given: str) -> str:
-    """Return the template without keyword arguments of this name and value."""
+def without(text: str, arguments: Collection[tuple[str, str]]) -> str:
+    """Return the template without the keyword arguments of these names and values."""
     tree = _copy(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            node.keywords = [each for each in node.keywords if (each.arg, ast.unparse(each.value)) != (name, given)]
+            node.keywords = [each for each in node.keywords if (each.arg, ast.unparse(each.value)) not in arguments]
     return ast.unparse(tree)
 
 
 def keywords(text: str) -> list[tuple[str | None, str]]:
     """Return the keyword arguments of all calls in a template, as text."""
-    calls = (node for node in ast.walk(parsed(text)) if isinstance(node, ast.Call))
-    return [(each.arg, ast.unparse(each.value)) for call in calls for each in call.keywords]
+    return [(node.arg, ast.unparse(node.value)) for node in ast.walk(parsed(text)) if isinstance(node, ast.keyword)]
+
+
+def dotted(node: ast.expr) -> str:
+    """Return the path of a name with its attributes, `torch.nn.Linear`; empty for another expression."""
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(attributes)]) if isinstance(node, ast.Name) else ""
 
 
 @lru_cache(maxsize=4096)
