@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The names of a watched program, see `modelgen.moco.program`.
 MADE, SEEN = "__made__", "__seen__"
-# The names of a program with hooks, see `modelgen.moco.hooks`.
+# The names of a program with hooks, see `modelgen.moco.disassembly`.
 CALLED, COMBINED = "__called__", "__combined__"
 SAID_CHARACTERS = 1 << 16
 LOSS = re.compile(r"^loss:?[ \t]+(\S+)[ \t]*$", re.MULTILINE)

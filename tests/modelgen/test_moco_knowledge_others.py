@@ -18,9 +18,8 @@ from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.knowledge import llm
 from fuzz_core.modelgen.moco.knowledge.answers import dtype_of, lengths_of, range_of, relation_of, structure_of
 from fuzz_core.modelgen.moco.knowledge.authors import AuthorsFiles, imported
-from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, enriched, facts_of, merged
 from fuzz_core.modelgen.moco.knowledge.llm import ChatExtractor, Embeddings, ModelServer
-from fuzz_core.modelgen.moco.knowledge.merge import enriched, merged
 
 API = api_of("lib.nn.Gate(size, rate=0.5)", "class", "A gate.\n\nArgs: size, rate")
 TYPED = [

@@ -18,10 +18,9 @@ from moco_grounds import (
 
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, prim
-from fuzz_core.modelgen.moco.adaptation import fitted
+from fuzz_core.modelgen.expressions import Opaque, meaning, written
 from fuzz_core.modelgen.moco.block_test import as_test
-from fuzz_core.modelgen.moco.calls import parsed, value
-from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
+from fuzz_core.modelgen.moco.calls import fitted, parse_call, value
 from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import Arrival
@@ -70,11 +69,11 @@ class DescribeConstants:
 class DescribeParsedCalls:
     @given(blocks)
     def test_a_call_comes_back_from_its_text(self, each: Call) -> None:
-        assert parsed(each.written, each.api, each.applied) == each
+        assert parse_call(each.written, each.api, each.applied) == each
 
     def test_arguments_stay_as_they_are_written(self) -> None:
         text = "nn.Sequential(*layers, 'a(\"' + ',', k = {'a' : 1}, **more)"
-        found = parsed(text, "torch.nn.Sequential", False)
+        found = parse_call(text, "torch.nn.Sequential", False)
         assert [argument.written for argument in found.arguments] == [
             "*layers",
             "'a(\"' + ','",
@@ -209,4 +208,4 @@ class DescribeNames:
         for mutant in [*mutants, *checks(each, facts, Rng(seed))]:
             if mutant is not None:
                 ast.parse(mutant.call.written, mode="eval")
-                assert parsed(mutant.call.written, mutant.call.api, mutant.call.applied) == mutant.call
+                assert parse_call(mutant.call.written, mutant.call.api, mutant.call.applied) == mutant.call

@@ -25,10 +25,9 @@ from moco_grounds import (
 from fuzz_core.ir.constraints import KINDS
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Then
+from fuzz_core.modelgen.expressions import meaning
 from fuzz_core.modelgen.moco.calls import broken, value
-from fuzz_core.modelgen.moco.constants import meaning
-from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
-from fuzz_core.modelgen.moco.legality import documented_constraints, is_legal, is_within
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter, documented_constraints, is_legal, is_within
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import Arrival
 from fuzz_core.modelgen.moco.operators import checked, checks, generated, replaced, turned

@@ -9,14 +9,12 @@ from moco_grounds import CALLS, CONV, DROPOUT, KNOWLEDGE, program
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng
-from fuzz_core.modelgen.moco.constants import meaning
-from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.generation import TreeOptions, steps_of
-from fuzz_core.modelgen.moco.legality import is_legal
+from fuzz_core.modelgen.expressions import meaning
+from fuzz_core.modelgen.moco.facts import Knowledge, is_legal
 from fuzz_core.modelgen.moco.nodes import FINDING, MISFIT, OK, REFUSED, STATES, Arrival, Result, TreeNode
+from fuzz_core.modelgen.moco.operators import value_class
 from fuzz_core.modelgen.moco.program import assemble
-from fuzz_core.modelgen.moco.selection import survivors, value_class
-from fuzz_core.modelgen.moco.tree import Tree
+from fuzz_core.modelgen.moco.tree import Tree, TreeOptions, steps_of, survivors
 
 ARRIVES = {number: Arrival((2, 6, 16, 16)) for number in range(9)}
 Judge = Callable[[TreeNode], Result]

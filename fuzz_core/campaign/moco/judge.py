@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
-from fuzz_core.modelgen.moco.kinds import kind, written
 from fuzz_core.modelgen.moco.nodes import (
     EXTREME,
     FINDING,
@@ -26,7 +25,9 @@ from fuzz_core.modelgen.moco.nodes import (
     TRAINING,
     Arrival,
     TreeNode,
+    kind,
     mutation_in_words,
+    written,
 )
 from fuzz_core.modelgen.moco.program import Call, Program
 from fuzz_core.worker.programs_ran import BlockTensors, ProgramResult, TensorKind

@@ -12,8 +12,7 @@ from fuzz_core.campaign.moco.judge import Verdicts
 from fuzz_core.execution.replay import ACCEPTED
 from fuzz_core.ir.constraints import KINDS
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.legality import documented_constraints
+from fuzz_core.modelgen.moco.facts import Facts, documented_constraints
 from fuzz_core.modelgen.moco.nodes import TreeNode
 from fuzz_core.oracles.contract import oracle_of
 

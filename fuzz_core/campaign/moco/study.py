@@ -25,8 +25,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
-from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Extractor, facts_of
-from fuzz_core.modelgen.moco.knowledge.merge import enriched
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Extractor, enriched, facts_of
 from fuzz_core.modelgen.moco.knowledge.similarity import Encoder, with_similar
 
 SECONDS, COMPILING_SECONDS, TIMEOUT = 120.0, 600.0, 5.0

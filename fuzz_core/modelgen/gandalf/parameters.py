@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from fuzz_core.ir.rng import Rng
+from fuzz_core.modelgen.expressions import constant
 from fuzz_core.modelgen.gandalf.patterns import expression
-from fuzz_core.modelgen.moco.knowledge.expressions import value
 
 Value = bool | int | float | str
 Declared = str | tuple[Value, ...]
@@ -59,7 +59,7 @@ def allows(declared: Declared, given: Value, known: Mapping[str, object]) -> boo
     if isinstance(declared, tuple):
         return given in declared
     if (text := computed(declared)) is not None:
-        return bool(value(expression(text), known) == given)
+        return bool(constant(expression(text), known) == given)
     low, high = bounds(declared)
     return isinstance(given, type(low)) and not isinstance(given, bool) and low <= given <= high
 
@@ -73,7 +73,7 @@ def drawn(declared: Declared, known: Mapping[str, object], rng: Rng) -> Value:
     if isinstance(declared, tuple):
         return rng.choice(declared)
     if (text := computed(declared)) is not None:
-        found: Value = value(expression(text), known)
+        found: Value = constant(expression(text), known)
         return found
     low, high = bounds(declared)
     if isinstance(low, int) and isinstance(high, int):

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from typing import NamedTuple
 
-from fuzz_core.modelgen.moco.knowledge.expressions import names_of, read
+from fuzz_core.modelgen.expressions import names_of, read
 
 FLOAT, INT, BOOL, ANY, SAME = "float", "int", "bool", "any", "same"
 # Values that an operator is defined for, with an expression that turns any float tensor into such values.

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from fuzz_core.modelgen.expressions import constant, holds
 from fuzz_core.modelgen.gandalf.parameters import Value, allows
 from fuzz_core.modelgen.gandalf.patterns import ANY, FLOAT, GUARDS, SAME, Pattern, expression, pattern
 from fuzz_core.modelgen.gandalf.table import Operator
-from fuzz_core.modelgen.moco.knowledge.expressions import holds, value
 
 REST = "..."
 
@@ -120,7 +120,7 @@ def _equal(part: ast.expr, size: int) -> None:
 def _shape(found: Pattern, bound: Mapping[str, Any], words: Mapping[str, Any]) -> tuple[int, ...]:
     shape: list[int] = []
     for part in found.parts:
-        shape += bound.get(REST, ()) if part is None else [value(part, words)]
+        shape += bound.get(REST, ()) if part is None else [constant(part, words)]
     # Jittor has no tensors without dimensions or elements, so no graph that all libraries can compute has them.
     if not shape or not all(type(size) is int and size > 0 for size in shape):
         raise ShapeError(f"nothing has the shape {tuple(shape)}")

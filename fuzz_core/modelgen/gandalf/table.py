@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.expressions import names_of
 from fuzz_core.modelgen.gandalf import parameters, templates
 from fuzz_core.modelgen.gandalf.parameters import Declared
 from fuzz_core.modelgen.gandalf.patterns import DRAWS, GIVEN, TAKEN, Pattern, expression, pattern
-from fuzz_core.modelgen.moco.knowledge.expressions import names_of
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 
 Library = Literal["torch", "tensorflow", "jittor"]

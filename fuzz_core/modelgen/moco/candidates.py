@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.rng import Rng
-from fuzz_core.modelgen.moco.constants import Opaque, written
-from fuzz_core.modelgen.moco.facts import LOWER, UPPER, Parameter
-from fuzz_core.modelgen.moco.legality import (
+from fuzz_core.modelgen.expressions import Opaque, written
+from fuzz_core.modelgen.moco.facts import (
+    LOWER,
+    UPPER,
+    Parameter,
     documented_constraints,
     is_choice,
     is_legal,

@@ -7,16 +7,26 @@ computed, and which operations join branches. The text then only has to be cut a
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from itertools import pairwise
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import CodecError, UserError
-from fuzz_core.modelgen.moco.fit import open_at_first_block
-from fuzz_core.modelgen.moco.hooks import HookWriter, dotted
+from fuzz_core.modelgen.expressions import dotted
 from fuzz_core.modelgen.moco.names import ModuleNames
-from fuzz_core.modelgen.moco.program import INPUT, SEEN, Block, Call, CallArgument, Program, Slot, Template
+from fuzz_core.modelgen.moco.program import (
+    INPUT,
+    SEEN,
+    Block,
+    Call,
+    CallArgument,
+    Program,
+    Slot,
+    Template,
+    open_at_first_block,
+)
 from fuzz_core.worker.programs_ran import FlowRecord, JoinRecord, UseRecord
 
 _REMEDY = "give a program that runs, with hidden layers that its models compute with"
@@ -274,3 +284,78 @@ def _is_sized(call: ast.Call) -> bool:
 
 def _number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+Site = ast.Call | ast.BinOp | ast.AugAssign
+
+# The functions that a program with hooks calls, and the places of operators among those that the worker knows.
+CALLED, COMBINED = "__called__", "__combined__"
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.Pow, ast.FloorDiv)
+# Builtin functions that look at the frame which calls them.
+_BY_FRAME = frozenset(("super", "locals", "globals", "vars", "dir", "eval", "exec"))
+
+
+class HookWriter(ast.NodeTransformer):
+    """A transformer that puts hooks into a program.
+
+    Attributes:
+        sites: the calls and operations with a hook, as they are in the program; a hook passes the site's place here.
+
+    Args:
+        is_public: whether a dotted path of the program is an api of the library.
+    """
+
+    def __init__(self, is_public: Callable[[str], bool]) -> None:
+        self.is_public = is_public
+        self.sites: list[Site] = []
+
+    def text(self, tree: ast.Module) -> str:
+        """Return the source of a program with hooks."""
+        return ast.unparse(self.visit(deepcopy(tree)))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Leave decorators, defaults and annotations as they are."""
+        node.body = [self.visit(each) for each in node.body]
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        """Leave texts as they are."""
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        """Put a hook around the function of a call."""
+        place = self._site(node)
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in _BY_FRAME:
+            return node
+        public = ast.Constant(self.is_public(dotted(node.func)))
+        return ast.Call(_hook(CALLED, place, node.func, public), node.args, node.keywords)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Put a hook in the place of an operation."""
+        if type(node.op) not in _OPERATORS:
+            self.generic_visit(node)
+            return node
+        place = self._site(node)
+        self.generic_visit(node)
+        return _hook(COMBINED, place, ast.Constant(_OPERATORS.index(type(node.op))), node.left, node.right)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        """Put a hook in the place of an operation on a variable."""
+        if type(node.op) not in _OPERATORS or not isinstance(node.target, ast.Name):
+            self.generic_visit(node)
+            return node
+        place = self._site(node)
+        self.generic_visit(node)
+        number = ast.Constant(_OPERATORS.index(type(node.op)) + len(_OPERATORS))
+        value = _hook(COMBINED, place, number, ast.Name(node.target.id, ast.Load()), node.value)
+        return ast.copy_location(ast.Assign([node.target], value), node)
+
+    def _site(self, node: Site) -> int:
+        # The children of the node itself are about to get hooks.
+        self.sites.append(deepcopy(node))
+        return len(self.sites) - 1
+
+
+def _hook(name: str, place: int, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), [ast.Constant(place), *args], [])

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.modelgen.moco.constants import Opaque, meaning, parsed, written
-from fuzz_core.modelgen.moco.fit import CLASS
+from fuzz_core.modelgen.expressions import Opaque, meaning, parsed, written
+from fuzz_core.modelgen.moco.block_test import CLASS
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
 from fuzz_core.programs.texts import fitted_class
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
@@ -143,3 +144,26 @@ def _half(written: str, half: str) -> str:
         return written
     before, _, after = written.partition(INPUT)
     return before if half == "open" else after
+
+
+def open_at_first_block(program: Program) -> Program:
+    """Move the place for imports and definitions to just before the statement of the program's first block.
+
+    The statements before that place only make data, and a new import does not make that data again.
+    """
+    text = assemble(program.template, {block.number: block.call for block in program.blocks})
+    pieces = list(program.template.pieces)
+    first = next((place for place, piece in enumerate(pieces) if isinstance(piece, Slot)), len(pieces))
+    before = "".join(piece for piece in pieces[:first] if isinstance(piece, str))
+    at = _statement(text, before.count("\n") + 1)
+    template = program.template._replace(pieces=(before[:at], before[at:], *pieces[first:]), fresh=1)
+    return program._replace(template=template)
+
+
+def _statement(text: str, line: int) -> int:
+    """Return the offset of the module's statement that contains this line."""
+    found = next((each for each in ast.parse(text).body if (each.end_lineno or 0) >= line), None)
+    if found is None:
+        return 0
+    begins = min([found.lineno, *(each.lineno for each in getattr(found, "decorator_list", ()))])
+    return sum(len(each) + 1 for each in text.split("\n")[: begins - 1])

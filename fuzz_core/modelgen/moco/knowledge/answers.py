@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from math import isfinite
 
 from fuzz_core.ir.constraints import MAX_TEXT, Bound, Constraint
+from fuzz_core.modelgen.expressions import names_of, read
 from fuzz_core.modelgen.moco.facts import Origin, ParameterRelation, Source
-from fuzz_core.modelgen.moco.knowledge.expressions import names_of, read
 
 _DTYPES = {
     "int": "int", "integer": "int", "float": "float", "double": "float", "number": "float", "bool": "bool",

@@ -5,17 +5,26 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from fuzz_core.ir.catalogue import Api, ApiParameter
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import BuildError, CodecError
 from fuzz_core.ir.values import Invocation, Seq, Value
-from fuzz_core.modelgen.moco.facts import LOWER, UPPER, Facts, Origin, Parameter, Source
+from fuzz_core.modelgen.expressions import constants
+from fuzz_core.modelgen.moco.facts import LOWER, UPPER, Facts, Origin, Parameter, Source, is_choice, is_within
 from fuzz_core.modelgen.moco.knowledge.prose import ParameterEntry, as_declared, definition_of, told
-from fuzz_core.modelgen.moco.knowledge.relations import kept, relations_of
-from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, axis_of, functions_seen, inputs_of, kind_of, layers_seen
-from fuzz_core.modelgen.moco.knowledge.structures import Structure, structure_of
+from fuzz_core.modelgen.moco.knowledge.relations import kept, literals, relations_of
+from fuzz_core.modelgen.moco.knowledge.seen import (
+    SeenCall,
+    Structure,
+    axis_of,
+    functions_seen,
+    inputs_of,
+    kind_of,
+    layers_seen,
+    structure_of,
+)
 
 MAX_SEEN, MAX_EXPRESSION = 12, 120
 # An activation has a batch axis and at least one more axis.
@@ -183,3 +192,50 @@ def _lengths(api: str, name: str, values: Iterable[Value]) -> Iterator[Constrain
 def _frequent(texts: Iterable[str]) -> tuple[str, ...]:
     counts = Counter(texts)
     return tuple(sorted(counts, key=lambda text: (-counts[text], text)))
+
+
+def enriched(facts: Facts, evidence: ApiEvidence, extractors: Iterable[Extractor]) -> Facts:
+    """Return the facts, merged with the facts that further extractors find in the same documentation."""
+    seen = seen_calls(evidence.api, evidence.calls)
+    for extractor in extractors:
+        more = extractor.facts(evidence.api, evidence.api.doc)
+        facts = facts if more is None else merged(facts, more, seen)
+    return facts
+
+
+def merged(facts: Facts, more: Facts, seen: Sequence[SeenCall] = ()) -> Facts:
+    """Return `facts` with the same parameters; missing details are filled in from `more`."""
+    parameters = [_merged(each, more.parameter(each.name), seen) for each in facts.parameters]
+    known = {relation.expression for relation in facts.relations}
+    added = kept((each for each in more.relations if each.expression not in known), seen, facts.parameters)
+    names = {each.name for each in parameters}
+    update = {
+        "definition": facts.definition or more.definition,
+        "parameters": tuple(parameters),
+        "relations": (*facts.relations, *(each for each in added if names >= set(each.parameters))),
+        "ranks": facts.ranks or more.ranks,
+        "similar": facts.similar or more.similar,
+    }
+    return facts.model_copy(update=update)
+
+
+def _merged(own: Parameter, more: Parameter | None, seen: Sequence[SeenCall]) -> Parameter:
+    if more is None:
+        return own
+    update: dict[str, Any] = {name: getattr(own, name) or getattr(more, name) for name in ("dtype", "structure")}
+    if own.default is None and not own.required:
+        update["default"] = more.default
+    added = [] if own.lengths else [*more.of_kind("lengths")]
+    values = _values(own, seen)
+    if not own.bounds and is_within(more.bounds, *values):
+        added += more.bounds
+    if not own.choices and not own.bounds and all(is_choice(more, value) for value in values):
+        added += more.of_kind("choices")
+    return own.model_copy(update={**update, "constraints": (*own.constraints, *added)})
+
+
+def _values(parameter: Parameter, seen: Iterable[SeenCall]) -> list[Any]:
+    """Return the values that the parameter had in working calls, and its default."""
+    default: Mapping[str, str] = {parameter.name: parameter.default} if parameter.default is not None else {}
+    given = [literals(each.arguments) for each in seen]
+    return [each[parameter.name] for each in (constants(default), *given) if parameter.name in each]

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fuzz_core.ir.values import Prim, Seq, Value
+from fuzz_core.modelgen.expressions import constants, holds, names_of, read
 from fuzz_core.modelgen.moco.facts import Origin, Parameter, ParameterRelation, Source
-from fuzz_core.modelgen.moco.knowledge.expressions import constants, holds, names_of, read
 from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
 
 MAX_TEXT = 300
