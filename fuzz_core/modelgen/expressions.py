@@ -208,6 +208,15 @@ def read(text: str) -> ast.expr:
     return tree
 
 
+@lru_cache(maxsize=4096)
+def readable(text: str) -> ast.expr | None:
+    """Return the expression that `read` returns; None for any other text."""
+    try:
+        return read(text)
+    except ValueError:
+        return None
+
+
 def names_of(tree: ast.AST) -> set[str]:
     """Return the parameters that an expression of `read` is about."""
     match tree:

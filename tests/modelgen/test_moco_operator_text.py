@@ -105,7 +105,7 @@ class DescribeFitting:
         assert fitted(same, LINEAR, (2, 9)) is same
 
     def test_the_words_of_the_program_stay_where_nothing_changes(self) -> None:
-        names = ModuleNames({"nn": "torch.nn"}, "torch", "import torch", {"WIDTH": "8"})
+        names = ModuleNames("torch", ast.parse("import torch.nn as nn\nWIDTH = 8"))
         block = call("torch.nn.Conv2d", "WIDTH * 4", "WIDTH * 2", "3", groups="WIDTH")
         assert fitted(block, CONV, (1, 32, 9, 9), names.resolved) is block
         assert fitted(block, CONV, (1, 48, 9, 9), names.resolved).written == "nn.Conv2d(48, WIDTH * 2, 3, groups=WIDTH)"

@@ -166,8 +166,8 @@ class DescribeTree:
         assert [node.level for node in chain] == [0, 1, 2, 3, 4]
         calls = tree.calls(last.number)
         assert [calls[node.block or 0].written for node in chain[1:]] == [node.call for node in chain[1:]]
-        head = {block.number: block.call for block in tree.ground.program.blocks if block.number == 4}
-        text = assemble(tree.ground.program.template, {**calls, **head})
+        head = {block.number: block.call for block in tree.program.blocks if block.number == 4}
+        text = assemble(tree.program.template, {**calls, **head})
         assert all(node.call in text for node in chain)
         assert text.count("    nn.") + text.count("    Fitted(nn.") == 5
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.expressions import Opaque, constant, holds, meaning, parsed, read, same, written
+from fuzz_core.modelgen.expressions import Opaque, constant, holds, meaning, parsed, readable, same, written
 from fuzz_core.modelgen.moco.block_test import taken_out
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.program import INPUT, Call, CallArgument
@@ -54,17 +53,6 @@ def with_value(call: Call, facts: Facts, name: str, source: str) -> Call:
     return call._replace(arguments=tuple(arguments))
 
 
-def without(call: Call, facts: Facts, name: str) -> Call | None:
-    """Return the call with a parameter left to its default; None if positional arguments come after it."""
-    place = given(call, facts).get(name)
-    if place is None:
-        return call
-    arguments = call.arguments
-    if not arguments[place].name and any(not each.name for each in arguments[place + 1 :]):
-        return None
-    return call._replace(arguments=arguments[:place] + arguments[place + 1 :])
-
-
 def meanings(call: Call, facts: Facts) -> dict[str, Any]:
     """Return the constant values of a call's parameters, including defaults."""
     places = given(call, facts)
@@ -81,20 +69,8 @@ def broken(call: Call, facts: Facts) -> list[int]:
     if not facts.relations:
         return []
     names = meanings(call, facts)
-    return [place for place, relation in enumerate(facts.relations) if _fails(relation.expression, names)]
-
-
-def _fails(expression: str, names: dict[str, Any]) -> bool:
-    tree = _read(expression)
-    return tree is not None and holds(tree, names) is False
-
-
-@lru_cache(maxsize=4096)
-def _read(expression: str) -> ast.expr | None:
-    try:
-        return read(expression)
-    except ValueError:
-        return None
+    trees = [readable(relation.expression) for relation in facts.relations]
+    return [place for place, tree in enumerate(trees) if tree is not None and holds(tree, names) is False]
 
 
 def parse_call(text: str, api: str, applied: bool) -> Call:
@@ -103,19 +79,17 @@ def parse_call(text: str, api: str, applied: bool) -> Call:
     Raises:
         UserError: the text is no call.
     """
+    tree: ast.expr | None
     try:
         tree = parsed(text)
-    except ValueError as error:
-        raise _not_a_call(text, api) from error
+    except ValueError:
+        tree = None
     if not isinstance(tree, ast.Call):
-        raise _not_a_call(text, api)
+        problem = f"the text of a call of {api} is not a Python call: {text[:80]!r}"
+        remedy = "if it comes from a derivation tree on record, begin a new tree in another --state DIR"
+        raise UserError(problem, remedy)
     layer, fit = taken_out(tree, text)
     return Call(api, _source(text, layer.func), tuple(_arguments(text, layer)), applied, fit)
-
-
-def _not_a_call(text: str, api: str) -> UserError:
-    problem = f"the text of a call of {api} is not a Python call: {text[:80]!r}"
-    return UserError(problem, "if it comes from a derivation tree on record, begin a new tree in another --state DIR")
 
 
 def _arguments(text: str, tree: ast.Call) -> Iterator[CallArgument]:
@@ -210,9 +184,12 @@ def _changes(call: Call, facts: Facts, relation: int) -> Iterator[Call]:
     for parameter in parameters(facts):
         if parameter.name not in related or parameter.binds is not None:
             continue
-        shorter = without(call, facts, parameter.name) if parameter.default is not None else None
-        if parameter.name in given(call, facts) and shorter is not None:
-            yield shorter
+        place = given(call, facts).get(parameter.name)
+        if place is not None and parameter.default is not None:
+            before, after = call.arguments[:place], call.arguments[place + 1 :]
+            # No argument by position stands for another parameter then.
+            if call.arguments[place].name or all(each.name for each in after):
+                yield call._replace(arguments=before + after)
         worked = (
             facts.example.get(parameter.name),
             parameter.default,

@@ -84,6 +84,11 @@ class Parameter(_Fact):
         """The lengths that a sequence may have; empty if unknown."""
         return next((tuple(map(int, each.bounds)) for each in self.of_kind("lengths")), ())
 
+    @property
+    def known_values(self) -> list[Any]:
+        """Values that worked: the values in valid calls, and the default."""
+        return [meaning(source) for source in (*self.seen, self.default) if source is not None]
+
 
 class ParameterRelation(_Fact):
     """A constraint between parameters: a Python expression over their names that is true of legal calls."""
@@ -162,26 +167,14 @@ def _believed(parameter: Parameter) -> Parameter:
     return parameter.model_copy(update={"constraints": tuple(believed)})
 
 
-def known_values(parameter: Parameter) -> list[Any]:
-    """Return values that worked: the default, and the values in valid calls."""
-    default = () if parameter.default is None else (parameter.default,)
-    return [meaning(source) for source in (*parameter.seen, *default)]
-
-
 def numbers(value: object) -> list[int | float]:
     """Return the number that a value is, or the numbers in a sequence."""
-    if isinstance(value, bool):
-        return []
-    if isinstance(value, int | float):
-        return [value]
-    if isinstance(value, list | tuple):
-        return [number for item in value for number in numbers(item)]
-    return []
+    return [item for item in _items(value) if isinstance(item, int | float) and not isinstance(item, bool)]
 
 
 def is_within(bounds: Iterable[Constraint], *values: object) -> bool:
     """Return whether all numbers in these values keep to bounds."""
-    found = [prim(number) for value in values for number in numbers(value)]
+    found = [prim(number) for number in numbers(values)]
     return all(bound.holds(number) is not False for bound in bounds for number in found)
 
 
@@ -203,7 +196,7 @@ def is_legal(parameter: Parameter, value: object) -> bool:
         return is_choice(parameter, value)
     if isinstance(value, list | tuple) and parameter.lengths and len(value) not in parameter.lengths:
         return False
-    return any(same(value, each) for each in known_values(parameter)) or has_type(parameter, value)
+    return any(same(value, each) for each in parameter.known_values) or has_type(parameter, value)
 
 
 def has_type(parameter: Parameter, value: object) -> bool:
@@ -217,7 +210,7 @@ def _takes_sequences(parameter: Parameter) -> bool:
     return (
         parameter.structure in ("tuple", "list")
         or bool(parameter.lengths)
-        or any(isinstance(each, list | tuple) for each in known_values(parameter))
+        or any(isinstance(each, list | tuple) for each in parameter.known_values)
     )
 
 
@@ -235,7 +228,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def _fits_one(parameter: Parameter, value: object) -> bool:
     kinds = _KINDS.get(parameter.dtype)
     if kinds is None:
-        kinds = tuple({type(item) for each in known_values(parameter) for item in _items(each)})
+        kinds = tuple({type(item) for item in _items(parameter.known_values)})
     return isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
 
 
@@ -247,9 +240,8 @@ def _items(value: object) -> Iterator[object]:
         yield value
 
 
-def takes_integers(parameter: Parameter, values: Iterable[object] = ()) -> bool:
+def takes_integers(parameter: Parameter, current: object) -> bool:
     """Return whether the numbers that a parameter takes are integers."""
     if parameter.dtype in ("int", "float"):
         return parameter.dtype == "int"
-    found = [number for value in (*values, *known_values(parameter)) for number in numbers(value)]
-    return all(isinstance(number, int) for number in found)
+    return all(isinstance(number, int) for number in numbers([current, *parameter.known_values]))

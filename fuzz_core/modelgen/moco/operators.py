@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.expressions import Opaque, meaning, written
@@ -31,7 +31,7 @@ class Mutant(NamedTuple):
     why: str = ""  # for a negative mutant, the words that rule its value out
 
 
-Spell = Callable[[str], str]
+T = TypeVar("T")
 # A tree favours one in so many new apis.
 EVERY = 8
 
@@ -66,7 +66,7 @@ def replaced(
     knowledge: Knowledge,
     arrival: Arrival | None,
     rng: Rng,
-    spell: Spell = lambda api: api,
+    spell: Callable[[str], str] = str,
     taste: Taste = Taste(),  # noqa: B008 - immutable
 ) -> Mutant | None:
     """Return by AR another api of the same dimensionality class, or one that is made to fit; None if there is none.
@@ -91,13 +91,19 @@ def replaced(
     return None
 
 
+def drawn(items: Iterable[T], rng: Rng) -> Iterator[T]:
+    """Yield the items in random order."""
+    left = list(items)
+    while left:
+        yield left.pop(rng.below(len(left)))
+
+
 def turned(wheel: dict[str, float], rng: Rng) -> str:
     """Turn the roulette wheel once.
 
     The intervals lie in random order, as wide as the similarities.
     """
-    names = list(wheel)
-    shuffled = [names.pop(rng.below(len(names))) for _ in range(len(names))]
+    shuffled = list(drawn(wheel, rng))
     return rng.weighted(shuffled, [wheel[name] for name in shuffled])
 
 
@@ -158,21 +164,12 @@ def _takes_batches(facts: Facts, rank: int) -> bool:
 
 def generated(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
     """Set by RG one parameter that is not bound to another legal value, and keep the relations; None if impossible."""
-    free = _free(facts)
-    while free:
-        parameter = free.pop(rng.below(len(free)))
-        pool = others(parameter, _current(call, facts, parameter), rng)
-        while pool:
-            changed = with_value(call, facts, parameter.name, written(pool.pop(rng.below(len(pool)))))
+    for parameter in drawn(_free(facts), rng):
+        for other in drawn(others(parameter, _current(call, facts, parameter), rng), rng):
+            changed = with_value(call, facts, parameter.name, written(other))
             if not set(broken(changed, facts)) - set(broken(call, facts)):
                 return _changed(call, changed, facts, parameter.name, GENERATED)
     return None
-
-
-def checked(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
-    """Set by BC one parameter to a value just outside of a documented bound; None if no bound is documented."""
-    every = list(checks(call, facts, rng))
-    return rng.choice(every) if every else None
 
 
 def checks(call: Call, facts: Facts, rng: Rng) -> Iterator[Mutant]:
@@ -238,10 +235,8 @@ def _first(call: Call, facts: Facts, fixed: Mapping[str, str], offers: Iterable[
     """Return a call with the first of the offered arguments that are legal together; None if none are."""
     for offered in offers:
         chosen = _chosen(facts, offered, fixed)
-        made = None if chosen is None else _written(call, facts, chosen)
-        done = None if made is None else mended(made, facts)
-        if done is not None:
-            return done
+        if chosen is not None and (made := mended(_written(call, facts, chosen), facts)) is not None:
+            return made
     return None
 
 

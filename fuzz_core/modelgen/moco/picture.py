@@ -173,11 +173,12 @@ def _change(node: TreeNode) -> str:
 def _layer(call: str) -> str:
     """Return a call without the layer that fits its input to it."""
     try:
-        tree = ast.parse(call, mode="eval").body
+        match ast.parse(call, mode="eval").body:
+            case ast.Call(func=ast.Name(id="Fitted"), args=[layer, *_]):
+                return ast.unparse(layer)
     except SyntaxError:
-        return call
-    fits = isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "Fitted" and tree.args
-    return ast.unparse(tree.args[0]) if isinstance(tree, ast.Call) and fits else call
+        pass
+    return call
 
 
 def _legend(states: Sequence[str], y: int) -> Iterator[str]:

@@ -106,6 +106,11 @@ class Program(NamedTuple):
     template: Template
     blocks: tuple[Block, ...]
 
+    @property
+    def calls(self) -> dict[int, Call]:
+        """The calls of the blocks, by number."""
+        return {block.number: block.call for block in self.blocks}
+
 
 # Functions that a watched program calls. `__made__(3, nn.Conv2d)(1, 6, 5)` makes the layer of block 3, and `__made__(3,
 # F.relu)(x)` applies its function. `__seen__(3, x)` is `x`, and `__seen__(3)` is a layer that returns its input.
@@ -151,19 +156,12 @@ def open_at_first_block(program: Program) -> Program:
 
     The statements before that place only make data, and a new import does not make that data again.
     """
-    text = assemble(program.template, {block.number: block.call for block in program.blocks})
-    pieces = list(program.template.pieces)
-    first = next((place for place, piece in enumerate(pieces) if isinstance(piece, Slot)), len(pieces))
-    before = "".join(piece for piece in pieces[:first] if isinstance(piece, str))
-    at = _statement(text, before.count("\n") + 1)
+    pieces = program.template.pieces
+    first = next(place for place, piece in enumerate(pieces) if isinstance(piece, Slot))
+    before = "".join(map(str, pieces[:first]))
+    text, line = assemble(program.template, program.calls), before.count("\n") + 1
+    statement = next(each for each in ast.parse(text).body if (each.end_lineno or 0) >= line)
+    begins = min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
+    at = sum(len(each) + 1 for each in text.split("\n")[: begins - 1])
     template = program.template._replace(pieces=(before[:at], before[at:], *pieces[first:]), fresh=1)
     return program._replace(template=template)
-
-
-def _statement(text: str, line: int) -> int:
-    """Return the offset of the module's statement that contains this line."""
-    found = next((each for each in ast.parse(text).body if (each.end_lineno or 0) >= line), None)
-    if found is None:
-        return 0
-    begins = min([found.lineno, *(each.lineno for each in getattr(found, "decorator_list", ()))])
-    return sum(len(each) + 1 for each in text.split("\n")[: begins - 1])

@@ -18,8 +18,7 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.files import write_whole
-from fuzz_core.modelgen.expressions import Opaque, meaning
-from fuzz_core.modelgen.expressions import read as read_constraint
+from fuzz_core.modelgen.expressions import Opaque, meaning, readable
 from fuzz_core.modelgen.moco.block_test import described
 from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge, Parameter, ParameterRelation
 
@@ -165,8 +164,7 @@ def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
         return None
     examples = facts.example.items()
     whole = all(name.isidentifier() and _is_value(text, roots) for name, text in examples)
-    takes = [text for text in facts.takes if not isinstance(meaning(text), Opaque)]
-    sound = whole and len(takes) == len(facts.takes)
+    sound = whole and not any(isinstance(meaning(text), Opaque) for text in facts.takes)
     return facts.model_copy(
         update={
             "parameters": tuple(_parameter(each, roots) for each in facts.parameters if each.name.isidentifier()),
@@ -209,8 +207,4 @@ def _is_short(constraint: Constraint) -> bool:
 
 
 def _is_readable(relation: ParameterRelation) -> bool:
-    try:
-        read_constraint(relation.expression)
-    except ValueError:
-        return False
-    return all(name.isidentifier() for name in relation.parameters)
+    return readable(relation.expression) is not None and all(name.isidentifier() for name in relation.parameters)
