@@ -14,8 +14,7 @@ from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation, Tensor, Value
-from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Spell
-from fuzz_core.modelgen.moco.knowledge.homes import homes, of_homes
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Spell, homes, of_homes
 from fuzz_core.triage.script import Writer
 
 MAX_CALLS, MAX_DOC = 400, 100_000

@@ -25,10 +25,6 @@ _BUILTINS = frozenset({"bool", "int", "float", "complex", "str"})
 _SEQUENCES: dict[type[ast.expr], str] = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
 
 
-class _NoValue(Exception):  # noqa: N818 - never leaves this file
-    """The error for an expression without a description: it depends on the program around it."""
-
-
 def as_test(
     call: Call, facts: Facts, shape: tuple[int, ...], dtype: str, seed: int, public: Public = str
 ) -> TestCase | None:
@@ -51,7 +47,7 @@ def as_test(
     tensor = Tensor(dtype, shape, Fill("uniform", low, 1.0, seed))
     try:
         args, kwargs = _arguments(call, tensor, public)
-    except (_NoValue, RecursionError):
+    except (ValueError, RecursionError):
         return None
     inputs = (tensor,) if call.fit is None else tensors(call.fit, seed)
     if inputs is None:
@@ -62,26 +58,24 @@ def as_test(
 
 
 def _arguments(call: Call, tensor: Tensor, public: Public) -> tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]]:
-    values = [(name, tensor if source == INPUT else _parsed(source, public)) for name, source in call.arguments]
+    values = [(name, tensor if source == INPUT else _value(parsed(source), public)) for name, source in call.arguments]
     return tuple(value for name, value in values if not name), tuple(pair for pair in values if pair[0])
 
 
 def described(source: str, public: Public = str) -> Value | None:
     """Return the description of an expression, like `as_test`; None if it is no constant."""
     try:
-        return _parsed(source, public)
-    except (_NoValue, RecursionError):
+        return _value(parsed(source), public)
+    except (ValueError, RecursionError):
         return None
 
 
-def _parsed(source: str, public: Public) -> Value:
-    try:
-        return _value(parsed(source), public)
-    except ValueError as error:
-        raise _NoValue(source) from error
-
-
 def _value(node: ast.expr, public: Public) -> Value:
+    """Return the description of an expression.
+
+    Raises:
+        ValueError: the expression depends on the program around it.
+    """
     if type(node) in _SEQUENCES:
         assert isinstance(node, ast.Tuple | ast.List | ast.Set)
         return Seq(_SEQUENCES[type(node)], tuple(_value(item, public) for item in node.elts))
@@ -98,7 +92,7 @@ def _value(node: ast.expr, public: Public) -> Value:
 def _key(node: ast.expr | None) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
-    raise _NoValue("a key that is no text")
+    raise ValueError("a key that is no text")
 
 
 def _constant(value: object) -> Value:
@@ -108,7 +102,7 @@ def _constant(value: object) -> Value:
         return Prim("ellipsis", None)
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return prim(value)
-    raise _NoValue(str(type(value)))
+    raise ValueError(str(type(value)))
 
 
 def _named(path: str, public: Public) -> Ref:
@@ -116,7 +110,7 @@ def _named(path: str, public: Public) -> Ref:
         return Ref("name", path)
     name = public(path)
     if name is None or "." not in name:
-        raise _NoValue(path)
+        raise ValueError(path)
     owner, _, last = name.rpartition(".")
     return Ref("dtype", last) if last in DTYPES and "." not in owner else Ref("name", name)
 
@@ -124,7 +118,7 @@ def _named(path: str, public: Public) -> Ref:
 def _called(node: ast.expr, public: Public) -> Value:
     """Return a call as an argument: an object that is described by its construction, or a slice."""
     if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
-        raise _NoValue(type(node).__name__)
+        raise ValueError(type(node).__name__)
     args = tuple(_value(each, public) for each in node.args)
     path = dotted(node.func)
     if path == "slice" and not node.keywords and 0 < len(args) < 4:
@@ -132,7 +126,7 @@ def _called(node: ast.expr, public: Public) -> Value:
         return Slice(start, stop, step)
     named = _named(path, public)
     if named.kind != "name" or any(each.arg is None for each in node.keywords):
-        raise _NoValue(path)
+        raise ValueError(path)
     return Invocation(named.name, args, tuple((str(each.arg), _value(each.value, public)) for each in node.keywords))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from fuzz_core.adapters.dialect import dialect_of
@@ -103,11 +103,10 @@ class ModuleNames:
             return source
         return ast.unparse(tree)
 
-    def imports(self, calls: Iterable[Call]) -> str:
+    def imports(self, calls: Collection[Call]) -> str:
         """Return the import lines and the class that these calls need and the program lacks; empty if none."""
-        listed = list(calls)
-        used = self.root not in self.aliases and any(self.root in _heads(call) for call in listed)
-        fitting = self.fitting if any(call.fit is not None for call in listed) else ""
+        used = self.root not in self.aliases and any(self.root in _heads(call) for call in calls)
+        fitting = self.fitting if any(call.fit is not None for call in calls) else ""
         return (f"{self._line}\n" if used else "") + fitting
 
 

@@ -13,7 +13,7 @@ ROOT, ORIGINAL, REPLACED, GENERATED, CHECKED, EXTREME = "root", "original", "AR"
 MAX_CALL = 300
 # The states of a node; PENDING before it has run. SKIPPED: no program was run for it.
 PENDING = ""
-OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED = (
+STATES = (OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED) = (
     "ok",
     "refused",
     "misfit",
@@ -23,7 +23,6 @@ OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED = (
     "finding",
     "skipped",
 )
-STATES = (OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED)
 
 
 class Arrival(NamedTuple):

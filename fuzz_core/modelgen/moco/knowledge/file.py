@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -189,14 +189,11 @@ def _is_value(text: str, roots: Collection[str]) -> bool:
 
 
 def _parameter(parameter: Parameter, roots: Collection[str]) -> Parameter:
-    def kept(texts: Iterable[str]) -> tuple[str, ...]:
-        return tuple(text for text in texts if _is_value(text, roots))
-
     default = parameter.default
     return parameter.model_copy(
         update={
             "default": default if default is None or _is_value(default, roots) else None,
-            "seen": kept(parameter.seen),
+            "seen": tuple(text for text in parameter.seen if _is_value(text, roots)),
             "constraints": tuple(each for each in parameter.constraints if _is_short(each)),
         }
     )

@@ -149,13 +149,8 @@ def structure_of(seen: Iterable[SeenCall]) -> Structure | None:
     The result is None if no call of the layer has only tensors, or sequences of tensors. Arguments by name are left
     out, as they have defaults.
     """
-    sized = [(_size(each), found) for each in seen if (found := _structure(each)) is not None]
+    sized = [(_size(each), Structure(each.arguments, texts)) for each in seen if (texts := _texts(_given(each)))]
     return min(sized, key=lambda pair: pair[0])[1] if sized else None
-
-
-def _structure(seen: SeenCall) -> Structure | None:
-    texts = _texts(_given(seen))
-    return Structure(seen.arguments, texts) if texts else None
 
 
 def _size(seen: SeenCall) -> tuple[int, int]:
