@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from bench.harness import STATE_FILE, Measurement, copy_traces, run_fuzz
-from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind_of
+from fuzz_core.modelgen.moco.nodes import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind_of
 from fuzz_core.store.statefile import open_store
 from fuzz_core.store.store import Store
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fuzz_core.modelgen.gandalf import generation as graphs
-from fuzz_core.modelgen.moco import generation as trees
+from fuzz_core.modelgen.moco.tree import TreeOptions
 from fuzz_core.oracles.contract import ORACLES
 
 
@@ -32,12 +32,12 @@ class FreeFuzzSettings:
 class MocoSettings:
     """The fuzz of model programs, after MoCo (2024)."""
 
-    extreme_values: int = trees.TreeOptions().times_ev  # extreme values of each block that works, beside the tree
-    level_width: int = trees.TreeOptions().widest  # how many nodes of a level go on, 0 for half of each class
-    new_apis: float = trees.TreeOptions().fresh  # how much likelier AR takes an api that the tree has not executed
-    favoured_apis: float = trees.TreeOptions().favoured  # how much likelier still some of these, others in each tree
-    fitted_layers: float = trees.TreeOptions().fitted  # how often a layer that does not fit gets inputs made for it
-    same_check: int = trees.TreeOptions().same_check  # how often a tree does the same BC, 0 for no limit
+    extreme_values: int = TreeOptions().times_ev  # extreme values of each block that works, beside the tree
+    level_width: int = TreeOptions().widest  # how many nodes of a level go on, 0 for half of each class
+    new_apis: float = TreeOptions().fresh  # how much likelier AR takes an api that the tree has not executed
+    favoured_apis: float = TreeOptions().favoured  # how much likelier still some of these, others in each tree
+    fitted_layers: float = TreeOptions().fitted  # how often a layer that does not fit gets inputs made for it
+    same_check: int = TreeOptions().same_check  # how often a tree does the same BC, 0 for no limit
     assembled_negatives: bool = False  # whether a block that is to be refused is put into its program as well
     model_ranges: bool = False  # whether ranges that a language model read in documents take part in BC
     weighed_blocks: bool = False  # whether a block is repeated, to see whether it leaves memory behind
@@ -45,9 +45,9 @@ class MocoSettings:
     oracles: tuple[str, ...] = tuple(ORACLES)  # those that say which of the four kinds a bug is
 
     @property
-    def growth(self) -> trees.TreeOptions:
+    def growth(self) -> TreeOptions:
         """How trees grow."""
-        return trees.TreeOptions(
+        return TreeOptions(
             times_ev=self.extreme_values,
             widest=self.level_width,
             fresh=self.new_apis,

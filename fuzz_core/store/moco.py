@@ -54,7 +54,7 @@ class MocoTables(Base):
     def knowledge(self, target: str) -> Knowledge | None:
         """Return the knowledge of a target; None if there is none that this program reads.
 
-        The knowledge may come from an untrusted file: see `modelgen.moco.knowledge.portable`.
+        The knowledge may come from an untrusted file: see `modelgen.moco.knowledge.file`.
         """
         sql = """SELECT api, body, embedding, unfinished, library FROM facts JOIN targets ON target = key
             WHERE target = ? AND facts.version = ? ORDER BY api"""

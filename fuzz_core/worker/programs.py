@@ -38,7 +38,7 @@ COLLECTED_EVERY = 32
 MOST_GROWN_BYTES = 512 << 20
 # The names of a watched program, see `modelgen.moco.program`.
 MADE, SEEN = "__made__", "__seen__"
-# The names of a program with hooks, see `modelgen.moco.hooks`.
+# The names of a program with hooks, see `modelgen.moco.disassembly`.
 CALLED, COMBINED = "__called__", "__combined__"
 SAID_CHARACTERS = 1 << 16
 LOSS = re.compile(r"^loss:?[ \t]+(\S+)[ \t]*$", re.MULTILINE)

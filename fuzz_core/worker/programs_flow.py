@@ -1,7 +1,8 @@
 """The flow of activations through the layers and functions of a model program, observed in one run.
 
-The controller writes hooks around the calls and the arithmetic of the program (`modelgen.moco.hooks`). Each tensor that
-a model computes gets an `ActivationOrigin`: the value that arrived, and the calls that it has passed through since.
+The controller writes hooks around the calls and the arithmetic of the program (`modelgen.moco.disassembly`). Each
+tensor that a model computes gets an `ActivationOrigin`: the value that arrived, and the calls that it has passed
+through since.
 """
 
 from __future__ import annotations

@@ -19,8 +19,19 @@ from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.outcome import Verdict
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
-from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind, kind_of
-from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, REFUSED, TreeNode
+from fuzz_core.modelgen.moco.nodes import (
+    BOUNDARY,
+    CHECKED,
+    DOCUMENTATION,
+    FINDING,
+    GENERATED,
+    IMPLEMENTATION,
+    PERFORMANCE,
+    REFUSED,
+    TreeNode,
+    kind,
+    kind_of,
+)
 from fuzz_core.oracles.kinds import KINDS
 
 KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW})

@@ -17,19 +17,25 @@ from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind, kind_of, written
 from fuzz_core.modelgen.moco.nodes import (
+    BOUNDARY,
     CHECKED,
+    DOCUMENTATION,
     EXTREME,
     FINDING,
     GENERATED,
+    IMPLEMENTATION,
     MISFIT,
     OK,
+    PERFORMANCE,
     REPLACED,
     SKIPPED,
     TRAINING,
     Arrival,
     TreeNode,
+    kind,
+    kind_of,
+    written,
 )
 from fuzz_core.modelgen.moco.program import Call
 from fuzz_core.worker.programs_ran import BlockTensors, ProgramResult, TensorKind

@@ -206,7 +206,7 @@ class Failing:
     def __init__(self) -> None:
         self.asked = 0
 
-    def facts(self, api: Api, doc: str) -> Facts | None:
+    def facts(self, api: Api) -> Facts | None:
         """Return None for the first api and raises an error for the second."""
         self.asked += 1
         if self.asked > 1:

@@ -12,12 +12,11 @@ from fuzz_core.campaign.moco.growth import NodeResult, ProgramBench, TreeGrowth
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
-from fuzz_core.modelgen.moco.calls import parsed
+from fuzz_core.modelgen.moco.calls import parse_call
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
-from fuzz_core.modelgen.moco.generation import steps_of
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, REPLACED, ROOT, TreeNode
-from fuzz_core.modelgen.moco.tree import Tree
+from fuzz_core.modelgen.moco.tree import Tree, steps_of
 from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.statefile import open_store
@@ -57,7 +56,7 @@ def grown(workshop: BlockWorkshop, source: str, calls: Mapping[int, str], name: 
     names = ModuleNames.of(program)
     own = {block.number: block.call for block in program.blocks}
     for number, text in calls.items():
-        made = parsed(text, "", own[number].applied)
+        made = parse_call(text, "", own[number].applied)
         own[number] = made._replace(api=names.public(made.spelled) or made.spelled)
     every = [*own.values(), *(block.call for block in program.blocks)]
     facts = {call.api: Facts(api=call.api, kind="function" if call.applied else "class") for call in every}

@@ -14,20 +14,16 @@ from moco_grounds import ALL, CALLS, CONV, KNOWLEDGE, call, program
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Fill, Seq, Tensor, Then, prim
-from fuzz_core.modelgen.moco.adaptation import bound, fitted
-from fuzz_core.modelgen.moco.block_test import as_test
-from fuzz_core.modelgen.moco.calls import parsed, with_value
-from fuzz_core.modelgen.moco.constants import meaning
+from fuzz_core.modelgen.expressions import meaning
+from fuzz_core.modelgen.moco.block_test import CLASS, as_test, fit_to_seen_inputs, kinds
+from fuzz_core.modelgen.moco.calls import bound, fitted, parse_call, with_value
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
-from fuzz_core.modelgen.moco.fit import CLASS, fit_to_seen_inputs, kinds, open_at_first_block
-from fuzz_core.modelgen.moco.generation import TreeOptions
 from fuzz_core.modelgen.moco.knowledge.similarity import with_similar
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import OK, Arrival, Result
-from fuzz_core.modelgen.moco.operators import Taste, replaced, similar
-from fuzz_core.modelgen.moco.program import Call, Fit, assemble
-from fuzz_core.modelgen.moco.replacement import fitting_in, replacement
-from fuzz_core.modelgen.moco.tree import Tree
+from fuzz_core.modelgen.moco.operators import Taste, fitting_in, replaced, replacement, similar
+from fuzz_core.modelgen.moco.program import Call, Fit, assemble, open_at_first_block
+from fuzz_core.modelgen.moco.tree import Tree, TreeOptions
 from fuzz_core.programs.texts import fitted_class
 
 LIBRARIES = ("torch", "tensorflow", "jittor")
@@ -174,11 +170,11 @@ class DescribeFit:
 class DescribeText:
     def test_it_is_read_back(self) -> None:
         each = call("torch.nn.Bilinear", "2", out="nn.Linear(3, 4)")._replace(fit=FITTED)
-        assert parsed(each.written, each.api, False) == each
+        assert parse_call(each.written, each.api, False) == each
 
     def test_a_function_is_read_back_and_called_with_its_inputs(self) -> None:
         each = call(JOIN.api, axis="1")._replace(fit=FITTED._replace(function=True))
-        assert parsed(each.written, each.api, False) == each
+        assert parse_call(each.written, each.api, False) == each
         changed = with_value(each, JOIN, "axis", "2")
         assert changed.written == f"Fitted({each.spelled}, {', '.join(FITTED.inputs)}, axis=2)"
         test = as_test(changed, JOIN, (100, 6, 28, 28), "float32", 7)
@@ -196,7 +192,7 @@ class DescribeText:
         ],
     )
     def test_other_layers_around_layers_are_none(self, text: str) -> None:
-        found = parsed(text, "torch.nn.X", False)
+        found = parse_call(text, "torch.nn.X", False)
         assert found.fit is None and found.written == text
 
     def test_it_stays_where_an_argument_changes(self) -> None:

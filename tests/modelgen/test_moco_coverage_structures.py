@@ -5,8 +5,7 @@ from __future__ import annotations
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.values import Invocation, Seq, Tensor, Then, Value, prim
 from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of
-from fuzz_core.modelgen.moco.knowledge.seen import layers_seen
-from fuzz_core.modelgen.moco.knowledge.structures import Structure, structure_of
+from fuzz_core.modelgen.moco.knowledge.seen import Structure, layers_seen, structure_of
 
 SMALL, LARGE = Tensor("float32", (2, 3)), Tensor("float32", (20, 30))
 LABELS = Tensor("int64", (2,))

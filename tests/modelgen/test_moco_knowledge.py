@@ -13,9 +13,16 @@ from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.values import NONE, Invocation, Prim, Seq, Tensor, Then, prim
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
-from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of
-from fuzz_core.modelgen.moco.knowledge.homes import Homes, homes, of_homes
-from fuzz_core.modelgen.moco.knowledge.prose import ParameterEntry, definition_of, told
+from fuzz_core.modelgen.moco.knowledge.extraction import (
+    ApiEvidence,
+    Homes,
+    ParameterEntry,
+    definition_of,
+    facts_of,
+    homes,
+    of_homes,
+    told,
+)
 from fuzz_core.modelgen.moco.knowledge.similarity import correctness, with_similar
 
 DOC = """Applies a *gated* thing over an input. It is made of :class:`~lib.nn.Linear` layers.

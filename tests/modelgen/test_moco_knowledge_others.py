@@ -16,11 +16,10 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, prim
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.knowledge import llm
-from fuzz_core.modelgen.moco.knowledge.answers import dtype_of, lengths_of, range_of, relation_of, structure_of
 from fuzz_core.modelgen.moco.knowledge.authors import AuthorsFiles, imported
-from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, enriched, facts_of, merged
 from fuzz_core.modelgen.moco.knowledge.llm import ChatExtractor, Embeddings, ModelServer
-from fuzz_core.modelgen.moco.knowledge.merge import enriched, merged
+from fuzz_core.modelgen.moco.knowledge.words import dtype_of, lengths_of, range_of, relation_of, structure_of
 
 API = api_of("lib.nn.Gate(size, rate=0.5)", "class", "A gate.\n\nArgs: size, rate")
 TYPED = [
@@ -36,7 +35,7 @@ CONSTRAINED = [
 
 def asked(chat: Chat, key: str = "") -> Facts | None:
     with serving(chat) as address:
-        return ChatExtractor(ModelServer(address, key), "small", "lib").facts(API, API.doc)
+        return ChatExtractor(ModelServer(address, key), "small", "lib").facts(API)
 
 
 def test_four_rounds_of_one_conversation_give_facts() -> None:
@@ -99,7 +98,7 @@ def test_an_address_that_nobody_answers_at_is_told(monkeypatch: pytest.MonkeyPat
     with serving(Chat()) as address:
         pass
     with pytest.raises(UserError, match="failed: APIConnectionError"):
-        ChatExtractor(ModelServer(address), "m", "lib").facts(API, API.doc)
+        ChatExtractor(ModelServer(address), "m", "lib").facts(API)
 
 
 def test_an_answer_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +165,7 @@ def test_a_key_goes_to_no_other_machine_in_the_clear() -> None:
 def test_answers_in_another_form_are_counted() -> None:
     with serving(Chat(four(TYPED, "No idea.", CONSTRAINED))) as address:
         extractor = ChatExtractor(ModelServer(address), "small", "lib")
-        assert extractor.facts(API, API.doc) is not None
+        assert extractor.facts(API) is not None
     assert (extractor.asked, extractor.unread) == (1, 1)
 
 
@@ -255,15 +254,15 @@ def test_the_authors_files_are_read() -> None:
 def test_an_api_is_found_by_any_of_its_names(tmp_path: Path) -> None:
     (tmp_path / "tf.keras.layers.LSTM.yaml").write_text(LSTM)
     files = AuthorsFiles(tmp_path)
-    assert files.facts(API, "") is None
-    assert files.facts(API._replace(aliases=("tf.keras.layers.LSTM",)), "") is not None
+    assert files.facts(API) is None
+    assert files.facts(API._replace(aliases=("tf.keras.layers.LSTM",))) is not None
 
 
 def test_files_that_nobody_asked_for_are_known(tmp_path: Path) -> None:
     for name in ("lib.nn.Gate.yaml", "lib.nn.Other.yaml"):
         (tmp_path / name).write_text(LSTM)
     files = AuthorsFiles(tmp_path)
-    assert files.facts(API, "") is not None
+    assert files.facts(API) is not None
     assert (files.used, set(files.known)) == ({"lib.nn.Gate"}, {"lib.nn.Gate", "lib.nn.Other"})
 
 
@@ -300,7 +299,7 @@ class Fixed:
     def __init__(self, *parameters: Parameter) -> None:
         self.parameters = parameters
 
-    def facts(self, api: Api, doc: str) -> Facts:
+    def facts(self, api: Api) -> Facts:
         """Return the fixed parameters as facts of the api."""
         return Facts(api=api.name, parameters=self.parameters)
 

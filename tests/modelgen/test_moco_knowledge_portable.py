@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, ParameterRelation
-from fuzz_core.modelgen.moco.knowledge.portable import portable
+from fuzz_core.modelgen.moco.knowledge.file import portable
 
 ROOTS = {"lib"}
 SOUND = [

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.values import Seq, Tensor, prim
+from fuzz_core.modelgen.expressions import holds, names_of, read
 from fuzz_core.modelgen.moco.facts import Parameter
-from fuzz_core.modelgen.moco.knowledge.expressions import holds, names_of, read
-from fuzz_core.modelgen.moco.knowledge.relations import kept, relations_of, stated
-from fuzz_core.modelgen.moco.knowledge.seen import SeenCall
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, kept
+from fuzz_core.modelgen.moco.knowledge.words import relations_of, stated
 
 NAMES = ("groups", "in_channels", "out_channels", "size", "scale_factor", "dilation_rate", "strides")
 

@@ -18,10 +18,9 @@ from moco_grounds import (
 
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, prim
-from fuzz_core.modelgen.moco.adaptation import fitted
+from fuzz_core.modelgen.expressions import Opaque, meaning, written
 from fuzz_core.modelgen.moco.block_test import as_test
-from fuzz_core.modelgen.moco.calls import parsed, value
-from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
+from fuzz_core.modelgen.moco.calls import fitted, parse_call, value
 from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import Arrival
@@ -70,11 +69,11 @@ class DescribeConstants:
 class DescribeParsedCalls:
     @given(blocks)
     def test_a_call_comes_back_from_its_text(self, each: Call) -> None:
-        assert parsed(each.written, each.api, each.applied) == each
+        assert parse_call(each.written, each.api, each.applied) == each
 
     def test_arguments_stay_as_they_are_written(self) -> None:
         text = "nn.Sequential(*layers, 'a(\"' + ',', k = {'a' : 1}, **more)"
-        found = parsed(text, "torch.nn.Sequential", False)
+        found = parse_call(text, "torch.nn.Sequential", False)
         assert [argument.written for argument in found.arguments] == [
             "*layers",
             "'a(\"' + ','",
@@ -106,7 +105,7 @@ class DescribeFitting:
         assert fitted(same, LINEAR, (2, 9)) is same
 
     def test_the_words_of_the_program_stay_where_nothing_changes(self) -> None:
-        names = ModuleNames({"nn": "torch.nn"}, "torch", "import torch", {"WIDTH": "8"})
+        names = ModuleNames("torch", ast.parse("import torch.nn as nn\nWIDTH = 8"))
         block = call("torch.nn.Conv2d", "WIDTH * 4", "WIDTH * 2", "3", groups="WIDTH")
         assert fitted(block, CONV, (1, 32, 9, 9), names.resolved) is block
         assert fitted(block, CONV, (1, 48, 9, 9), names.resolved).written == "nn.Conv2d(48, WIDTH * 2, 3, groups=WIDTH)"
@@ -209,4 +208,4 @@ class DescribeNames:
         for mutant in [*mutants, *checks(each, facts, Rng(seed))]:
             if mutant is not None:
                 ast.parse(mutant.call.written, mode="eval")
-                assert parsed(mutant.call.written, mutant.call.api, mutant.call.applied) == mutant.call
+                assert parse_call(mutant.call.written, mutant.call.api, mutant.call.applied) == mutant.call

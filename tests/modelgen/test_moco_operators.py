@@ -25,13 +25,12 @@ from moco_grounds import (
 from fuzz_core.ir.constraints import KINDS
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Then
+from fuzz_core.modelgen.expressions import meaning
 from fuzz_core.modelgen.moco.calls import broken, value
-from fuzz_core.modelgen.moco.constants import meaning
-from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
-from fuzz_core.modelgen.moco.legality import documented_constraints, is_legal, is_within
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter, documented_constraints, is_legal, is_within
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import Arrival
-from fuzz_core.modelgen.moco.operators import checked, checks, generated, replaced, turned
+from fuzz_core.modelgen.moco.operators import checks, generated, replaced, turned
 from fuzz_core.modelgen.moco.program import INPUT, Call
 
 seeds = st.integers(0, 2**32)
@@ -232,12 +231,12 @@ class DescribeBoundaryChecks:
         facts = Facts(api="torch.f", parameters=(parameter,))
         assert not documented_constraints(parameter, *KINDS)
         for argument in ("1", "'a'", "(1, 2)"):
-            assert checked(call("torch.f", argument), facts, Rng(1)) is None
-        assert checked(call("torch.nn.MaxPool2d", "(2, 2)", ceil_mode="True"), POOL, Rng(1)) is not None
+            assert not list(checks(call("torch.f", argument), facts, Rng(1)))
+        assert list(checks(call("torch.nn.MaxPool2d", "(2, 2)", ceil_mode="True"), POOL, Rng(1)))
 
     def test_what_worked_before_contradicts_a_bound(self) -> None:
         parameter = Parameter(name="n", dtype="int", default="1", constraints=(POSITIVE,), seen=("4", "0"))
-        assert checked(call("torch.f"), Facts(api="torch.f", parameters=(parameter,)), Rng(1)) is None
+        assert not list(checks(call("torch.f"), Facts(api="torch.f", parameters=(parameter,)), Rng(1)))
 
     @given(
         seeds, st.integers(-5, 5), st.integers(0, 5), st.booleans(), st.booleans(), st.sampled_from(["int", "float"])
@@ -260,12 +259,12 @@ def test_the_same_stream_gives_the_same_mutants() -> None:
     for each in BLOCKS:
         assert generated(each, known(each), Rng(5)) == generated(each, known(each), Rng(5))
         assert replaced(each, KNOWLEDGE, IMAGE, Rng(5)) == replaced(each, KNOWLEDGE, IMAGE, Rng(5))
-        assert checked(each, known(each), Rng(5)) == checked(each, known(each), Rng(5))
+        assert list(checks(each, known(each), Rng(5))) == list(checks(each, known(each), Rng(5)))
 
 
 def test_an_empty_knowledge_mutates_nothing() -> None:
     nothing = Knowledge(library="torch", build="")
     assert replaced(CALLS[0], nothing, IMAGE, Rng(1)) is None
     assert generated(CALLS[0], Facts(api="torch.nn.Conv2d"), Rng(1)) is None
-    assert checked(call("torch.nn.functional.relu", INPUT, applied=True), RELU, Rng(1)) is None
+    assert not list(checks(call("torch.nn.functional.relu", INPUT, applied=True), RELU, Rng(1)))
     assert Then("__call__").args == ()

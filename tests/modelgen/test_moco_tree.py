@@ -9,14 +9,12 @@ from moco_grounds import CALLS, CONV, DROPOUT, KNOWLEDGE, program
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng
-from fuzz_core.modelgen.moco.constants import meaning
-from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.generation import TreeOptions, steps_of
-from fuzz_core.modelgen.moco.legality import is_legal
+from fuzz_core.modelgen.expressions import meaning
+from fuzz_core.modelgen.moco.facts import Knowledge, is_legal
 from fuzz_core.modelgen.moco.nodes import FINDING, MISFIT, OK, REFUSED, STATES, Arrival, Result, TreeNode
+from fuzz_core.modelgen.moco.operators import value_class
 from fuzz_core.modelgen.moco.program import assemble
-from fuzz_core.modelgen.moco.selection import survivors, value_class
-from fuzz_core.modelgen.moco.tree import Tree
+from fuzz_core.modelgen.moco.tree import Tree, TreeOptions, steps_of, survivors
 
 ARRIVES = {number: Arrival((2, 6, 16, 16)) for number in range(9)}
 Judge = Callable[[TreeNode], Result]
@@ -168,8 +166,8 @@ class DescribeTree:
         assert [node.level for node in chain] == [0, 1, 2, 3, 4]
         calls = tree.calls(last.number)
         assert [calls[node.block or 0].written for node in chain[1:]] == [node.call for node in chain[1:]]
-        head = {block.number: block.call for block in tree.ground.program.blocks if block.number == 4}
-        text = assemble(tree.ground.program.template, {**calls, **head})
+        head = {block.number: block.call for block in tree.program.blocks if block.number == 4}
+        text = assemble(tree.program.template, {**calls, **head})
         assert all(node.call in text for node in chain)
         assert text.count("    nn.") + text.count("    Fitted(nn.") == 5
 

@@ -20,9 +20,8 @@ from moco_programs import taken_by
 from fuzz_core.campaign.moco import judge
 from fuzz_core.campaign.moco.growth import NodeResult, ProgramBench, TreeGrowth
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
-from fuzz_core.modelgen.moco.calls import parsed
+from fuzz_core.modelgen.moco.calls import parse_call
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
-from fuzz_core.modelgen.moco.generation import steps_of
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import (
     CHECKED,
@@ -37,7 +36,7 @@ from fuzz_core.modelgen.moco.nodes import (
     TreeNode,
 )
 from fuzz_core.modelgen.moco.program import Block, Call, Program
-from fuzz_core.modelgen.moco.tree import Tree
+from fuzz_core.modelgen.moco.tree import Tree, steps_of
 
 REAL = ("torch", "tensorflow", "jittor")
 PROGRAMS = Path(__file__).parent / "traps"
@@ -92,7 +91,7 @@ def comments(path: Path) -> Iterator[tuple[int, re.Match[str]]]:
 
 def called(program: Program, block: Block, text: str) -> Call:
     """Returns a call as the program writes it, for the place of a block."""
-    made = parsed(text, "", block.call.applied)
+    made = parse_call(text, "", block.call.applied)
     return made._replace(api=ModuleNames.of(program).public(made.spelled) or made.spelled)
 
 

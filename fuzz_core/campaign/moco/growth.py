@@ -25,8 +25,8 @@ from fuzz_core.execution.replay import COMPILED, DOUBLED, is_lost, verdicts_on
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.modelgen.moco.adaptation import fitted
 from fuzz_core.modelgen.moco.block_test import as_test
+from fuzz_core.modelgen.moco.calls import fitted
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import (

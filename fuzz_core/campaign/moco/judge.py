@@ -16,9 +16,7 @@ from fuzz_core.execution.replay import ACCEPTED
 from fuzz_core.ir.constraints import KINDS
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
-from fuzz_core.modelgen.moco.facts import Facts
-from fuzz_core.modelgen.moco.kinds import kind, written
-from fuzz_core.modelgen.moco.legality import documented_constraints
+from fuzz_core.modelgen.moco.facts import Facts, documented_constraints
 from fuzz_core.modelgen.moco.nodes import (
     EXTREME,
     FINDING,
@@ -32,7 +30,9 @@ from fuzz_core.modelgen.moco.nodes import (
     TRAINING,
     Arrival,
     TreeNode,
+    kind,
     mutation_in_words,
+    written,
 )
 from fuzz_core.modelgen.moco.program import Call, Program
 from fuzz_core.oracles.contract import oracle_of

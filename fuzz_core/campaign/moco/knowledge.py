@@ -15,8 +15,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.extraction import Extractor
-from fuzz_core.modelgen.moco.knowledge.file import OtherVersionError, path_of, read, write
-from fuzz_core.modelgen.moco.knowledge.portable import portable
+from fuzz_core.modelgen.moco.knowledge.file import OtherVersionError, path_of, portable, read, write
 from fuzz_core.modelgen.moco.knowledge.similarity import Encoder
 from fuzz_core.programs.texts import grown_programs
 

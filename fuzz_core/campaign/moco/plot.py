@@ -18,13 +18,11 @@ from fuzz_core.collect.programs import programs_in
 from fuzz_core.ir.errors import CodecError, UserError
 from fuzz_core.modelgen.moco.disassembly import Disassembly
 from fuzz_core.modelgen.moco.disassembly_steps import RunObservations, steps
-from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.generation import TreeOptions
-from fuzz_core.modelgen.moco.legality import with_model_ranges
+from fuzz_core.modelgen.moco.facts import Knowledge, with_model_ranges
 from fuzz_core.modelgen.moco.names import ModuleNames
 from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, ROOT, TreeNode
 from fuzz_core.modelgen.moco.program import Call, Program
-from fuzz_core.modelgen.moco.tree import Tree
+from fuzz_core.modelgen.moco.tree import Tree, TreeOptions
 from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.programs.texts import grown_programs, traced_programs
 from fuzz_core.worker.programs_ran import FlowRecord, ProgramResult

@@ -29,9 +29,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.ir.wire import ModeRun
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
-from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Extractor, Spell
-from fuzz_core.modelgen.moco.knowledge.homes import homes, of_homes
-from fuzz_core.modelgen.moco.knowledge.merge import enriched
+from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, Extractor, Spell, enriched, homes, of_homes
 from fuzz_core.modelgen.moco.knowledge.similarity import Encoder, with_similar
 from fuzz_core.triage.script import Writer
 

@@ -25,8 +25,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.ir.values import Value, prim
 from fuzz_core.modelgen.moco.facts import Facts, Origin
 from fuzz_core.modelgen.moco.knowledge.extraction import ApiEvidence, facts_of, seen_calls, spelled_all
-from fuzz_core.modelgen.moco.knowledge.relations import kept
-from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, inputs_of
+from fuzz_core.modelgen.moco.knowledge.seen import SeenCall, inputs_of, kept
 
 MAX_TRIALS = 80
 # A parameter that takes this number is no integer, though its default may be 0.

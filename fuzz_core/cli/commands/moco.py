@@ -17,9 +17,8 @@ from fuzz_core.cli.state import read_state
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.files import write_whole
 from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.kinds import kind_of
 from fuzz_core.modelgen.moco.knowledge.authors import AuthorsFiles
-from fuzz_core.modelgen.moco.nodes import mutation_in_words
+from fuzz_core.modelgen.moco.nodes import kind_of, mutation_in_words
 from fuzz_core.modelgen.moco.picture import mermaid
 from fuzz_core.modelgen.moco.program import Program
 

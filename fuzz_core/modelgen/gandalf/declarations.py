@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fuzz_core.ir.rng import Rng
-from fuzz_core.modelgen.moco.knowledge.expressions import names_of, read, value
+from fuzz_core.modelgen.expressions import constant, names_of, read
 
 Value = bool | int | float | str
 Declared = str | tuple[Value, ...]
@@ -129,7 +129,7 @@ def allows(declared: Declared, given: Value, known: Mapping[str, object]) -> boo
     """
     match declaration(declared):
         case ast.expr() as tree:
-            return bool(value(tree, known) == given)
+            return bool(constant(tree, known) == given)
         case ValueRange(low, high):
             return isinstance(given, type(low)) and not isinstance(given, bool) and low <= given <= high
         case allowed:
@@ -144,7 +144,7 @@ def drawn(declared: Declared, known: Mapping[str, object], rng: Rng) -> Value:
     """
     match declaration(declared):
         case ast.expr() as tree:
-            found: Value = value(tree, known)
+            found: Value = constant(tree, known)
             return found
         case ValueRange(int() as low, int() as high):
             return rng.between(low, high)

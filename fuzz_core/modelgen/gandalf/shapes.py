@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from fuzz_core.modelgen.expressions import constant, holds
 from fuzz_core.modelgen.gandalf.declarations import (
     ANY,
     FLOAT,
@@ -19,7 +20,6 @@ from fuzz_core.modelgen.gandalf.declarations import (
     pattern,
 )
 from fuzz_core.modelgen.gandalf.table import Operator
-from fuzz_core.modelgen.moco.knowledge.expressions import holds, value
 
 REST = "..."
 
@@ -127,7 +127,7 @@ def _set(bound: dict[str, Any], name: str, given: Any) -> None:
 def _shape(found: Pattern, bound: Mapping[str, Any], words: Mapping[str, Any]) -> tuple[int, ...]:
     shape: list[int] = []
     for part in found.parts:
-        shape += bound.get(REST, ()) if part is None else [value(part, words)]
+        shape += bound.get(REST, ()) if part is None else [constant(part, words)]
     # Jittor has no tensors without dimensions or elements, so no graph that all libraries can compute has them.
     if not shape or not all(type(size) is int and size > 0 for size in shape):
         raise ShapeError(f"nothing has the shape {tuple(shape)}")

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.expressions import names_of
 from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.declarations import (
     DRAWS,
@@ -23,7 +24,6 @@ from fuzz_core.modelgen.gandalf.declarations import (
     expression,
     pattern,
 )
-from fuzz_core.modelgen.moco.knowledge.expressions import names_of
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 
 Library = Literal["torch", "tensorflow", "jittor"]

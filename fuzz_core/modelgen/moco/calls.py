@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco import constants
-from fuzz_core.modelgen.moco.constants import Opaque, meaning
+from fuzz_core.modelgen.expressions import Opaque, constant, holds, meaning, parsed, readable, same, written
+from fuzz_core.modelgen.moco.block_test import taken_out
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
-from fuzz_core.modelgen.moco.fit import taken_out
-from fuzz_core.modelgen.moco.knowledge.expressions import holds, read
 from fuzz_core.modelgen.moco.program import INPUT, Call, CallArgument
-
-
-def activation(call: Call) -> int | None:
-    """Return the place of the activation among the arguments; None for a layer that is made."""
-    places = (place for place, argument in enumerate(call.arguments) if argument.source == INPUT)
-    return next(places, None)
 
 
 def parameters(facts: Facts) -> tuple[Parameter, ...]:
@@ -61,17 +53,6 @@ def with_value(call: Call, facts: Facts, name: str, source: str) -> Call:
     return call._replace(arguments=tuple(arguments))
 
 
-def without(call: Call, facts: Facts, name: str) -> Call | None:
-    """Return the call with a parameter left to its default; None if positional arguments come after it."""
-    place = given(call, facts).get(name)
-    if place is None:
-        return call
-    arguments = call.arguments
-    if not arguments[place].name and any(not each.name for each in arguments[place + 1 :]):
-        return None
-    return call._replace(arguments=arguments[:place] + arguments[place + 1 :])
-
-
 def meanings(call: Call, facts: Facts) -> dict[str, Any]:
     """Return the constant values of a call's parameters, including defaults."""
     places = given(call, facts)
@@ -88,41 +69,27 @@ def broken(call: Call, facts: Facts) -> list[int]:
     if not facts.relations:
         return []
     names = meanings(call, facts)
-    return [place for place, relation in enumerate(facts.relations) if _fails(relation.expression, names)]
+    trees = [readable(relation.expression) for relation in facts.relations]
+    return [place for place, tree in enumerate(trees) if tree is not None and holds(tree, names) is False]
 
 
-def _fails(expression: str, names: dict[str, Any]) -> bool:
-    tree = _read(expression)
-    return tree is not None and holds(tree, names) is False
-
-
-@lru_cache(maxsize=4096)
-def _read(expression: str) -> ast.expr | None:
-    try:
-        return read(expression)
-    except ValueError:
-        return None
-
-
-def parsed(text: str, api: str, applied: bool) -> Call:
+def parse_call(text: str, api: str, applied: bool) -> Call:
     """Parse a call, and keep each argument as it is written.
 
     Raises:
         UserError: the text is no call.
     """
+    tree: ast.expr | None
     try:
-        tree = constants.parsed(text)
-    except ValueError as error:
-        raise _not_a_call(text, api) from error
+        tree = parsed(text)
+    except ValueError:
+        tree = None
     if not isinstance(tree, ast.Call):
-        raise _not_a_call(text, api)
+        problem = f"the text of a call of {api} is not a Python call: {text[:80]!r}"
+        remedy = "if it comes from a derivation tree on record, begin a new tree in another --state DIR"
+        raise UserError(problem, remedy)
     layer, fit = taken_out(tree, text)
     return Call(api, _source(text, layer.func), tuple(_arguments(text, layer)), applied, fit)
-
-
-def _not_a_call(text: str, api: str) -> UserError:
-    problem = f"the text of a call of {api} is not a Python call: {text[:80]!r}"
-    return UserError(problem, "if it comes from a derivation tree on record, begin a new tree in another --state DIR")
 
 
 def _arguments(text: str, tree: ast.Call) -> Iterator[CallArgument]:
@@ -135,3 +102,101 @@ def _arguments(text: str, tree: ast.Call) -> Iterator[CallArgument]:
 
 def _source(text: str, node: ast.expr) -> str:
     return ast.get_source_segment(text, node) or ast.unparse(node)
+
+
+def bound(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
+    """Return the values that bound parameters must have for an input of this shape, by name."""
+    rank = len(shape)
+    sizes = {
+        parameter.name: str(shape[parameter.binds])
+        for parameter in parameters(facts)
+        if parameter.binds is not None and -rank <= parameter.binds < rank
+    }
+    return {**_alike(facts, shape), **sizes}
+
+
+def _alike(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
+    """Return arguments with the input's shape in the working example, such as a loss's target, in the new shape."""
+    names = {parameter.name for parameter in parameters(facts) if parameter.dtype == "tensor"}
+    made = ((name, _resized(text, facts.inputs[:1], shape)) for name, text in facts.example.items() if name in names)
+    return {name: text for name, text in made if text is not None}
+
+
+def _resized(text: str, inputs: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> str | None:
+    """Rewrite a call whose first argument is the shape of an input for a new shape; None for any other text."""
+    try:
+        made = parsed(text)
+        if not isinstance(made, ast.Call) or not made.args or tuple(constant(made.args[0])) not in inputs:
+            return None
+    except (ValueError, TypeError, ArithmeticError):
+        return None
+    return ast.unparse(ast.Call(made.func, [parsed(written(shape)), *made.args[1:]], made.keywords))
+
+
+def _itself(call: Call) -> Call:
+    return call
+
+
+def fitted(call: Call, facts: Facts, shape: tuple[int, ...], resolve: Callable[[Call], Call] = _itself) -> Call:
+    """Return the call with its bound parameters set to what arrives; the same call if they are set already.
+
+    If that breaks a relation, other parameters change as little as repairs it. A call that cannot be repaired is
+    returned with the bound parameters alone, and fails when it runs.
+
+    Args:
+        resolve: replaces the program's names for constants by the constants (`Names.resolved`).
+    """
+    plain = made = resolve(call)
+    for name, source in bound(facts, shape).items():
+        had = value(made, facts, name)
+        if had is None or not same(meaning(had), meaning(source)):
+            made = with_value(made, facts, name, source)
+    return call if made == plain else as_written(mended(made, facts) or made, plain, call)
+
+
+def as_written(made: Call, plain: Call, call: Call) -> Call:
+    """Return `made`, a changed copy of `plain`, with the words of `call` for every argument that has not changed."""
+    places = zip_longest(made.arguments, plain.arguments, call.arguments)
+    words = (said if argument == meant else argument for argument, meant, said in places if argument is not None)
+    return made._replace(arguments=tuple(words))
+
+
+def mended(call: Call, facts: Facts) -> Call | None:
+    """Change the call step by step until no relation is broken; None if no step breaks fewer relations.
+
+    Bound parameters stay as they are.
+    """
+    left = broken(call, facts)
+    while left:
+        for changed in _changes(call, facts, left[0]):
+            if len(still := broken(changed, facts)) < len(left):
+                call, left = changed, still
+                break
+        else:
+            return None
+    return call
+
+
+def _changes(call: Call, facts: Facts, relation: int) -> Iterator[Call]:
+    """Yield calls with one parameter of a relation changed: to a related one, its default, or a working value."""
+    related = facts.relations[relation].parameters
+    equal = [value(call, facts, name) for name in related]
+    for parameter in parameters(facts):
+        if parameter.name not in related or parameter.binds is not None:
+            continue
+        place = given(call, facts).get(parameter.name)
+        if place is not None and parameter.default is not None:
+            before, after = call.arguments[:place], call.arguments[place + 1 :]
+            # No argument by position stands for another parameter then.
+            if call.arguments[place].name or all(each.name for each in after):
+                yield call._replace(arguments=before + after)
+        worked = (
+            facts.example.get(parameter.name),
+            parameter.default,
+            *parameter.seen,
+            *map(written, parameter.choices),
+            *equal,
+        )
+        for source in dict.fromkeys(worked):
+            if source is not None and source != value(call, facts, parameter.name):
+                yield with_value(call, facts, parameter.name, source)

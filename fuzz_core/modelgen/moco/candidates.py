@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.rng import Rng
-from fuzz_core.modelgen.moco.constants import Opaque, written
-from fuzz_core.modelgen.moco.facts import LOWER, UPPER, Parameter
-from fuzz_core.modelgen.moco.legality import (
+from fuzz_core.modelgen.expressions import Opaque, written
+from fuzz_core.modelgen.moco.facts import (
+    LOWER,
+    UPPER,
+    Parameter,
     documented_constraints,
     is_choice,
     is_legal,
     is_within,
-    known_values,
     numbers,
     takes_integers,
 )
@@ -37,7 +38,7 @@ class Range(NamedTuple):
 def legal_range(parameter: Parameter, current: object = None) -> Range:
     """Return the intersection of a parameter's finite bounds; open bounds count as closed."""
     lows, highs = ([float(each.bounds[0]) for each in parameter.of_kind(*kinds)] for kinds in (LOWER, UPPER))
-    return Range(max(lows, default=None), min(highs, default=None), takes_integers(parameter, (current,)))
+    return Range(max(lows, default=None), min(highs, default=None), takes_integers(parameter, current))
 
 
 def others(parameter: Parameter, current: object, rng: Rng) -> list[Any]:
@@ -50,7 +51,7 @@ def others(parameter: Parameter, current: object, rng: Rng) -> list[Any]:
 
 def _pool(parameter: Parameter, current: object, rng: Rng) -> Iterator[Any]:
     yield from parameter.choices
-    yield from (value for value in known_values(parameter) if _is_small(value, parameter))
+    yield from (value for value in parameter.known_values if _is_small(value, parameter))
     if isinstance(current, bool) or parameter.dtype == "bool":
         yield from (True, False)
     elif not isinstance(current, Opaque) or parameter.bounds:
@@ -68,9 +69,7 @@ def _is_small(value: object, parameter: Parameter) -> bool:
 
 def _numbers(parameter: Parameter, current: object, rng: Rng) -> Iterator[int | float]:
     least, most, integers = legal_range(parameter, current)
-    anchors = [
-        number for value in (current, *known_values(parameter)) for number in numbers(value) if math.isfinite(number)
-    ]
+    anchors = filter(math.isfinite, numbers([current, *parameter.known_values]))
     if least is None or most is None:
         # An open side does not limit the size: values near a working one are legal more often than arbitrary values.
         for anchor in dict.fromkeys(anchors):
@@ -117,8 +116,7 @@ def _placed(parameter: Parameter, current: object, drawn: list[int | float], rng
     """Yield numbers as the value, or in the place of one item if the value is a sequence."""
     if isinstance(current, list | tuple) and current:
         for number in drawn:
-            place = rng.below(len(current))
-            yield type(current)([*current[:place], number, *current[place + 1 :]])
+            yield _with_item(current, rng.below(len(current)), number)
     elif parameter.structure != "list":
         yield from drawn
     if not isinstance(current, list | tuple) and drawn and (base := numbers(current)):
@@ -127,12 +125,16 @@ def _placed(parameter: Parameter, current: object, drawn: list[int | float], rng
             yield kind([*base * (length - 1), rng.choice(drawn)])
 
 
+def _with_item(values: list[Any] | tuple[Any, ...], place: int, item: float) -> Any:
+    return type(values)([*values[:place], item, *values[place + 1 :]])
+
+
 def some(parameter: Parameter) -> str | None:
     """Return a small legal value for a parameter without a known value; None if no value is legal."""
     near = (1, 1.0, 2, 0.5) if parameter.dtype in ("int", "float") else ()
     least, most, integers = legal_range(parameter)
     ends = [_typed(math.ceil(end), integers) for end in (least, most) if end is not None]
-    pool = [*known_values(parameter), *parameter.choices, *near, *ends, *([False] * (parameter.dtype == "bool"))]
+    pool = [*parameter.known_values, *parameter.choices, *near, *ends, *([False] * (parameter.dtype == "bool"))]
     return next((written(value) for value in pool if is_legal(parameter, value)), None)
 
 
@@ -149,11 +151,11 @@ def outside(parameter: Parameter, current: object, rng: Rng) -> list[Outside]:
         Outside(value, bound.text)
         for bound in documented_constraints(parameter, *LOWER, *UPPER)
         # A sentence of which one bound is contradicted is misread.
-        if is_within((each for each in parameter.bounds if each.text == bound.text), current, *known_values(parameter))
-        for value in _in_place(parameter, current, _past(bound, takes_integers(parameter, (current,))), rng)
+        if is_within((each for each in parameter.bounds if each.text == bound.text), current, *parameter.known_values)
+        for value in _in_place(parameter, current, _past(bound, takes_integers(parameter, current)), rng)
     ]
     found += [*_no_choice(parameter, current), *_too_long(parameter, current)]
-    return [each for each in found if written(each.value) not in map(written, (current, *known_values(parameter)))]
+    return [each for each in found if written(each.value) not in map(written, (current, *parameter.known_values))]
 
 
 def _past(constraint: Constraint, integers: bool) -> int | float:
@@ -169,14 +171,14 @@ def _past(constraint: Constraint, integers: bool) -> int | float:
 def _in_place(parameter: Parameter, current: object, number: float, rng: Rng) -> Iterator[Any]:
     if isinstance(current, list | tuple) and numbers(current):
         place = rng.choice([place for place, item in enumerate(current) if numbers(item)])
-        yield type(current)([*current[:place], number, *current[place + 1 :]])
+        yield _with_item(current, place, number)
     elif numbers(current) or parameter.structure not in ("list", "tuple"):
         yield number
 
 
 def _no_choice(parameter: Parameter, current: object) -> Iterator[Outside]:
     choices = [choice for choice in parameter.choices if isinstance(choice, str)]
-    tried = [value for value in (current, *known_values(parameter)) if isinstance(value, str)]
+    tried = [value for value in (current, *parameter.known_values) if isinstance(value, str)]
     said = documented_constraints(parameter, "choices")
     if choices and said and all(is_choice(parameter, value) for value in tried):
         yield Outside(f"no_{max(choices, key=len)}", said[0].text)
@@ -184,7 +186,7 @@ def _no_choice(parameter: Parameter, current: object) -> Iterator[Outside]:
 
 def _too_long(parameter: Parameter, current: object) -> Iterator[Outside]:
     """Yield a sequence that is one item longer than the longest legal one; the items are legal."""
-    tried = [value for value in (current, *known_values(parameter)) if isinstance(value, list | tuple)]
+    tried = [value for value in (current, *parameter.known_values) if isinstance(value, list | tuple)]
     said = documented_constraints(parameter, "lengths")
     legal_lengths = all(len(value) in parameter.lengths for value in tried)
     if said and legal_lengths and isinstance(current, list | tuple) and current:

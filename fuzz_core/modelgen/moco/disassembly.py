@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from copy import deepcopy
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import CodecError, UserError
-from fuzz_core.modelgen.moco.fit import open_at_first_block
-from fuzz_core.modelgen.moco.hooks import HookWriter, dotted
+from fuzz_core.modelgen.expressions import dotted
 from fuzz_core.modelgen.moco.names import ModuleNames
-from fuzz_core.modelgen.moco.program import INPUT, SEEN, Block, Call, CallArgument, Program, Slot, Template
+from fuzz_core.modelgen.moco.program import (
+    INPUT,
+    SEEN,
+    Block,
+    Call,
+    CallArgument,
+    Program,
+    Slot,
+    Template,
+    open_at_first_block,
+)
 from fuzz_core.worker.programs_ran import FlowRecord, JoinRecord, UseRecord
 
 _REMEDY = "give a program that runs, with hidden layers that its models compute with"
@@ -49,13 +59,13 @@ class Disassembly:
         UserError: the text is not Python, or is nested too deeply.
     """
 
-    def __init__(self, name: str, source: str, library: str, aliases: Mapping[str, str] | None = None) -> None:
-        self._name, self._source, self._library, self._aliases = name, source, library, aliases or {}
+    def __init__(self, name: str, source: str, library: str, aliases: Mapping[str, str] = {}) -> None:
+        self._name, self._library, self._aliases = name, library, aliases
         try:
             self._tree = ast.parse(source)
-            self._names = ModuleNames.in_tree(library, self._tree)
-            hooks = HookWriter(lambda path: self._names.public(path) is not None)
-            self.hooked = hooks.text(self._tree)
+            self._names = ModuleNames(library, self._tree)
+            hooks = HookWriter(self._names)
+            self.hooked = ast.unparse(hooks.visit(deepcopy(self._tree)))
         except RecursionError:
             raise UserError(
                 f"{name} has an expression that is nested too deeply to be taken apart",
@@ -66,11 +76,9 @@ class Disassembly:
                 f"{name} is not valid Python: {error}", "correct the syntax error, or leave the program out of --models"
             ) from None
         self._sites = hooks.sites
-        lines = source.encode("utf-8", "surrogatepass").splitlines(keepends=True)
-        self._lines = [line.decode("utf-8", "surrogatepass") for line in lines]
-        self._starts = [0]
-        for line in self._lines:
-            self._starts.append(self._starts[-1] + len(line))
+        # Syntax trees count bytes.
+        self._bytes = source.encode()
+        self._starts = [0, *accumulate(map(len, self._bytes.splitlines(keepends=True)))]
 
     def program(self, record: FlowRecord) -> Program:
         """Return the program in parts.
@@ -102,7 +110,8 @@ class Disassembly:
         groups: dict[int, list[UseRecord]] = {}
         for use in record.uses:
             groups.setdefault(use.group, []).append(use)
-        given = any(isinstance(each, ast.Call) and self._is_input(each) for each in self._sites)
+        called = (self._names.public(dotted(each.func)) or "" for each in self._sites if isinstance(each, ast.Call))
+        given = any(path.rpartition(".")[2].startswith("Input") for path in called)
         for group, uses in groups.items():
             nodes = [self._call(use.site) for use in uses]
             made = [place for place, use in enumerate(uses) if not use.applied]
@@ -118,15 +127,11 @@ class Disassembly:
                 if not stays or not use.applied:
                     yield _Part(use, node, stays)
 
-    def _is_input(self, node: ast.Call) -> bool:
-        path = self._names.public(dotted(node.func))
-        return path is not None and path.rpartition(".")[2].startswith("Input")
-
     def _is_cut(self, use: UseRecord, node: ast.Call) -> bool:
         """Return whether an absent layer could give what it gets."""
         if use.gave.count("x") != 1 or use.gave.replace("None", "").strip("(), ") != "x":
             return False
-        return use.place < len(node.args) + len(node.keywords) if use.applied else not use.place
+        return use.place < len(_given(node)) if use.applied else not use.place
 
     def _fitting(self, parts: list[_Part]) -> list[_Part]:
         """Return parts whose cuts do not overlap.
@@ -148,10 +153,9 @@ class Disassembly:
         node, use = part.node, part.use
         spelled = self._text(node.func)
         path = self._names.public(dotted(node.func)) or spelled
-        arguments = [*(("", each) for each in node.args), *((each.arg or "", each.value) for each in node.keywords)]
         written = tuple(
             CallArgument(name, INPUT if use.applied and place == use.place else self._text(value))
-            for place, (name, value) in enumerate(arguments)
+            for place, (name, value) in enumerate(_given(node))
         )
         call = Call(self._aliases.get(path, path), spelled, written, use.applied)
         return Block(number, call, node.lineno, number, use.once)
@@ -163,13 +167,13 @@ class Disassembly:
         use, slot = part.use, Slot(number, original=call)
         if not use.applied:
             absent, marker = ("", "") if part.stays else self._absent(number, use)
-            return [_Cut(start, end, 0, slot._replace(absent=absent, marker=marker, text=self._source[start:end]))]
-        inner = self._span([*part.node.args, *(each.value for each in part.node.keywords)][use.place])
+            return [_Cut(start, end, 0, slot._replace(absent=absent, marker=marker, text=self._between(start, end)))]
+        inner = self._span(_given(part.node)[use.place][1])
         before, after = use.gave.split("x")
         opening = slot._replace(
-            absent=f"{before}(", marker=f"{before}{SEEN}({number}, ", half="open", text=self._source[start : inner[0]]
+            absent=f"{before}(", marker=f"{before}{SEEN}({number}, ", half="open", text=self._between(start, inner[0])
         )
-        closing = slot._replace(absent=f"){after}", half="close", text=self._source[inner[1] : end])
+        closing = slot._replace(absent=f"){after}", half="close", text=self._between(inner[1], end))
         return [_Cut(start, inner[0], start - end, opening), _Cut(inner[1], end, end - start, closing)]
 
     def _absent(self, number: int, use: UseRecord) -> tuple[str, str]:
@@ -216,7 +220,7 @@ class Disassembly:
         slot = Slot(blocks[0], joins=tuple(blocks))
 
         def cut(start: int, end: int, absent: str, size: int = 0) -> _Cut:
-            return _Cut(start, end, size, slot._replace(text=self._source[start:end], absent=absent))
+            return _Cut(start, end, size, slot._replace(text=self._between(start, end), absent=absent))
 
         if isinstance(node, ast.AugAssign):
             target, value = self._span(node.target), self._span(node.value)
@@ -225,10 +229,10 @@ class Disassembly:
         if isinstance(node, ast.BinOp):
             operands = [self._span(node.left), self._span(node.right)]
         else:
-            given = [*node.args, *(each.value for each in node.keywords)]
+            given = _given(node)
             if any(isinstance(each, ast.Starred) for each in node.args) or max(join.places) >= len(given):
                 return []
-            operands = [self._span(given[place]) for place in join.places]
+            operands = [self._span(given[place][1]) for place in join.places]
             if len(operands) == 1 and dotted(node.func).rpartition(".")[2] == "stack":
                 # A call that stacks gets a list of one, to keep the new axis.
                 return [cut(operands[0][1], operands[0][1], f"[{first}:{first + 1}]")]
@@ -240,9 +244,9 @@ class Disassembly:
         pieces: list[str | Slot] = []
         at = 0
         for start, end, _, slot in cuts:
-            pieces += [self._source[at:start], slot]
+            pieces += [self._between(at, start), slot]
             at = end
-        return Template((*pieces, self._source[at:]), head)
+        return Template((*pieces, self._between(at)), head)
 
     # The text.
 
@@ -254,23 +258,89 @@ class Disassembly:
 
     def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         assert node.end_lineno is not None and node.end_col_offset is not None
-        return self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
+        return self._starts[node.lineno - 1] + node.col_offset, self._starts[node.end_lineno - 1] + node.end_col_offset
 
-    def _at(self, line: int, column: int) -> int:
-        text = self._lines[line - 1]
-        before = column if text.isascii() else len(text.encode("utf-8", "surrogatepass")[:column].decode())
-        return self._starts[line - 1] + before
+    def _between(self, start: int, end: int | None = None) -> str:
+        return self._bytes[start:end].decode()
 
     def _text(self, node: ast.expr) -> str:
-        return self._source[slice(*self._span(node))]
+        return self._between(*self._span(node))
+
+
+def _given(call: ast.Call) -> list[tuple[str, ast.expr]]:
+    """Return the arguments of a call, with the names that they are given by."""
+    return [*(("", each) for each in call.args), *((each.arg or "", each.value) for each in call.keywords)]
 
 
 def _is_sized(call: ast.Call) -> bool:
     """Return whether a layer gets a size, as an output layer does: a number that is no axis."""
-    given = [*(("", each) for each in call.args), *((each.arg, each.value) for each in call.keywords)]
-    sizes = [value for name, value in given if name not in ("dim", "axis", "name")]
-    return any(not isinstance(each, ast.Constant | ast.JoinedStr) or _number(each) for each in sizes)
+    sizes = [value for name, value in _given(call) if name not in ("dim", "axis", "name")]
+    return any(
+        type(each.value) is int if isinstance(each, ast.Constant) else not isinstance(each, ast.JoinedStr)
+        for each in sizes
+    )
 
 
-def _number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int
+Site = ast.Call | ast.BinOp | ast.AugAssign
+
+# The functions that a program with hooks calls, and the places of operators among those that the worker knows.
+CALLED, COMBINED = "__called__", "__combined__"
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.Pow, ast.FloorDiv)
+# Builtin functions that look at the frame which calls them.
+_BY_FRAME = frozenset(("super", "locals", "globals", "vars", "dir", "eval", "exec"))
+
+
+class HookWriter(ast.NodeTransformer):
+    """A transformer that puts hooks into a program.
+
+    Attributes:
+        sites: the calls and operations with a hook, as they are in the program; a hook passes the site's place here.
+    """
+
+    def __init__(self, names: ModuleNames) -> None:
+        self._names = names
+        self.sites: list[Site] = []
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Leave decorators, defaults and annotations as they are."""
+        node.body = [self.visit(each) for each in node.body]
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        """Leave texts as they are."""
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        """Put a hook around the function of a call."""
+        place = self._site(node)
+        if isinstance(node.func, ast.Name) and node.func.id in _BY_FRAME:
+            return node
+        public = ast.Constant(self._names.public(dotted(node.func)) is not None)
+        return ast.Call(_hook(CALLED, place, node.func, public), node.args, node.keywords)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Put a hook in the place of an operation."""
+        if type(node.op) not in _OPERATORS:
+            return self.generic_visit(node)
+        place = self._site(node)
+        return _hook(COMBINED, place, ast.Constant(_OPERATORS.index(type(node.op))), node.left, node.right)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """Put a hook in the place of an operation on a variable."""
+        if type(node.op) not in _OPERATORS or not isinstance(node.target, ast.Name):
+            return self.generic_visit(node)
+        place = self._site(node)
+        number = ast.Constant(_OPERATORS.index(type(node.op)) + len(_OPERATORS))
+        value = _hook(COMBINED, place, number, ast.Name(node.target.id, ast.Load()), node.value)
+        return ast.copy_location(ast.Assign([node.target], value), node)
+
+    def _site(self, node: Site) -> int:
+        """Return the place of a site, whose children get hooks."""
+        place = len(self.sites)
+        self.sites.append(deepcopy(node))
+        self.generic_visit(node)
+        return place
+
+
+def _hook(name: str, place: int, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), [ast.Constant(place), *args], [])

@@ -78,10 +78,9 @@ class _Trial:
     """Runs of a program with some of its blocks; the same blocks never run twice."""
 
     def __init__(self, program: Program, runs: Runs) -> None:
-        self._calls = {block.number: block.call for block in program.blocks}
+        self._calls = program.calls
         self._once = {block.number for block in program.blocks if block.once}
-        slots = (piece for piece in program.template.pieces if isinstance(piece, Slot))
-        self._joins = {slot.joins for slot in slots if slot.joins}
+        self._joins = {piece.joins for piece in program.template.pieces if isinstance(piece, Slot) and piece.joins}
         self._runs = runs
         self._known: dict[frozenset[int], RunObservations | None] = {}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.modelgen.moco.constants import Opaque, meaning, parsed, written
-from fuzz_core.modelgen.moco.fit import CLASS
+from fuzz_core.modelgen.expressions import Opaque, dotted, meaning, parsed, written
+from fuzz_core.modelgen.moco.block_test import CLASS
 from fuzz_core.modelgen.moco.program import Call, Program, assemble
 from fuzz_core.programs.texts import fitted_class
 
@@ -20,29 +20,37 @@ _ROOTS = {"tensorflow": {"keras": "tf.keras"}}
 class ModuleNames:
     """The modules of a library that a program has names for: `{"nn": "torch.nn"}`, by public path.
 
-    Args:
-        root: the first name of all public paths.
-        line: the import statement that makes `root` available if the program lacks it.
-        constants: variables of the program that are one constant throughout, as source.
+    Its imports count, and its variables that stand for apis.
+
+    Attributes:
         fitted: the name of the class that stands around layers which do not fit, or "".
         fitting: the text that defines this class, or "".
+
+    Raises:
+        UserError: an unknown library.
     """
 
-    def __init__(
-        self,
-        aliases: Mapping[str, str],
-        root: str,
-        line: str,
-        constants: Mapping[str, str] = {},
-        fitted: str = "",
-        fitting: str = "",
-    ) -> None:
-        self.aliases = dict(aliases)
-        self.root = root
-        self.line = line
-        self.constants = dict(constants)
-        self.fitted, self.fitting = fitted, fitting
+    def __init__(self, library: str, tree: ast.Module) -> None:
+        lines = dialect_of(library).imports
+        # The import statement that makes the first name of all public paths available if the program lacks it.
+        self._line = next((line for line in lines if line.split()[1] == library), lines[0])
+        ((self.root, module),) = _imported(ast.parse(self._line)).items()
+        roots = {module: self.root} | _ROOTS.get(library, {})
+        self.aliases = {
+            name: f"{roots[head]}{path[len(head) :]}"
+            for name, path in _imported(tree).items()
+            if (head := path.partition(".")[0]) in roots
+        }
+        bound = _bound(tree)
+        for name, value in _assigned(ast.walk(tree), bound):
+            path = self.public(ast.unparse(value)) if isinstance(value, ast.Name | ast.Attribute) else None
+            if path is not None:
+                self.aliases[name] = path
+        constants = {name: meaning(ast.unparse(value)) for name, value in _assigned(tree.body, bound)}
+        # Variables of the module that are one constant throughout, as source.
+        self._constants = {name: written(each) for name, each in constants.items() if not isinstance(each, Opaque)}
         self._resolved = lru_cache(maxsize=4096)(self._inserted)
+        self.fitted = self.fitting = ""
 
     @classmethod
     def of(cls, program: Program) -> ModuleNames:
@@ -51,35 +59,24 @@ class ModuleNames:
         Raises:
             UserError: an unknown library.
         """
-        text = assemble(program.template, {block.number: block.call for block in program.blocks})
-        found = cls.in_tree(program.library, tree := ast.parse(text))
+        text = assemble(program.template, program.calls)
+        found = cls(program.library, ast.parse(text))
         for block in program.blocks:
             found.aliases.update(_shown(block.call))
-        return cls(found.aliases, found.root, found.line, _constants(tree), *_fitting(program.library, text))
-
-    @classmethod
-    def in_tree(cls, library: str, tree: ast.Module) -> ModuleNames:
-        """Read the imports of a program, and its variables that stand for apis.
-
-        Raises:
-            UserError: an unknown library.
-        """
-        lines = dialect_of(library).imports
-        line = next((line for line in lines if line.split()[1] == library), lines[0])
-        ((root, module),) = _imported(ast.parse(line))
-        found = cls(dict(_public(_imported(tree), {module: root} | _ROOTS.get(library, {}))), root, line)
-        bound = _bound(tree)
-        for target, value in _assigned(ast.walk(tree)):
-            path = found.public(ast.unparse(value)) if isinstance(value, ast.Name | ast.Attribute) else None
-            if path is not None and isinstance(target, ast.Name) and bound[target.id] == 1:
-                found.aliases[target.id] = path
+        if own := fitted_class(program.library):
+            found.fitted = CLASS
+            while found.fitted in text:
+                found.fitted += "_"
+            found.fitting = f"{own.replace(CLASS, found.fitted)}\n\n"
         return found
 
     def beside(self, program: Program) -> frozenset[str]:
         """Return public paths that the program calls or derives classes from independently of its inserted blocks."""
-        heads = {block.number: block.call for block in program.blocks if block.number in program.template.head}
-        said = _said(ast.parse(assemble(program.template, heads)))
-        return frozenset(path for each in said if (path := self.public(each)) is not None)
+        heads = {number: program.calls[number] for number in program.template.head}
+        nodes = list(ast.walk(ast.parse(assemble(program.template, heads))))
+        said = [node.func for node in nodes if isinstance(node, ast.Call)]
+        said += [base for node in nodes if isinstance(node, ast.ClassDef) for base in node.bases]
+        return frozenset(path for each in said if (path := self.public(dotted(each))) is not None)
 
     def spelled(self, api: str) -> str:
         """Return the shortest path to an api; its public path if the program has no name for its module."""
@@ -98,70 +95,33 @@ class ModuleNames:
         return call._replace(arguments=arguments)
 
     def _inserted(self, source: str) -> str:
-        if not any(name in source for name in self.constants):
+        if not any(name in source for name in self._constants):
             return source
         try:
             # The text is parsed again, because all callers share the tree that `parsed` returns.
-            tree = _Inserted(self.constants).visit(ast.parse(source.strip(), mode="eval"))
+            tree = _Inserted(self._constants).visit(ast.parse(source.strip(), mode="eval"))
         except (SyntaxError, ValueError, RecursionError):
             return source
         return ast.unparse(tree)
 
-    def imports(self, calls: Iterable[Call]) -> str:
+    def imports(self, calls: Collection[Call]) -> str:
         """Return the import lines and the class that these calls need and the program lacks; empty if none."""
-        listed = list(calls)
-        used = self.root not in self.aliases and any(self.root in _heads(call) for call in listed)
-        fitting = self.fitting if any(call.fit is not None for call in listed) else ""
-        return (f"{self.line}\n" if used else "") + fitting
+        used = self.root not in self.aliases and any(self.root in _heads(call) for call in calls)
+        fitting = self.fitting if any(call.fit is not None for call in calls) else ""
+        return (f"{self._line}\n" if used else "") + fitting
 
 
-def _fitting(library: str, text: str) -> tuple[str, str]:
-    """Return the name and the definition of the class that makes layers fit; the program does not use the name."""
-    own = fitted_class(library)
-    name = CLASS
-    while name in text:
-        name += "_"
-    return (name, f"{own.replace(CLASS, name)}\n\n") if own else ("", "")
-
-
-def _imported(tree: ast.Module) -> list[tuple[str, str]]:
+def _imported(tree: ast.Module) -> dict[str, str]:
     """Return the names that import statements bind, with the imported paths."""
-    found = []
+    found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [(each.asname or each.name.split(".")[0], each.name) for each in node.names]
-            # `import torch.nn` binds `torch`.
-            found += [(each.name.split(".")[0], each.name.split(".")[0]) for each in node.names if not each.asname]
+            for each in node.names:
+                # `import torch.nn` binds `torch`.
+                root = each.name.partition(".")[0]
+                found[each.asname or root] = each.name if each.asname else root
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found += [(each.asname or each.name, f"{node.module}.{each.name}") for each in node.names]
-    return list(dict(found).items())
-
-
-def _public(imported: Iterable[tuple[str, str]], roots: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, path in imported:
-        head, dot, rest = path.partition(".")
-        if head in roots:
-            yield name, f"{roots[head]}{dot}{rest}"
-
-
-def _said(tree: ast.Module) -> Iterator[str]:
-    """Yield dotted paths that a program calls and derives its classes from."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Name() | ast.Attribute() as each):
-                yield ast.unparse(each)
-            case ast.ClassDef(bases=bases):
-                yield from map(ast.unparse, bases)
-
-
-def _constants(tree: ast.Module) -> dict[str, str]:
-    """Return the variables of the module that are bound once in the whole program, to a constant."""
-    bound, found = _bound(tree), {}
-    for target, value in _assigned(tree.body):
-        if isinstance(target, ast.Name) and bound[target.id] == 1:
-            constant = meaning(ast.unparse(value))
-            if not isinstance(constant, Opaque):
-                found[target.id] = written(constant)
+            found |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
     return found
 
 
@@ -171,17 +131,22 @@ def _bound(tree: ast.Module) -> Counter[str]:
     return Counter(stored) + Counter(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
 
 
-def _assigned(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield the targets and values of the assignments among these nodes."""
+def _assigned(nodes: Iterable[ast.AST], bound: Mapping[str, int]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that are bound once, by an assignment among these nodes, with their values."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
     for node in nodes:
-        if isinstance(node, ast.AnnAssign) and node.value is not None:
-            yield node.target, node.value
-        for target in node.targets if isinstance(node, ast.Assign) else ():
-            assert isinstance(node, ast.Assign)
-            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                yield from zip(target.elts, node.value.elts, strict=False)
-            else:
-                yield target, node.value
+        match node:
+            case ast.AnnAssign(target=annotated, value=ast.expr() as value):
+                pairs.append((annotated, value))
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                        pairs += zip(target.elts, value.elts, strict=False)
+                    else:
+                        pairs.append((target, value))
+    for target, value in pairs:
+        if isinstance(target, ast.Name) and bound[target.id] == 1:
+            yield target.id, value
 
 
 class _Inserted(ast.NodeTransformer):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from fuzz_core.ir.outcome import Verdict
+from fuzz_core.oracles.kinds import kind_of as kind_of_verdict
+
 ROOT, ORIGINAL, REPLACED, GENERATED, CHECKED, EXTREME = "root", "original", "AR", "RG", "BC", "EV"
 # The most characters of a call in the text of a mutation.
 MAX_CALL = 300
 # The states of a node; PENDING before it has run. SKIPPED: no program was run for it.
 PENDING = ""
-OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED = (
+STATES = (OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED) = (
     "ok",
     "refused",
     "misfit",
@@ -20,7 +23,6 @@ OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED = (
     "finding",
     "skipped",
 )
-STATES = (OK, REFUSED, MISFIT, TRAINING, SYNTAX, RESOURCES, FINDING, SKIPPED)
 
 
 class Arrival(NamedTuple):
@@ -73,3 +75,37 @@ def mutation_in_words(node: TreeNode) -> str:
     if node.old:
         return f"{node.operator} put {node.call[:MAX_CALL]} in the place of {node.old[:MAX_CALL]}"
     return f"{node.operator} {node.call[:MAX_CALL]}".strip()
+
+
+DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION = (
+    "inconsistency with documentation",
+    "performance",
+    "boundary check",
+    "implementation",
+)
+
+
+def kind(operator: str, verdict: Verdict) -> str:
+    """Return which of the four kinds a verdict is on a block that this operator made.
+
+    If a value outside of documented bounds is accepted, or ends the process, then a boundary check is missing. The same
+    holds for an extreme value of either kind. If a legal value does what the documentation rules out, the kind is a
+    documentation inconsistency.
+    """
+    about = kind_of_verdict(verdict.kind).about
+    if about == "cost":
+        return PERFORMANCE
+    if operator == CHECKED or (operator == EXTREME and verdict.oracle in ("crash", "bounds")):
+        return BOUNDARY
+    return DOCUMENTATION if about == "documentation" else IMPLEMENTATION
+
+
+def written(verdict: Verdict) -> str:
+    """Return a verdict as it stands in the record of a node, where `kind_of` reads it."""
+    return f"{verdict.oracle} {verdict.kind}: {verdict.detail}"
+
+
+def kind_of(node: TreeNode) -> str:
+    """Return which of the four kinds a node with a finding has; empty for any other node."""
+    oracle, _, rest = node.why.partition(" ")
+    return kind(node.operator, Verdict(oracle, rest.partition(":")[0])) if node.state == FINDING else ""

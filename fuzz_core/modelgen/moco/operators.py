@@ -5,18 +5,18 @@ Pure: randomness is injected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fuzz_core.ir.rng import Rng, derive
-from fuzz_core.modelgen.moco.calls import broken, parameters, value, with_value
-from fuzz_core.modelgen.moco.candidates import others, outside
-from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
-from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
+from fuzz_core.modelgen.expressions import Opaque, meaning, written
+from fuzz_core.modelgen.moco.block_test import fit_to_seen_inputs, kinds
+from fuzz_core.modelgen.moco.calls import bound, broken, given, mended, parameters, value, with_value
+from fuzz_core.modelgen.moco.candidates import others, outside, some
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter, is_legal, is_within, numbers
 from fuzz_core.modelgen.moco.nodes import CHECKED, GENERATED, REPLACED, Arrival
-from fuzz_core.modelgen.moco.program import Call
-from fuzz_core.modelgen.moco.replacement import fitting_in, replacement
+from fuzz_core.modelgen.moco.program import INPUT, Call, CallArgument
 
 
 class Mutant(NamedTuple):
@@ -31,7 +31,7 @@ class Mutant(NamedTuple):
     why: str = ""  # for a negative mutant, the words that rule its value out
 
 
-Spell = Callable[[str], str]
+T = TypeVar("T")
 # A tree favours one in so many new apis.
 EVERY = 8
 
@@ -66,7 +66,7 @@ def replaced(
     knowledge: Knowledge,
     arrival: Arrival | None,
     rng: Rng,
-    spell: Spell = lambda api: api,
+    spell: Callable[[str], str] = str,
     taste: Taste = Taste(),  # noqa: B008 - immutable
 ) -> Mutant | None:
     """Return by AR another api of the same dimensionality class, or one that is made to fit; None if there is none.
@@ -91,13 +91,19 @@ def replaced(
     return None
 
 
+def drawn(items: Iterable[T], rng: Rng) -> Iterator[T]:
+    """Yield the items in random order."""
+    left = list(items)
+    while left:
+        yield left.pop(rng.below(len(left)))
+
+
 def turned(wheel: dict[str, float], rng: Rng) -> str:
     """Turn the roulette wheel once.
 
     The intervals lie in random order, as wide as the similarities.
     """
-    names = list(wheel)
-    shuffled = [names.pop(rng.below(len(names))) for _ in range(len(names))]
+    shuffled = list(drawn(wheel, rng))
     return rng.weighted(shuffled, [wheel[name] for name in shuffled])
 
 
@@ -158,21 +164,12 @@ def _takes_batches(facts: Facts, rank: int) -> bool:
 
 def generated(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
     """Set by RG one parameter that is not bound to another legal value, and keep the relations; None if impossible."""
-    free = _free(facts)
-    while free:
-        parameter = free.pop(rng.below(len(free)))
-        pool = others(parameter, _current(call, facts, parameter), rng)
-        while pool:
-            changed = with_value(call, facts, parameter.name, written(pool.pop(rng.below(len(pool)))))
+    for parameter in drawn(_free(facts), rng):
+        for other in drawn(others(parameter, _current(call, facts, parameter), rng), rng):
+            changed = with_value(call, facts, parameter.name, written(other))
             if not set(broken(changed, facts)) - set(broken(call, facts)):
                 return _changed(call, changed, facts, parameter.name, GENERATED)
     return None
-
-
-def checked(call: Call, facts: Facts, rng: Rng) -> Mutant | None:
-    """Set by BC one parameter to a value just outside of a documented bound; None if no bound is documented."""
-    every = list(checks(call, facts, rng))
-    return rng.choice(every) if every else None
 
 
 def checks(call: Call, facts: Facts, rng: Rng) -> Iterator[Mutant]:
@@ -202,3 +199,130 @@ def _current(call: Call, facts: Facts, parameter: Parameter) -> object:
 
 def _changed(call: Call, changed: Call, facts: Facts, name: str, operator: str) -> Mutant:
     return Mutant(changed, operator, name, value(call, facts, name) or "", value(changed, facts, name) or "")
+
+
+def replacement(call: Call, own: Facts, facts: Facts, arrival: Arrival | None) -> Call | None:
+    """Return a call of another api by its public name; None if a required parameter has no legal value.
+
+    Bound parameters are set to what arrives. If relations cannot be kept, the arguments of the working example are
+    used.
+    """
+    fixed = bound(facts, arrival.shape) if arrival is not None else {}
+    return _first(call, facts, fixed, (_taken_over(call, own, facts), {}))
+
+
+def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng) -> Call | None:
+    """Like `replacement`, for a layer that gets the inputs with which it was seen to work.
+
+    A call takes, with equal chance, the working example's arguments or as many of the block's arguments as possible.
+
+    Args:
+        fitted: the program's name for the class that makes the inputs.
+
+    Returns:
+        The call, or None if the layer was never seen to work, or only on large inputs.
+    """
+    fit = fit_to_seen_inputs(facts, fitted, rng)
+    if fit is None:
+        return None
+    taken = [{**facts.example, **_taken_over(call, own, facts)}] if rng.chance(0.5) else []
+    first = next(shape for text in fit.inputs for shape, _ in kinds(meaning(text)))
+    made = _first(call, facts, bound(facts, first), (*taken, facts.example))
+    return made and made._replace(fit=fit)
+
+
+def _first(call: Call, facts: Facts, fixed: Mapping[str, str], offers: Iterable[Mapping[str, str]]) -> Call | None:
+    """Return a call with the first of the offered arguments that are legal together; None if none are."""
+    for offered in offers:
+        chosen = _chosen(facts, offered, fixed)
+        if chosen is not None and (made := mended(_written(call, facts, chosen), facts)) is not None:
+            return made
+    return None
+
+
+def _taken_over(call: Call, own: Facts, facts: Facts) -> dict[str, str]:
+    """Return the arguments that the new api takes as they are.
+
+    Such an argument has the same name, or the same position and one dtype.
+    """
+    before = [parameter for parameter in parameters(own) if parameter.positional]
+    after = [parameter for parameter in parameters(facts) if parameter.positional]
+    arguments = {name: call.arguments[place] for name, place in given(call, own).items()}
+    found = {name: argument.source for name, argument in arguments.items()}
+    for old, new in zip(before, after, strict=False):
+        argument = arguments.get(old.name)
+        alike = old.dtype == new.dtype != "" and facts.parameter(old.name) is None
+        if argument is not None and not argument.name and alike:
+            found.setdefault(new.name, argument.source)
+    return {p.name: found[p.name] for p in parameters(facts) if p.name in found and is_legal(p, meaning(found[p.name]))}
+
+
+def _chosen(facts: Facts, offered: Mapping[str, str], fixed: Mapping[str, str]) -> dict[str, str] | None:
+    """Return an expression for each parameter that has one; None if a required parameter has none."""
+    chosen = {}
+    for parameter in parameters(facts):
+        source = fixed.get(parameter.name) or offered.get(parameter.name)
+        # A parameter that a working call left out is not required, even if it is declared so: `*args`.
+        if source is None and parameter.required and (parameter.name in facts.example or not facts.inputs):
+            source = facts.example.get(parameter.name) or some(parameter)
+            if source is None:
+                return None
+        if source is not None:
+            chosen[parameter.name] = source
+    return {**_alternatives(facts, chosen), **chosen}
+
+
+def _alternatives(facts: Facts, chosen: dict[str, str]) -> dict[str, str]:
+    """Return the example's arguments for parameters that may be None, unless one is chosen: often one is needed."""
+    optional = [parameter.name for parameter in parameters(facts) if parameter.default == "None"]
+    if any(name in chosen for name in optional):
+        return {}
+    return {name: facts.example[name] for name in optional if name in facts.example}
+
+
+def _written(call: Call, facts: Facts, chosen: dict[str, str]) -> Call:
+    """Return the call with required parameters by position as far as there is no gap, and further ones by keyword.
+
+    A function in the place of a layer gets all of them by keyword, because its inputs come first.
+    """
+    arguments = [CallArgument("", INPUT)] if call.applied else []
+    gap = facts.kind == "function" and not call.applied
+    for parameter in parameters(facts):
+        gap = gap or not (parameter.required and parameter.positional and parameter.name in chosen)
+        if parameter.name in chosen:
+            arguments.append(CallArgument(parameter.name if gap else "", chosen[parameter.name]))
+    return Call(facts.api, facts.api, tuple(arguments), call.applied)
+
+
+def equivalence(mutant: Mutant, facts: Facts | None) -> str:
+    """Return the class of a mutant: for AR its api, otherwise api, parameter and class of the new value."""
+    if mutant.operator == REPLACED or not mutant.parameter:
+        return f"{mutant.operator} {mutant.call.api}"
+    parameter = facts.parameter(mutant.parameter) if facts is not None else None
+    named = value_class(parameter, meaning(mutant.new)) if parameter is not None else mutant.new
+    return f"{mutant.operator} {mutant.call.api} {mutant.parameter} {named}"
+
+
+def value_class(parameter: Parameter, value: object) -> str:
+    """Return `inside`, `at` or `outside` for numbers, and for a sequence the outermost of these.
+
+    For any other value, returns its text, or `other` for a name.
+    """
+    found = [_side(parameter, number) for number in numbers(value)]
+    if found:
+        return max(found, key=("inside", "at", "outside").index)
+    if isinstance(value, Opaque):
+        return "other"
+    return written(value)[:80]
+
+
+def _side(parameter: Parameter, number: float) -> str:
+    if not is_within(parameter.bounds, number):
+        return "outside"
+    # For an open bound, the integer next to it is at the bound.
+    integer = isinstance(number, int)
+    ends = [
+        float(bound.bounds[0]) + ({"above": 1, "below": -1}.get(bound.kind, 0) if integer else 0)
+        for bound in parameter.bounds
+    ]
+    return "at" if number in ends else "inside"

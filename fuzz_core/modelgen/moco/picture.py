@@ -82,8 +82,11 @@ def _label(node: TreeNode) -> str:
 
 def _text(text: str) -> str:
     """Return text for a quoted label: markup characters as numbers, control characters as question marks."""
-    plain = "".join(sign if sign.isprintable() else "?" for sign in text)
-    return "".join(sign if sign.isalnum() or sign in " _.,:()=-?" else f"#{ord(sign)};" for sign in plain)
+    return "".join(sign if sign.isalnum() or sign in " _.,:()=-?" else f"#{ord(sign)};" for sign in _printable(text))
+
+
+def _printable(text: str) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def _drawn(nodes: Sequence[TreeNode], widest: int) -> list[TreeNode]:
@@ -173,11 +176,12 @@ def _change(node: TreeNode) -> str:
 def _layer(call: str) -> str:
     """Return a call without the layer that fits its input to it."""
     try:
-        tree = ast.parse(call, mode="eval").body
+        match ast.parse(call, mode="eval").body:
+            case ast.Call(func=ast.Name(id="Fitted"), args=[layer, *_]):
+                return ast.unparse(layer)
     except SyntaxError:
-        return call
-    fits = isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "Fitted" and tree.args
-    return ast.unparse(tree.args[0]) if isinstance(tree, ast.Call) and fits else call
+        pass
+    return call
 
 
 def _legend(states: Sequence[str], y: int) -> Iterator[str]:
@@ -197,6 +201,6 @@ def _dot(x: int, y: int, radius: int, state: str) -> str:
 
 
 def _words(x: int, y: int, text: str, weight: str, colour: str = "#1d1d1f") -> str:
-    plain = "".join(sign if sign.isprintable() else "?" for sign in text)
+    plain = _printable(text)
     shown = plain if len(plain) <= MAX_WORDS else f"{plain[: MAX_WORDS - 1]}…"
     return f'<text x="{x}" y="{y + 4}" font-weight="{weight}" fill="{colour}">{escape(shown)}</text>'

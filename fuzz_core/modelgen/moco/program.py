@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
@@ -105,6 +106,11 @@ class Program(NamedTuple):
     template: Template
     blocks: tuple[Block, ...]
 
+    @property
+    def calls(self) -> dict[int, Call]:
+        """The calls of the blocks, by number."""
+        return {block.number: block.call for block in self.blocks}
+
 
 # Functions that a watched program calls. `__made__(3, nn.Conv2d)(1, 6, 5)` makes the layer of block 3, and `__made__(3,
 # F.relu)(x)` applies its function. `__seen__(3, x)` is `x`, and `__seen__(3)` is a layer that returns its input.
@@ -143,3 +149,19 @@ def _half(written: str, half: str) -> str:
         return written
     before, _, after = written.partition(INPUT)
     return before if half == "open" else after
+
+
+def open_at_first_block(program: Program) -> Program:
+    """Move the place for imports and definitions to just before the statement of the program's first block.
+
+    The statements before that place only make data, and a new import does not make that data again.
+    """
+    pieces = program.template.pieces
+    first = next(place for place, piece in enumerate(pieces) if isinstance(piece, Slot))
+    before = "".join(map(str, pieces[:first]))
+    text, line = assemble(program.template, program.calls), before.count("\n") + 1
+    statement = next(each for each in ast.parse(text).body if (each.end_lineno or 0) >= line)
+    begins = min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
+    at = sum(len(each) + 1 for each in text.split("\n")[: begins - 1])
+    template = program.template._replace(pieces=(before[:at], before[at:], *pieces[first:]), fresh=1)
+    return program._replace(template=template)

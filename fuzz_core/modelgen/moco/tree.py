@@ -1,18 +1,90 @@
-"""The derivation tree, grown level by level: it hands out nodes to run and takes their results (section III-D)."""
+"""The derivation tree, grown level by level: it hands out nodes to run and takes their results (MoCo 2024, III-D)."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
+from itertools import islice, zip_longest
+from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng, derive
+from fuzz_core.modelgen.moco.block_test import described
+from fuzz_core.modelgen.moco.calls import as_written, fitted, parse_call
 from fuzz_core.modelgen.moco.facts import Knowledge
-from fuzz_core.modelgen.moco.generation import Child, Ground, TreeOptions, call_of, children, negatives, steps_of
 from fuzz_core.modelgen.moco.names import ModuleNames
-from fuzz_core.modelgen.moco.nodes import OK, ORIGINAL, PENDING, ROOT, STATES, Result, TreeNode
-from fuzz_core.modelgen.moco.program import Block, Call, Program
-from fuzz_core.modelgen.moco.selection import survivors
+from fuzz_core.modelgen.moco.nodes import (
+    CHECKED,
+    GENERATED,
+    OK,
+    ORIGINAL,
+    PENDING,
+    REPLACED,
+    ROOT,
+    STATES,
+    Result,
+    TreeNode,
+)
+from fuzz_core.modelgen.moco.operators import Mutant, Taste, checks, drawn, equivalence, generated, replaced
+from fuzz_core.modelgen.moco.program import INPUT, Block, Call, Program
+
+# Tries for each mutant: two children of a node are never the same.
+TRIES = 4
+
+
+class TreeOptions(NamedTuple):
+    """The settings that decide how a tree grows."""
+
+    times_mt: int = 4  # mutants of a block by AR or RG
+    times_bc: int = 1  # mutants by BC of each working mutant
+    # Extreme values of each working mutant, outside of the tree (`campaign.moco.extremes`); 0 in the paper.
+    times_ev: int = 6
+    keep: float = 0.5  # the share of each equivalence class that grows further
+    # The most nodes of a level that grow further, so that large programs grow deep; 0, as in the paper, for all.
+    widest: int = 8
+    # How much likelier AR chooses an api that no program of the tree has executed than its similarity says. Failures
+    # lower this factor; the paper has 1.
+    fresh: float = 8.0
+    # How much likelier still AR chooses one such api in eight, which each tree draws anew; 1 in the paper.
+    favoured: float = 8.0
+    # How often a layer that might take a block's place as it is gets inputs made for it. A layer that might not always
+    # gets them; with 0, as in the paper, none does.
+    fitted: float = 0.2
+    same_check: int = 4  # how often a tree does the same BC; 0, as in the paper, for no limit
+
+
+def steps_of(program: Program) -> list[list[Block]]:
+    """Return the blocks that are inserted together, in the order of computation; head blocks are in no step."""
+    found: dict[int, list[Block]] = {}
+    for block in sorted(program.blocks):
+        if block.number not in program.template.head:
+            found.setdefault(block.step, []).append(block)
+    return list(found.values())
+
+
+def survivors(level: Iterable[TreeNode], rng: Rng, keep: float = 0.5, widest: int = 0) -> set[int]:
+    """Return the numbers of the nodes that get children: a share of each class of working nodes, at least one.
+
+    Negative nodes and failures are leaves.
+
+    Args:
+        keep: the share of each class.
+        widest: the most nodes, taken from all classes in turn; 0 for no limit.
+    """
+    classes: dict[str, list[int]] = defaultdict(list)
+    for node in level:
+        if node.positive and node.state == OK:
+            classes[node.equivalence].append(node.number)
+    kept = [
+        list(islice(drawn(numbers, rng), max(1, math.floor(len(numbers) * keep + 0.5))))
+        for _, numbers in sorted(classes.items())
+    ]
+    if widest:
+        in_turn = zip_longest(*drawn(kept, rng))
+        kept = [[number for place in in_turn for number in place if number is not None][:widest]]
+    return {number for each in kept for number in each}
+
 
 _ANEW = "begin a new tree: name another directory with --state"
 
@@ -35,16 +107,16 @@ class Tree:
         options: TreeOptions = TreeOptions(),  # noqa: B008 - immutable
         nodes: Iterable[TreeNode] = (),
     ) -> None:
-        self.ground = Ground(program, knowledge, ModuleNames.of(program), seed, options)
+        self.program, self.knowledge, self.seed, self.options = program, knowledge, seed, options
+        self.names = ModuleNames.of(program)
         self.steps = steps_of(program)
         self.nodes = list(nodes)
         self._changed: dict[int, None] = {}
         self._out: set[int] = set()
         if not self.nodes:
-            self._add(TreeNode(0, None, 0, None, "", "", ROOT, equivalence=ROOT))
-        self._levels: defaultdict[int, list[int]] = defaultdict(list)
-        # The children of the nodes above this level.
-        self._children: defaultdict[int, list[int]] = defaultdict(list)
+            self._put(TreeNode(0, None, 0, None, "", "", ROOT, equivalence=ROOT))
+        # Block and call of the children of the nodes above this level.
+        self._children: defaultdict[int | None, set[tuple[int | None, str]]] = defaultdict(set)
         # Apis that programs of this tree have executed; the seed's were executed when it was verified.
         self._ran = {block.call.api for block in program.blocks}
         # How often further apis did not work.
@@ -60,20 +132,22 @@ class Tree:
         inserted = [{block.number for block in step} for step in self.steps]
         for node in self.nodes[1:]:
             if node.level > len(inserted) or node.block not in inserted[node.level - 1]:
-                name = self.ground.program.name
+                name = self.program.name
                 raise UserError(
                     f"a derivation tree on record inserts blocks that the program {name} does not have", _ANEW
                 )
-        for node in self.nodes:
-            self._levels[node.level].append(node.number)
-        self.level = max(self._levels)
-        for number in self._levels[self.level]:
-            if (parent := self.nodes[number].parent) is not None:
-                self._children[parent].append(number)
-        above = self._levels.get(self.level - 1, [])
-        self._parents = deque(number for number in above if self.nodes[number].kept and number not in self._children)
-        self._waiting = deque(number for number in self._levels[self.level] if self.nodes[number].state == PENDING)
+        self.level = max(node.level for node in self.nodes)
+        level = self._nodes_of(self.level)
+        for node in level:
+            self._children[node.parent].add((node.block, node.call))
+        self._parents = deque(
+            node.number for node in self._nodes_of(self.level - 1) if node.kept and node.number not in self._children
+        )
+        self._waiting = deque(node.number for node in level if node.state == PENDING)
         self._ended = False
+
+    def _nodes_of(self, level: int) -> list[TreeNode]:
+        return [node for node in self.nodes if node.level == level]
 
     @property
     def finished(self) -> bool:
@@ -103,9 +177,10 @@ class Tree:
             raise UserError(problem, f"give a node of `take` with one of the states {', '.join(STATES)}")
         self._out.remove(number)
         node = self.nodes[number]
-        wanted = {block.number for block in self._next_step(node)} if result.state == OK else set()
+        next_step = self.steps[node.level] if result.state == OK and node.level < len(self.steps) else []
+        wanted = {block.number for block in next_step}
         arrives = {block: arrival for block, arrival in result.arrives.items() if block in wanted}
-        self._change(node._replace(state=result.state, why=result.why, arrives=arrives))
+        self._put(node._replace(state=result.state, why=result.why, arrives=arrives))
         self._count(self.nodes[number])
         if node.positive and result.state == OK and node.operator not in (ROOT, ORIGINAL):
             self._check(node)
@@ -131,24 +206,28 @@ class Tree:
         return found[::-1]
 
     def calls(self, number: int) -> dict[int, Call]:
-        """Return the blocks of a node's program without the head: its own and those of its ancestors."""
+        """Return the blocks of a node's program without the head: its own and those of its ancestors.
+
+        Raises:
+            UserError: the text of a node is no call.
+        """
         found: dict[int, Call] = {}
         for node in self.chain(number)[1:]:
             found.update((block.number, block.call) for block in self.steps[node.level - 1])
-            if node.block is not None:
-                found[node.block] = call_of(self.ground.program, node)
+            found[self._block(node).number] = self._call(node)
         return found
 
-    def _next_step(self, node: TreeNode) -> list[Block]:
-        return self.steps[node.level] if node.level < len(self.steps) else []
+    def _block(self, node: TreeNode) -> Block:
+        return next(block for block in self.program.blocks if block.number == node.block)
+
+    def _call(self, node: TreeNode) -> Call:
+        return parse_call(node.call, node.api, self._block(node).call.applied)
 
     def _go_on(self) -> None:
         """Make nodes until one waits, there are none to make, or missing results decide which nodes come next."""
         while not self._waiting:
             if self._parents:
-                parent = self.nodes[self._parents.popleft()]
-                for child in children(self.ground, parent, self.steps[parent.level], self._ran, self._failed):
-                    self._grow(child, parent)
+                self._grow_below(self.nodes[self._parents.popleft()])
             elif self._out or self._ended or not self._prune():
                 return
 
@@ -157,66 +236,111 @@ class Tree:
         self._ended = self.level >= len(self.steps)
         if self._ended:
             return False
-        level = [self.nodes[number] for number in self._levels[self.level]]
-        options = self.ground.options
-        rng = Rng(derive(self.ground.seed, "pruning", self.level))
-        kept = survivors(level, rng, options.keep, options.widest)
+        level = self._nodes_of(self.level)
+        rng = Rng(derive(self.seed, "pruning", self.level))
+        kept = survivors(level, rng, self.options.keep, self.options.widest)
         for node in level:
-            self._change(node._replace(kept=node.number in kept))
+            self._put(node._replace(kept=node.number in kept))
         self._parents.extend(sorted(kept))
         self._children.clear()
         self._ended = not kept
         self.level += bool(kept)
         return bool(kept)
 
+    def _grow_below(self, parent: TreeNode) -> None:
+        """Add the next step as it was, and mutants of its blocks by AR or RG, chosen at random (section III-C)."""
+        step, options = self.steps[parent.level], self.options
+        around = self.names.fitted if options.fitted else ""
+        taste = Taste(self._ran, options.fresh, self._failed, around, options.fitted, options.favoured, self.seed)
+        rng = Rng(derive(self.seed, "children", parent.number))
+        original = Mutant(self._fitted(step[0], parent), ORIGINAL, "", "", "")
+        found = {(step[0].number, original.call.written): (step[0], original)}
+        for _ in range(options.times_mt):
+            for _ in range(TRIES):
+                block = rng.choice(step)
+                mutant = self._mutant(block, parent, rng, taste)
+                if mutant is not None and (key := (block.number, mutant.call.written)) not in found:
+                    found[key] = block, mutant
+                    break
+        for block, mutant in found.values():
+            self._grow(parent, block, mutant)
+
+    def _mutant(self, block: Block, parent: TreeNode, rng: Rng, taste: Taste) -> Mutant | None:
+        """Mutate a block by AR or RG, in random order, until one of them returns a mutant."""
+        call, facts = self._fitted(block, parent), self.knowledge.apis.get(block.call.api)
+        if facts is None:
+            return None
+        plain, arrival = self.names.resolved(call), parent.arrives.get(block.number)
+        for operator in list(drawn((REPLACED, GENERATED), rng)):
+            if operator == REPLACED:
+                made = replaced(plain, self.knowledge, arrival, rng, self.names.spelled, taste)
+            else:
+                made = generated(plain, facts, rng)
+                made = made and _in_words(made, plain, call)
+            if made is not None and self._is_told(made, call):
+                return made
+        return None
+
+    def _fitted(self, block: Block, parent: TreeNode) -> Call:
+        """Return the call of a block, fitted to what arrives there in its parent's program."""
+        facts, arrival = self.knowledge.apis.get(block.call.api), parent.arrives.get(block.number)
+        if facts is None or arrival is None:
+            return block.call
+        return fitted(block.call, facts, arrival.shape, self.names.resolved)
+
+    def _is_told(self, mutant: Mutant, call: Call) -> bool:
+        """Return whether the program can express all new arguments, without names from a module that it lacks."""
+        before = {INPUT, *(argument.source for argument in call.arguments)}
+        sources = [argument.source for argument in mutant.call.arguments if argument.source not in before]
+        return all(described(source, self.names.public) is not None for source in sources)
+
     def _check(self, base: TreeNode) -> None:
         """Add BC nodes for a working block.
 
         The rarest mutants of this tree come first; siblings differ.
         """
-        parent, times = self.nodes[base.parent or 0], self.ground.options.times_bc
-        there = {(node.block, node.call) for node in self._below(parent)}
-        made = negatives(self.ground, base) if times else ()
-        new = [each for each in made if (each.block.number, each.mutant.call.written) not in there]
-        new.sort(key=lambda each: self._checked[each.equivalence, each.mutant.new])
+        facts, times = self.knowledge.apis.get(base.api), self.options.times_bc
+        if facts is None or not times:
+            return
+        parent, block, call = self.nodes[base.parent or 0], self._block(base), self._call(base)
+        plain, rng = self.names.resolved(call), Rng(derive(self.seed, "negatives", CHECKED, base.number))
+        made = [_in_words(mutant, plain, call) for mutant in checks(plain, facts, rng)]
+        there = self._children[parent.number]
+        new = [each for each in drawn(made, rng) if (block.number, each.call.written) not in there]
+        new.sort(key=lambda each: self._checked[equivalence(each, facts), each.new])
         # A library checks a layer's arguments the same way, no matter which layers come before it.
-        most = self.ground.options.same_check
-        for child in new[:times]:
-            if not most or self._checked[child.equivalence, child.mutant.new] < most:
-                self._grow(child, parent, base.number)
+        most = self.options.same_check
+        for mutant in new[:times]:
+            if not most or self._checked[equivalence(mutant, facts), mutant.new] < most:
+                self._grow(parent, block, mutant, base.number)
 
-    def _below(self, parent: TreeNode) -> list[TreeNode]:
-        """Return the children of a node of the level above."""
-        return [self.nodes[number] for number in self._children[parent.number]]
-
-    def _grow(self, child: Child, parent: TreeNode, base: int | None = None) -> None:
-        mutant = child.mutant
+    def _grow(self, parent: TreeNode, block: Block, mutant: Mutant, base: int | None = None) -> None:
         node = TreeNode(
             number=len(self.nodes),
             parent=parent.number,
             level=parent.level + 1,
-            block=child.block.number,
+            block=block.number,
             api=mutant.call.api,
             call=mutant.call.written,
             operator=mutant.operator,
             parameter=mutant.parameter,
             old=mutant.old,
             new=mutant.new,
-            line=child.block.line,
+            line=block.line,
             positive=mutant.positive,
             base=base,
-            equivalence=child.equivalence,
+            equivalence=equivalence(mutant, self.knowledge.apis.get(mutant.call.api)),
         )
-        self._add(node)
+        self._put(node)
         self._checked[node.equivalence, node.new] += not node.positive
-        self._levels[node.level].append(node.number)
-        self._children[parent.number].append(node.number)
+        self._children[parent.number].add((node.block, node.call))
         self._waiting.append(node.number)
 
-    def _add(self, node: TreeNode) -> None:
-        self.nodes.append(node)
+    def _put(self, node: TreeNode) -> None:
+        """Add a node, or replace the node of its number."""
+        self.nodes[node.number : node.number + 1] = [node]
         self._changed[node.number] = None
 
-    def _change(self, node: TreeNode) -> None:
-        self.nodes[node.number] = node
-        self._changed[node.number] = None
+
+def _in_words(mutant: Mutant, plain: Call, call: Call) -> Mutant:
+    return mutant._replace(call=as_written(mutant.call, plain, call))

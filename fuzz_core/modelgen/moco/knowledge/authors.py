@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Facts, Parameter, ParameterRelation
-from fuzz_core.modelgen.moco.knowledge import answers
+from fuzz_core.modelgen.moco.knowledge import words
 from fuzz_core.modelgen.moco.knowledge.file import parsed
 
 # The line has colons of its own, and must be read as text.
@@ -36,7 +36,7 @@ class AuthorsFiles:
         self.known = {path.stem: imported(path.stem, _text(path), str(path)) for path in reversed(listed)}
         self.used: set[str] = set()
 
-    def facts(self, api: Api, doc: str) -> Facts | None:
+    def facts(self, api: Api) -> Facts | None:
         """Return the facts in the file of the api, under any of its names; None if there is no such file."""
         name = next((name for name in (api.name, *api.aliases) if name in self.known), None)
         if name is None:
@@ -67,7 +67,8 @@ def imported(api: str, text: str, where: str) -> Facts:
     parameters = tuple(_parameter(str(name), each or {}, where) for name, each in listed.items())
     names = [each.name for each in parameters]
     relations = tuple(each for line in _lines(data.get("Constrains")) if (each := _relation(line, names)) is not None)
-    similar = dict(_pairs(_section(data, "Similarity", list, where)))
+    pairs = [each.items() for each in _section(data, "Similarity", list, where) if isinstance(each, dict)]
+    similar = {str(name): float(number) for name, number in chain(*pairs) if isinstance(number, int | float)}
     return Facts(api=api, parameters=parameters, relations=relations, similar=similar)
 
 
@@ -91,17 +92,17 @@ def _parameter(name: str, said: Any, where: str) -> Parameter:
         raise UserError(f"{where}: the parameter {name} is not a mapping", f"write {name} as a mapping (KEY: VALUE)")
     enum = said.get("enum")
     listed = [None if each == "None" else each for each in enum] if isinstance(enum, list) else []
-    words = ", ".join(map(repr, listed))
-    choices = answers.constraint_of(name, "choices", map(answers.choice, listed), words, "import")
+    said_choices = ", ".join(map(repr, listed))
+    choices = words.constraint_of(name, "choices", map(words.choice, listed), said_choices, "import")
     return Parameter(
         name=name,
-        dtype=answers.dtype_of(str(said.get("dtype", ""))),
-        structure=answers.structure_of(str(said.get("structure", ""))),
+        dtype=words.dtype_of(str(said.get("dtype", ""))),
+        structure=words.structure_of(str(said.get("structure", ""))),
         default=_default(said),
         constraints=(
             *choices,
-            *answers.range_of(name, str(said.get("range", "")), "import"),
-            *answers.lengths_of(name, str(said.get("shape", "")), "import"),
+            *words.range_of(name, str(said.get("range", "")), "import"),
+            *words.lengths_of(name, str(said.get("shape", "")), "import"),
         ),
     )
 
@@ -119,11 +120,4 @@ def _relation(line: Any, names: list[str]) -> ParameterRelation | None:
         text = next((str(value) for key, value in line.items() if str(key).startswith("Constrain")), "")
     else:
         text = str(line).rpartition("Constrain:")[2]
-    return answers.relation_of(text.strip(), names, "import")
-
-
-def _pairs(listed: Iterable[Any]) -> Iterable[tuple[str, float]]:
-    for each in listed:
-        for name, number in each.items() if isinstance(each, dict) else ():
-            if isinstance(number, int | float):
-                yield str(name), float(number)
+    return words.relation_of(text.strip(), names, "import")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,13 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import SafeRepresenter
 
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.files import write_whole
-from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
+from fuzz_core.modelgen.expressions import Opaque, meaning, readable
+from fuzz_core.modelgen.moco.block_test import described
+from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge, Parameter, ParameterRelation
 
 WIDTH = 4096
 # Text that may stand without quotes if YAML allows it; the YAML library by itself quotes too little of other text.
@@ -141,3 +146,62 @@ def _clean(data: Any) -> Any:
     if isinstance(data, dict):
         return {_clean(key): _clean(value) for key, value in data.items()}
     return [_clean(each) for each in data] if isinstance(data, list) else data
+
+
+# A sequence with more items is not written.
+MOST_ITEMS = 64
+
+
+def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
+    """Return the facts that consist of values and of names of the library; None if the api is not the library's.
+
+    An example with any other expression is left out as a whole.
+
+    Args:
+        roots: the names that programs import the library by.
+    """
+    if _own(facts.api, roots) is None:
+        return None
+    examples = facts.example.items()
+    whole = all(name.isidentifier() and _is_value(text, roots) for name, text in examples)
+    sound = whole and not any(isinstance(meaning(text), Opaque) for text in facts.takes)
+    return facts.model_copy(
+        update={
+            "parameters": tuple(_parameter(each, roots) for each in facts.parameters if each.name.isidentifier()),
+            "relations": tuple(filter(_is_readable, facts.relations)),
+            "dtypes": tuple(dtype for dtype in facts.dtypes if dtype in DTYPES),
+            "example": facts.example if sound else {},
+            "inputs": facts.inputs if sound else (),
+            "takes": facts.takes if sound else (),
+        }
+    )
+
+
+def _own(path: str, roots: Collection[str]) -> str | None:
+    """Return the public path of a name of the library, None for any other name."""
+    parts = path.split(".")
+    public = all(part.isidentifier() and not part.startswith("_") for part in parts)
+    return path if public and parts[0] in roots and len(parts) > 1 else None
+
+
+def _is_value(text: str, roots: Collection[str]) -> bool:
+    return described(text, lambda path: _own(path, roots)) is not None
+
+
+def _parameter(parameter: Parameter, roots: Collection[str]) -> Parameter:
+    default = parameter.default
+    return parameter.model_copy(
+        update={
+            "default": default if default is None or _is_value(default, roots) else None,
+            "seen": tuple(text for text in parameter.seen if _is_value(text, roots)),
+            "constraints": tuple(each for each in parameter.constraints if _is_short(each)),
+        }
+    )
+
+
+def _is_short(constraint: Constraint) -> bool:
+    return constraint.kind != "lengths" or max(map(int, constraint.bounds)) <= MOST_ITEMS
+
+
+def _is_readable(relation: ParameterRelation) -> bool:
+    return readable(relation.expression) is not None and all(name.isidentifier() for name in relation.parameters)

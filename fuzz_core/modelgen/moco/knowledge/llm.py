@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Facts, Parameter, ParameterRelation
-from fuzz_core.modelgen.moco.knowledge import answers
+from fuzz_core.modelgen.moco.knowledge import words
 
 # Seconds to wait for the start of an answer, and between two parts of it.
 TIMEOUT_S = 120.0
@@ -161,17 +161,17 @@ class ChatExtractor:
         """
         self._round([], "Please answer only 'Yes.'")
 
-    def facts(self, api: Api, doc: str) -> Facts | None:
+    def facts(self, api: Api) -> Facts | None:
         """Return the model's facts about the api; None if it finds no parameters.
 
         Raises:
             UserError: the endpoint does not answer as expected.
         """
-        if not doc.strip():
+        if not api.doc.strip():
             return None
         self.asked += 1
         messages: list[ChatCompletionMessageParam] = []
-        given = {"api": api.name, "library": self.library, "definition": api.definition, "doc": doc[:MAX_DOC]}
+        given = {"api": api.name, "library": self.library, "definition": api.definition, "doc": api.doc[:MAX_DOC]}
         said = [self._round(messages, text.format(**given)) for text in _ASK]
         typed, shaped = self._read(said[1], _Typed), self._read(said[2], _Shaped)
         parameters = _parameters(typed, shaped)
@@ -227,16 +227,16 @@ def _sound(key: str, endpoint: str) -> str:
 def _parameters(typed: Sequence[_Typed], shaped: Sequence[_Shaped]) -> tuple[Parameter, ...]:
     found: dict[str, Parameter] = {}
     for each in typed:
-        ranges = answers.range_of(each.parameter, each.range, "llm")
-        found[each.parameter] = Parameter(name=each.parameter, dtype=answers.dtype_of(each.dtype), constraints=ranges)
+        ranges = words.range_of(each.parameter, each.range, "llm")
+        found[each.parameter] = Parameter(name=each.parameter, dtype=words.dtype_of(each.dtype), constraints=ranges)
     for said in shaped:
         own = found.setdefault(said.parameter, Parameter(name=said.parameter))
-        lengths = answers.lengths_of(said.parameter, said.shape, "llm")
-        update = {"structure": answers.structure_of(said.structure), "constraints": (*own.constraints, *lengths)}
+        lengths = words.lengths_of(said.parameter, said.shape, "llm")
+        update = {"structure": words.structure_of(said.structure), "constraints": (*own.constraints, *lengths)}
         found[said.parameter] = own.model_copy(update=update)
     return tuple(found.values())
 
 
 def _relations(constrained: Sequence[_Constrained], names: Sequence[str]) -> tuple[ParameterRelation, ...]:
-    read = (answers.relation_of(each.constraint, names, "llm") for each in constrained)
+    read = (words.relation_of(each.constraint, names, "llm") for each in constrained)
     return tuple({each.expression: each for each in read if each is not None}.values())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fuzz_core.ir.tree import fuzz_type
+from fuzz_core.ir.tree import children, fuzz_type, tensors_of
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value
+from fuzz_core.modelgen.expressions import constants, holds, read
+from fuzz_core.modelgen.moco.facts import Parameter, ParameterRelation
 
 # The size that stands for an open size of a symbolic input.
 OPEN_SIZE = 2
@@ -68,13 +71,13 @@ def as_input(value: Value) -> SeenInput | None:
         return SeenInput(value.dtype, value.shape)
     if not isinstance(value, Invocation) or value.then is not None:
         return None
-    given = [*value.args, *(item for name, item in value.kwargs)]
-    shapes = [item for item in given if isinstance(item, Seq) and _sizes(item) is not None]
+    given = children(value)
+    shapes = [sizes for item in given if isinstance(item, Seq) and (sizes := _sizes(item))]
     if len(shapes) != 1 or any(isinstance(item, Tensor | Invocation) for item in given):
         return None
     dtype = next((item.value for name, item in value.kwargs if name == "dtype" and isinstance(item, Prim)), None)
     named = next((item.name for item in given if isinstance(item, Ref) and item.kind == "dtype"), "float32")
-    return SeenInput(dtype if isinstance(dtype, str) else named, _sizes(shapes[0]) or (), True)
+    return SeenInput(dtype if isinstance(dtype, str) else named, shapes[0], True)
 
 
 def inputs_of(inputs: Sequence[SeenInput | Tensor]) -> tuple[str, ...]:
@@ -99,13 +102,14 @@ def axis_of(seen: Iterable[SeenCall], name: str) -> int | None:
     return found[0] if found else None
 
 
-def _sizes(value: Seq) -> tuple[int, ...] | None:
+def _sizes(value: Seq) -> tuple[int, ...]:
+    """Return a shape, with OPEN_SIZE in the place of None; empty for any other sequence."""
     found = []
     for item in value.items:
         if not isinstance(item, Prim) or item.type not in ("int", "none"):
-            return None
+            return ()
         found.append(item.value if isinstance(item.value, int) else OPEN_SIZE)
-    return tuple(found) if found else None
+    return tuple(found)
 
 
 def _named(
@@ -130,3 +134,77 @@ def kind_of(value: Value) -> tuple[str, str]:
         case Ref():
             return ("dtype" if value.kind == "dtype" else "callable" if value.kind == "name" else ""), ""
     return ("callable" if fuzz_type(value).startswith("object<") else ""), ""
+
+
+class Structure(NamedTuple):
+    """The arguments that a layer was made with, and an expression for each argument of its call (`Facts.takes`)."""
+
+    arguments: Mapping[str, Value]
+    takes: tuple[str, ...]
+
+
+def structure_of(seen: Iterable[SeenCall]) -> Structure | None:
+    """Return the structure of the recorded call with the fewest tensors; the smallest call wins a draw.
+
+    The result is None if no call of the layer has only tensors, or sequences of tensors. Arguments by name are left
+    out, as they have defaults.
+    """
+    sized = [(_size(each), Structure(each.arguments, texts)) for each in seen if (texts := _texts(_given(each)))]
+    return min(sized, key=lambda pair: pair[0])[1] if sized else None
+
+
+def _size(seen: SeenCall) -> tuple[int, int]:
+    """Return the number of tensors, and of cells in them."""
+    cells = [tensor.size for value in _given(seen) for tensor in tensors_of(value)]
+    return len(cells), sum(cells)
+
+
+def _given(seen: SeenCall) -> tuple[Value, ...]:
+    then = None if seen.call is None else seen.call.then
+    return then.args if then is not None and then.method == "__call__" else ()
+
+
+def _texts(values: Sequence[Value]) -> tuple[str, ...]:
+    """Return the expressions of tensors and sequences of tensors; empty if another value is among them."""
+    texts = tuple(text for value in values if (text := _text(value)))
+    return texts if len(texts) == len(values) else ()
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, Tensor):
+        return f"({value.shape}, {value.dtype!r})"
+    texts = _texts(value.items) if isinstance(value, Seq) and value.kind in ("list", "tuple") else ()
+    return f"[{', '.join(texts)}]" if texts else ""
+
+
+def kept(
+    relations: Iterable[ParameterRelation], seen: Iterable[SeenCall], parameters: Sequence[Parameter]
+) -> tuple[ParameterRelation, ...]:
+    """Return the relations that no working call contradicts; an omitted argument has its default."""
+    defaults = constants({each.name: each.default for each in parameters if each.default is not None})
+    # An argument that is an object gets neither its default nor a value.
+    calls = [
+        {name: value for name, value in defaults.items() if name not in each.arguments} | literals(each.arguments)
+        for each in seen
+    ]
+    return tuple(each for each in relations if _holds_of_all(read(each.expression), calls))
+
+
+def _holds_of_all(tree: ast.expr, calls: Iterable[Mapping[str, Any]]) -> bool:
+    return all(holds(tree, call) is not False for call in calls)
+
+
+def literals(arguments: Mapping[str, Value]) -> dict[str, Any]:
+    """Return the arguments that are scalars or sequences of them, as Python objects."""
+    found = {name: _literal(value) for name, value in arguments.items()}
+    return {name: value for name, value in found.items() if value is not ...}
+
+
+def _literal(value: Value) -> Any:
+    """Return a scalar or a sequence as a Python object, and `...` for any other value."""
+    if isinstance(value, Prim):
+        return value.value if value.type in ("none", "bool", "int", "float", "str") else ...
+    if isinstance(value, Seq) and value.kind in ("tuple", "list"):
+        items = tuple(map(_literal, value.items))
+        return ... if ... in items else items
+    return ...

@@ -33,7 +33,8 @@ def with_similar(facts: Sequence[Facts], encoder: Encoder | None, kept: int = KE
 
     If there is no encoder, the share of words that two definitions have in common replaces the cosine.
     """
-    words = [parameter_words(each) for each in facts]
+    # A parameter list as words: dtypes, or the name if the dtype is unknown.
+    words = [[parameter.dtype or parameter.name for parameter in each.parameters] for each in facts]
     alike = _alike([each.definition for each in facts], encoder)
     works = [bool(each.inputs) for each in facts]
     done = []
@@ -48,11 +49,6 @@ def with_similar(facts: Sequence[Facts], encoder: Encoder | None, kept: int = KE
         best = [place for place in order if scores[place] > 0][:kept]
         done.append(each.model_copy(update={"similar": {facts[k].api: round(float(scores[k]), 4) for k in best}}))
     return done
-
-
-def parameter_words(facts: Facts) -> tuple[str, ...]:
-    """Return a parameter list as words: dtypes, or the name if the dtype is unknown."""
-    return tuple(parameter.dtype or parameter.name for parameter in facts.parameters)
 
 
 def correctness(reference: Sequence[str], hypothesis: Sequence[str]) -> float:

@@ -1,17 +1,21 @@
-"""Expressions as values and back. An expression is computed from its syntax and never executed."""
+"""Expressions as values and back, and constraints between parameters.
+
+An expression is computed from its syntax and never executed.
+"""
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.literals import literal
 
-MAX_SOURCE = 2000
+# The most characters of an expression, and of a constraint.
+MAX_SOURCE, MAX_LENGTH = 2000, 500
 MAX_EXPONENT = 128
 MAX_NUMBER = 1 << MAX_EXPONENT
 
@@ -30,11 +34,11 @@ def parsed(source: str) -> ast.expr:
         ValueError: the text is no expression, or too long.
     """
     if len(source) > MAX_SOURCE:
-        raise ValueError("too long")
+        raise ValueError(f"longer than {MAX_SOURCE} characters")
     try:
         return ast.parse(source.strip(), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError) as error:
-        raise ValueError("no expression") from error
+        raise ValueError("no Python expression") from error
 
 
 def meaning(source: str) -> Any:
@@ -63,6 +67,16 @@ def written(value: object) -> str:
     if isinstance(value, dict):
         return f"{{{', '.join(f'{written(key)}: {written(item)}' for key, item in value.items())}}}"
     return "..." if value is ... else literal(value)  # type: ignore[arg-type]
+
+
+def dotted(node: ast.AST) -> str:
+    """Return a name or a chain of attributes of a name, with dots; empty for any other expression."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=owner, attr=name) if before := dotted(owner):
+            return f"{before}.{name}"
+    return ""
 
 
 def same(one: object, other: object) -> bool:
@@ -179,3 +193,91 @@ def _calculated(op: ast.operator, left: Any, right: Any) -> Any:
     if isinstance(op, ast.Pow) and (isinstance(right, complex) or abs(right) > MAX_EXPONENT):
         raise ValueError("too large a power")
     return BINARY[type(op)](left, right)
+
+
+def read(text: str) -> ast.expr:
+    """Parse an expression of names, constants, comparisons, `and`, `or`, `not`, arithmetic, `len` and `isinstance`.
+
+    Raises:
+        ValueError: any other text; the message has the reason.
+    """
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"longer than {MAX_LENGTH} characters")
+    tree = parsed(text)
+    _check(tree)
+    return tree
+
+
+@lru_cache(maxsize=4096)
+def readable(text: str) -> ast.expr | None:
+    """Return the expression that `read` returns; None for any other text."""
+    try:
+        return read(text)
+    except ValueError:
+        return None
+
+
+def names_of(tree: ast.AST) -> set[str]:
+    """Return the parameters that an expression of `read` is about."""
+    match tree:
+        case ast.Name(id=name):
+            return {name}
+        case ast.Call(args=[part, *_]):
+            return names_of(part)
+    return {name for part in ast.iter_child_nodes(tree) for name in names_of(part)}
+
+
+def holds(tree: ast.expr, values: Mapping[str, Any]) -> bool | None:
+    """Return whether the expression is true for these values; None if a name is missing or a type does not fit.
+
+    If some values are sequences of one length, the expression must be true for each of their elements.
+    """
+    known = {name: values[name] for name in names_of(tree) if name in values}
+    lengths = {len(value) for value in known.values() if isinstance(value, tuple | list)}
+    try:
+        if not lengths or any(isinstance(node, ast.Call) for node in ast.walk(tree)):
+            return bool(constant(tree, known))
+        return all(constant(tree, each) for each in _elements(known, lengths))
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+
+
+def constants(definitions: Mapping[str, str]) -> dict[str, Any]:
+    """Return expressions as Python objects, without those that are no literals."""
+    found = {}
+    for name, text in definitions.items():
+        try:
+            found[name] = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+    return found
+
+
+def _elements(values: Mapping[str, Any], lengths: set[int]) -> Iterator[dict[str, Any]]:
+    if len(lengths) != 1:
+        raise ValueError("sequences of several lengths")
+    for place in range(lengths.pop()):
+        yield {name: value[place] if isinstance(value, tuple | list) else value for name, value in values.items()}
+
+
+def _check(node: ast.expr) -> None:
+    match node:
+        case ast.Name() | ast.Constant(value=bool() | int() | float() | str() | None):
+            return
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in COMPARES for op in ops):
+            parts = [left, *others]
+        case ast.BoolOp(values=parts) | ast.Tuple(elts=parts) | ast.List(elts=parts):
+            pass
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY and not isinstance(op, ast.Pow):
+            parts = [left, right]
+        case ast.UnaryOp(op=op, operand=part) if type(op) in UNARY:
+            parts = [part]
+        case ast.Call(func=ast.Name(id="len"), args=[part], keywords=[]):
+            parts = [part]
+        case ast.Call(func=ast.Name(id="isinstance"), args=[part, kinds], keywords=[]):
+            isinstance_types(kinds)
+            parts = [part]
+        case _:
+            raise ValueError(f"{type(node).__name__} is not allowed in a constraint")
+    for part in parts:
+        _check(part)
