@@ -102,6 +102,18 @@ def test_an_operator_that_is_wrong_behind_another_alone_is_found_with_both(sides
     assert search(sides, chain(node("softsign"), node("transpose"), node("cos"))).results() is None
 
 
+@pytest.mark.parametrize("library", ["torch", "tensorflow"])
+def test_a_result_of_a_wrong_shape_is_found_at_its_node(
+    sides: Sides, monkeypatch: pytest.MonkeyPatch, library: Library
+) -> None:
+    """The node behind it is asked alone on the result of the other library, which has the shape of the table."""
+    right = TABLE["relu"].spelled
+    cut = {**right, library: Spelling(call=f"({right[library].call})[:1]")}
+    monkeypatch.setitem(sides.table, "relu", TABLE["relu"].model_copy(update={"spelled": cut}))  # type: ignore[arg-type]
+    fault = search(sides, chain(node("relu"), node("cos"))).results()
+    assert fault is not None and fault.place == 0
+
+
 def test_a_step_that_rounding_decides_is_no_fault_of_the_node_behind_it(
     sides: Sides, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,19 +50,32 @@ class FaultSearch:
         return self._tensors(next(iter(self.runs.double)))
 
     def _tensors(self, library: Library) -> Mapping[str, tuple[TensorShape, Array]]:
-        results = self.runs.double[library]
+        made = tensors_of(self.graph, shaped(self.graph, self.sides.table))
         arrays = [
             *(each.array for each in self.graph.inputs),
-            *(results[place] for place in range(len(self.graph.nodes))),
+            *(
+                self._result(library, place, tensor)
+                for place, tensor in enumerate([*made.values()][-len(self.graph.nodes) :])
+            ),
         ]
-        made = tensors_of(self.graph, shaped(self.graph, self.sides.table))
         return {name: (tensor, array) for (name, tensor), array in zip(made.items(), arrays, strict=True)}
+
+    def _result(self, library: Library, place: int, tensor: TensorShape) -> Array:
+        """Return the result of a node in a library, or in another one if the library gives it a wrong shape."""
+        results = results_at(self.runs.double, place)
+        ranked = [results[library], *results.values()]
+        return next((each for each in ranked if each.shape == tensor.shape), results[library])
 
     @cached_property
     def places(self) -> list[int]:
-        """The nodes that take elements, all of a magnitude that models compute with."""
-        taken = [[self.tensors[name][1] for name in node.takes] for node in self.graph.nodes]
-        return [place for place, each in enumerate(taken) if moderate(each) and all(array.size for array in each)]
+        """The nodes that take elements, all of a magnitude that models compute with and of the shape of the table."""
+        taken = [[self.tensors[name] for name in node.takes] for node in self.graph.nodes]
+        return [
+            place
+            for place, each in enumerate(taken)
+            if moderate([array for _, array in each])
+            and all(array.size and array.shape == tensor.shape for tensor, array in each)
+        ]
 
     def apart(self, *places: int, library: Library | None = None) -> Graph:
         """Return these nodes alone, each on what it took in the graph, in one library or in the first."""
