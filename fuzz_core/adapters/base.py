@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import random
 import re
+import struct
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -36,6 +37,8 @@ _NO_MODULE = re.compile(
     r"No module named '([\w.]+)'|ImportError: .*?(?:requires (?:the )?|must install )[`']?(\w+)", re.DOTALL
 )
 _ABSTRACT = re.compile(r"[Aa]bstract (?:base )?class|(?:sub)?class(?:es)? must implement|\bmust override\b")
+# Operands whose result depends on a mode of the processor. They are variables, so that Python computes anew.
+_DENORMAL, _ONE, _HALF_STEP = 5e-324, 1.0, 2.0**-53
 Describe = Callable[[Any], Value]
 # Takes the name of an api that was called, its keyword arguments, and what it returned.
 # Returns whether the call fits a description.
@@ -53,6 +56,15 @@ class Examples(NamedTuple):
     # are empty if the library has no such feature.
     switch: str = ""
     least_rank: int = 0  # the smallest number of dimensions that a tensor can have
+
+
+def arithmetic() -> bytes:
+    """Return what the processor makes of a denormal number and of a sum between two floats.
+
+    A library may switch to zeros for denormals, or to another rounding, for the whole process. Numbers that have been
+    made in such a mode compare as equal, so that their bits are returned.
+    """
+    return struct.pack("3d", _DENORMAL * _ONE, _ONE + _HALF_STEP, -_ONE - _HALF_STEP)
 
 
 class Adapter:
@@ -243,12 +255,16 @@ class Adapter:
         """Return the library's global switches, cheap to read: a test that leaves them changed ends its process."""
         return np.geterr()
 
+    def process_state(self) -> object:
+        """Return the library's global switches, and how the process computes with floats."""
+        return arithmetic(), self.state()
+
     def has_changed(self, before: object) -> bool:
-        """Return whether the switches are others than in an earlier state.
+        """Return whether the process is in another state than before, see `process_state`.
 
         A test may set a switch to a value that cannot be compared, such as an array. Then it is another one.
         """
-        now = self.state()
+        now = self.process_state()
         try:
             return bool(now != before)
         except Exception:  # noqa: BLE001 - the value comes from a test, and may raise anything

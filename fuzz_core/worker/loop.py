@@ -189,7 +189,7 @@ class Worker:
         self.execution.alive = self.journal.again
         self.crash = [oracle for oracle in self.execution.oracles if oracle.name == "crash"]
         self.adapter = world.adapter
-        self.state = self.adapter.state()
+        self.state = self.adapter.process_state()
         self.executed: set[int] = set()
         self.novelty = Novelty()
         self.corpus = Corpus()

@@ -52,7 +52,7 @@ class Programs(Execution):
         assert channel.journal is not None
         self.channel = channel
         self.journal = channel.journal
-        self.state = self.adapter.state()
+        self.state = self.adapter.process_state()
         self.kept: dict[tuple[str, int, bool], Data] = {}  # data of earlier programs, by prefix
         self.stack: io.FileIO | None = None
         self.numbers = 0

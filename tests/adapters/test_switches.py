@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import fuzz_core
 from fuzz_core.adapters import base
 
 
@@ -35,6 +40,25 @@ class SwitchAdapter(base.Adapter):
 )
 def test_a_switch_of_any_value_is_seen_to_have_changed(switch: object, changed: bool) -> None:
     adapter = SwitchAdapter()
-    before = adapter.state()
+    before = adapter.process_state()
     adapter.switch = switch
     assert adapter.has_changed(before) == changed
+
+
+def test_an_arithmetic_that_has_changed_is_seen(torch_python: Path) -> None:
+    """PyTorch can have the processor flush denormals for the whole process; numbers compare as if nothing were."""
+    script = """
+import torch
+from fuzz_core.adapters.pytorch.adapter import TorchAdapter
+adapter = TorchAdapter()
+adapter.load()
+before = adapter.process_state()
+calm = adapter.has_changed(before)
+torch.set_flush_denormal(True)
+flushed = adapter.has_changed(before)
+torch.set_flush_denormal(False)
+print(calm, flushed, adapter.has_changed(before))
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(fuzz_core.__file__).parents[1])}
+    done = subprocess.run([torch_python, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "False"]
