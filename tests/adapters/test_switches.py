@@ -45,19 +45,28 @@ def test_a_switch_of_any_value_is_seen_to_have_changed(switch: object, changed: 
     assert adapter.has_changed(before) == changed
 
 
-def test_an_arithmetic_that_has_changed_is_seen(torch_python: Path) -> None:
-    """PyTorch can have the processor flush denormals for the whole process; numbers compare as if nothing were."""
-    script = """
+@pytest.mark.parametrize(
+    ("change", "undo"),
+    [
+        # The processor takes denormals for zeros in the whole process; numbers compare as if nothing were.
+        ("torch.set_flush_denormal(True)", "torch.set_flush_denormal(False)"),
+        ("torch.set_float32_matmul_precision('medium')", "torch.set_float32_matmul_precision('highest')"),
+        ("torch.backends.mkldnn.set_flags(False)", "torch.backends.mkldnn.set_flags(True)"),
+        ("torch.use_deterministic_algorithms(True)", "torch.use_deterministic_algorithms(False)"),
+    ],
+)
+def test_a_process_that_computes_otherwise_is_seen(torch_python: Path, change: str, undo: str) -> None:
+    script = f"""
 import torch
 from fuzz_core.adapters.pytorch.adapter import TorchAdapter
 adapter = TorchAdapter()
 adapter.load()
 before = adapter.process_state()
 calm = adapter.has_changed(before)
-torch.set_flush_denormal(True)
-flushed = adapter.has_changed(before)
-torch.set_flush_denormal(False)
-print(calm, flushed, adapter.has_changed(before))
+{change}
+changed = adapter.has_changed(before)
+{undo}
+print(calm, changed, adapter.has_changed(before))
 """
     environment = {**os.environ, "PYTHONPATH": str(Path(fuzz_core.__file__).parents[1])}
     done = subprocess.run([torch_python, "-c", script], env=environment, capture_output=True, text=True, check=True)

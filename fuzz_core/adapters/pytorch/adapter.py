@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
@@ -17,6 +18,8 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.signatures import ApiSignature
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
+# A switch's name says so. Other functions that begin with `_get` may start a device.
+_SWITCH = re.compile(r"_get_\w*(?:allow|benchmark|deterministic|enabled|optimize|precision|qengine|warn)")
 # Modules that calls, derivatives and compiling import on first use. The import takes seconds, paid once instead of in
 # every forked process.
 _LATE = (
@@ -44,6 +47,7 @@ class TorchAdapter(Adapter):
 
         self.tensors, self.dtypes, self.apis, self.comparer = tensors, tensors.TORCH_DTYPES, apis, tensors.COMPARER
         self.definition = signatures
+        self.switches = _switches(self.root._C)
         return self.root
 
     def listed(self) -> list[Listed]:
@@ -143,7 +147,7 @@ class TorchAdapter(Adapter):
         return self.root.default_generator.get_state().tolist()
 
     def state(self) -> object:
-        """Return default dtype and device, gradient and inference mode, autocast, threads, determinism."""
+        """Return default dtype and device, gradient and inference mode, autocast, threads, and all plain switches."""
         torch = self.root
         return (
             torch.get_default_dtype(),
@@ -153,8 +157,8 @@ class TorchAdapter(Adapter):
             torch.is_inference_mode_enabled(),
             _autocast(torch),
             torch.get_num_threads(),
-            torch.are_deterministic_algorithms_enabled(),
             torch.is_anomaly_enabled(),
+            *(get() for get in self.switches),
         )
 
     def device_modes(self) -> tuple[str, ...]:
@@ -196,6 +200,16 @@ class TorchAdapter(Adapter):
         module = Invocation("torch.nn.ReLU", then=Then("__call__", (small,)))
         calls = (Invocation("torch.exp", (small,)), Invocation("torch.exp", (large,)), module)
         return Examples(calls, "torch.rand(3)", "torch.set_default_dtype(torch.float64)")
+
+
+def _switches(core: Any) -> list[Callable[[], object]]:
+    """Return the functions that read a plain switch of PyTorch's core, as those for determinism and precision."""
+    found = []
+    for name, get in sorted(vars(core).items()):
+        if _SWITCH.match(name):
+            with suppress(TypeError):  # it takes arguments
+                found += [get] if isinstance(get(), bool | int | str) else []
+    return found
 
 
 def _autocast(torch: Any) -> bool:
