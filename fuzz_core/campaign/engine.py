@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 
 from fuzz_core.campaign.examination import ExaminationQueue, TriageReport, examine
 from fuzz_core.campaign.examiner import TriageOptions
-from fuzz_core.campaign.finding_groups import HANG
 from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.experience import Experience
@@ -111,7 +110,7 @@ def fuzz_and_examine(
                 reports, _examined(engine.sessions, options, end, queue, end is None), strict=True
             ):
                 report.add(later)
-            if (left := _waiting(engine.sessions)) and not engine.sessions[0].stopped():
+            if (left := sum(report.left - report.hangs for report in reports)) and not engine.sessions[0].stopped():
                 engine.sessions[0].watch.note(f"no further round of fuzzing: {left} findings wait to be examined")
                 break
         if end is not None and not engine.sessions[0].is_over(end):
@@ -119,12 +118,6 @@ def fuzz_and_examine(
             for report, later in zip(reports, _examined(engine.sessions, options, end, queue, True), strict=True):
                 report.add(later)
     return reports
-
-
-def _waiting(sessions: Sequence[Session]) -> int:
-    """Return how many findings wait to be examined, without hangs."""
-    pending = (finding for each in sessions for finding in each.store.pending_findings(each.target.key))
-    return sum(finding.verdict.kind != HANG for finding in pending)
 
 
 def _examined(

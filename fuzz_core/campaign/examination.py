@@ -12,7 +12,7 @@ from statistics import median
 
 from fuzz_core.campaign.cases import review_known, should_report
 from fuzz_core.campaign.examiner import HANG_SECONDS, Examination, Examiner, TriageOptions
-from fuzz_core.campaign.finding_groups import HANG_RESERVE, FindingGroup, group_findings
+from fuzz_core.campaign.finding_groups import HANG, HANG_RESERVE, FindingGroup, group_findings
 from fuzz_core.campaign.history import review_statuses
 from fuzz_core.campaign.plans import make_replay_plan
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
@@ -45,13 +45,14 @@ class TriageReport:
     bugs: list[int] = field(default_factory=list)
     known: int = 0
     left: int = 0
+    hangs: int = 0  # how many of those that wait are hangs
 
     def add(self, later: TriageReport) -> None:
         """Count a later examination; what waits now is what that one left."""
         self.settled += later.settled
         self.bugs += [bug for bug in later.bugs if bug not in self.bugs]
         self.known += later.known
-        self.left = later.left
+        self.left, self.hangs = later.left, later.hangs
 
 
 class ExaminationQueue:
@@ -275,7 +276,9 @@ def examine(
         report, queue.report = queue.report, TriageReport()
         session.store.add_examining(session.target.key, queue.spent)
         queue.spent = 0.0
-    report.left = len(session.store.pending_findings(session.target.key))
+    waiting = session.store.pending_findings(session.target.key)
+    report.left = len(waiting)
+    report.hangs = sum(finding.verdict.kind == HANG for finding in waiting)
     return report
 
 

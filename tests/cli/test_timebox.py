@@ -46,7 +46,7 @@ def box(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Box:
     """An hour in which each phase takes its given time and records its name, its start and that time."""
 
     def worked(
-        starting: float = 10.0, examining: float = 100.0, left: int = 0, grown: bool = True
+        starting: float = 10.0, examining: float = 100.0, left: int = 0, hangs: int = 0, grown: bool = True
     ) -> tuple[CallEngine, list[Phase]]:
         now, phases = [0.0], []
 
@@ -67,7 +67,7 @@ def box(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Box:
         def examined(_: Session, __: TriageOptions, ___: object, further: bool) -> TriageReport:
             phases.append(("minimise" if further else "examine", now[0], None))
             now[0] += examining
-            return TriageReport(left=left)
+            return TriageReport(left=left, hangs=hangs)
 
         for name, phase in {"fuzz": fuzzed, "fuzz_models": models, "examine": examined}.items():
             monkeypatch.setattr(engine, name, phase)
@@ -101,6 +101,11 @@ def test_no_further_round_for_a_start_that_would_take_much_of_it(box: Box) -> No
 
 def test_no_further_round_where_findings_wait(box: Box) -> None:
     assert [phase[0] for phase in box(left=1)[1]] == ["fuzz 1", "grow 1", "examine", "minimise"]
+
+
+def test_hangs_that_wait_end_no_rounds(box: Box) -> None:
+    assert [phase[0] for phase in box(left=3, hangs=3)[1]] == [phase[0] for phase in box()[1]]
+    assert [phase[0] for phase in box(left=4, hangs=3)[1]] == ["fuzz 1", "grow 1", "examine", "minimise"]
 
 
 def test_what_cannot_grow_is_tried_once_and_apis_have_the_time_then(box: Box) -> None:
