@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import NamedTuple
 
 from fuzz_core.ir.dtypes import DTYPES
@@ -12,6 +13,8 @@ from fuzz_core.synthesis.draft import MAX_RANK, MAX_SIZE, Draft, Drawer, paramet
 from fuzz_core.synthesis.refusals import Hints
 
 MAX_ITEMS = 8
+# A refusal may name large sizes, and repairs of several dimensions multiply them.
+MAX_ELEMENTS = 1 << 16
 
 
 class Repair(NamedTuple):
@@ -41,7 +44,8 @@ def _values(draft: Draft, place: int, parameter: SignatureParameter, told: Hints
     value = draft.values[place]
     if isinstance(value, Tensor):
         for shape in _shapes(value.shape, draft, told, drawer):
-            yield drawer.shaped(value.dtype, shape, draft, told)
+            if prod(shape) <= MAX_ELEMENTS:
+                yield drawer.shaped(value.dtype, shape, draft, told)
         if (dtype := _dtype(value, parameter, told)) in DTYPES and dtype in drawer.known:
             yield drawer.shaped(dtype, value.shape, draft, told)
     elif isinstance(value, Seq) and value.items and parameter.many and len(value.items) in told.given:

@@ -1,4 +1,4 @@
-"""What an api lacks on this machine is read from the library's refusal."""
+"""The adapter reads from a refusal what an api lacks on this machine."""
 
 from __future__ import annotations
 

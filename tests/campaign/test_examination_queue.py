@@ -242,7 +242,7 @@ def test_waiting_hangs_end_a_fuzz_early_enough_for_their_turns(
 def test_many_waiting_hangs_leave_the_most_of_the_time_to_the_fuzz(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sweep finds more hangs than any run can examine: they have their share, and the rest waits for a next run."""
+    """A sweep finds more hangs than a run can examine: they have their share of the time, and the others wait."""
     now, turns = 0.0, 0
     session.clock = lambda: now
 

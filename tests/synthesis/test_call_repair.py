@@ -54,6 +54,14 @@ def test_a_size_becomes_the_demanded_one_or_the_other_of_two() -> None:
     assert repaired("Dimensions must be equal, but are 2 and 4") == {"image": {(4, 3)}, "filter": {(2, 3, 5)}}
 
 
+def test_no_repair_makes_a_tensor_too_large_to_draw() -> None:
+    signature = SIGNATURE._replace(parameters=SIGNATURE.parameters[:1])
+    draft = Draft(signature)
+    draft.values = [Tensor("float32", (60, 60, 2, 60))]
+    made = repairs(draft, hints("dimension must be 64 but is 2", NAMES), Drawer(Rng(1), Nothing(), list(DTYPES)))
+    assert made == []
+
+
 def test_a_dtype_is_mended_where_a_tensor_has_the_wrong_one() -> None:
     assert repaired("conversion requested dtype int32 for Tensor with dtype float64") == {"image": {"int32"}}
     strict = tuple(each._replace(group="T") if each.group else each for each in SIGNATURE.parameters)
@@ -77,7 +85,7 @@ def test_a_refusal_that_gives_no_instead_repairs_nothing() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_repairs_find_a_call_with_many_scalars_soon(seed: int) -> None:
-    """A quantised operation names the wrong rank alone. Without repairs, most seeds need more than 2,000 tries."""
+    """A quantised operation names the wrong rank alone. Most seeds need more than 2,000 tries without repairs."""
     signature = ApiSignature("lib.q", tuple(SignatureParameter(name, "tensor", group="T") for name in "abcdefgh"))
 
     def check(call: Invocation) -> str:

@@ -1,4 +1,4 @@
-"""What documentation says of an argument becomes a kind, allowed values, and hints for the first draft."""
+"""A signature takes kinds, allowed values and hints for the first draft from documentation."""
 
 from __future__ import annotations
 

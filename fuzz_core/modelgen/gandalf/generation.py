@@ -52,7 +52,7 @@ class Grammar(NamedTuple):
 
     @property
     def operators(self) -> dict[str, Operator]:
-        """All operators in the grammar, by name."""
+        """The operators of the grammar by name."""
         return {each.name: each for each in (*self.starts, *self.inner, *self.ends)}
 
 

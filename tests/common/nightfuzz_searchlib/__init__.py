@@ -24,11 +24,11 @@ class Adapter(base.Adapter):
         return [each for each in super().listed() if each.api.name.partition(".")[2] in self.root.__all__]
 
     def definitions(self, listed: Iterable[Listed]) -> Iterable[Constraint]:
-        """One bound that the library does not check."""
+        """Yields a bound that the library does not check."""
         yield Constraint("searchlib.grow", "count", "above", (1,), "count: int > 1", "annotation")
 
     def signatures(self, entry: Listed) -> list[ApiSignature]:
-        """By Python's annotations."""
+        """Returns signatures from Python's annotations."""
         then = self.then_methods(entry.found)[:1] if isinstance(entry.found, type) else ()
         return python_signatures(entry, "".join(then))
 
