@@ -168,9 +168,13 @@ class JittorAdapter(Adapter):
         return self.functions(cls)
 
     def prepare(self) -> None:
-        """Compile beside other processes."""
+        """Compile beside other processes, and load an operator.
+
+        Jittor links operators with `-Ofast`. The first one that a process loads makes denormals zero in the process.
+        """
         super().prepare()
         settle(self.root)
+        (self.root.zeros(1) + 1.0).sync()
 
     def reset(self, seed: int) -> None:
         """Reset Jittor's random stream, and Python's and numpy's, which its initialisers draw from."""

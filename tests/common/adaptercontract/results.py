@@ -59,15 +59,15 @@ def _drawn(world: World, seeding: Callable[[int], None], seed: int) -> Any:
 
 def state(world: World) -> Problems:
     """The state stays as it is over resets and ordinary calls, and changes with a global switch."""
-    before = world.adapter.state()
+    before = world.adapter.process_state()
     world.adapter.reset(3)
     for call in world.examples.calls:
         world.builder.call(call)
-    if world.adapter.state() != before:
-        yield f"{before} became {world.adapter.state()}"
+    if world.adapter.process_state() != before:
+        yield f"{before} became {world.adapter.process_state()}"
     if world.examples.switch:
         world.written(world.examples.switch)
-        if world.adapter.state() == before:
+        if world.adapter.process_state() == before:
             yield f"{world.examples.switch} is not seen: {before}"
 
 
