@@ -9,10 +9,10 @@ from fuzz_core.campaign.carryover import TraceReport
 from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
 from fuzz_core.execution.zygote import Job, JobResult, Zygote, run_jobs
-from fuzz_core.ir.codec import decode_invocation, dumps
-from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.signatures import NEIGHBOUR
 from fuzz_core.ir.values import Invocation
+from fuzz_core.ir.wire import calls_in
 from fuzz_core.store.records import SeedRecord, neighbour_digest
 
 # So many calls of an api are run, from the shortest description to the longest, for so many seconds.
@@ -72,13 +72,8 @@ def _save(session: Session, result: JobResult, counts: Counter[str], kept: set[s
     """Record what the calls of an api have brought, and return how many calls are new."""
     api: str = result.job.tag
     found: list[tuple[Invocation, str]] = []
-    for message in result.messages:
-        if message.get("ok") is not True or "i" not in message:
-            continue
-        try:
-            call = decode_invocation(message["i"])
-        except CodecError:
-            continue
+    calls, _ = calls_in(result.messages)
+    for call in (traced.call for traced in calls if traced.ok):
         body = dumps(call)
         if call.api != api and counts[call.api] < ENOUGH and body not in kept:
             counts[call.api] += 1

@@ -20,11 +20,9 @@ from fuzz_core.collect.constraints import from_docstring, from_message
 from fuzz_core.collect.sources import NAMES, Request, Seed, collect, collect_own, collect_shipped
 from fuzz_core.execution.zygote import Job, JobResult, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
-from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.signatures import SEARCH
-from fuzz_core.ir.values import Invocation
-from fuzz_core.ir.wire import decode
+from fuzz_core.ir.wire import calls_in, decode
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
 from fuzz_core.store.spacefile import forget_foreign
@@ -236,18 +234,12 @@ def _save(session: Session, result: JobResult, report: TraceReport) -> None:
     end = SeedEnd()
     with suppress(CodecError):
         end = decode(SeedEnd, result.messages[-1]) if result.complete else end
-    brought: list[tuple[Invocation, str]] = []
-    parts: dict[Invocation, str] = {}
-    broken = result.garbage
-    for message in result.messages:
-        if "i" in message:
-            try:
-                brought.append((decode_invocation(message["i"]), "ok" if message.get("ok") is True else "exception"))
-                parts.setdefault(brought[-1][0], str(message.get("by", ""))[:200])
-            except CodecError:
-                broken += 1
+    calls, broken = calls_in(result.messages)
+    brought = [(traced.call, "ok" if traced.ok else "exception") for traced in calls]
+    parts = {traced.call: traced.part for traced in reversed(calls)}  # the first test that made the call
     status, kind, reason = _status(result, end)
-    reason += f" ({broken} unreadable lines)" if broken else ""
+    if unreadable := result.garbage + broken:
+        reason += f" ({unreadable} unreadable lines)"
     head = (seed.digest, seed.source, seed.name, status, reason[:500])
     record = SeedRecord(*head, end.seconds, end.parts, end.failed, kind)
     undescribed = {(api, why): count for api, why, count in end.undescribed}

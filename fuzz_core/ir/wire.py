@@ -2,14 +2,14 @@
 
 Untrusted code runs in the process that sends the messages. So a message that does not fit is refused, and no function
 is ever called by name. A record is a NamedTuple: a JSON list of its fields, or an object with all of them. A record in
-it that has `from_json` reads itself; `codec` reads a test case. A mapping is a JSON object. `Annotated` adds a check,
-which raises ValueError or returns the value to keep.
+it that has `from_json` reads itself; `codec` reads test cases and invocations. A mapping is a JSON object. `Annotated`
+adds a check, which raises ValueError or returns the value to keep.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -19,7 +19,7 @@ from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
-from fuzz_core.ir.values import TestCase, Value
+from fuzz_core.ir.values import Invocation, TestCase, Value
 
 MOST_ITEMS = 10_000
 ARRAY_DTYPES = ("<f8", "<i8", "|b1")
@@ -132,6 +132,8 @@ def _read(hint: Any, data: Any) -> Any:
         return {_read(parts[0], _key(parts[0], key)): _read(parts[1], item) for key, item in _exact(dict, data).items()}
     if hint is TestCase:
         return codec.decode_test(data)
+    if hint is Invocation:
+        return codec.decode_invocation(data)
     if hasattr(hint, "from_json"):
         return hint.from_json(data)
     if hasattr(hint, "_fields"):
@@ -274,6 +276,27 @@ def entry_in(message: Mapping[str, Any]) -> InventoryEntry:
             entry: InventoryEntry = decode(kind, message)
             return entry
     raise CodecError(f"no entry of an inventory: {str(message)[:200]}")
+
+
+class TracedCall(NamedTuple):
+    """A call of a seed, as the recorder has described it."""
+
+    call: Invocation
+    ok: bool  # whether it returned
+    part: Annotated[str, cut(200)]  # the test of the seed that ran; may be empty
+
+
+def calls_in(messages: Iterable[Mapping[str, Any]]) -> tuple[list[TracedCall], int]:
+    """Return the calls among a seed's messages, and the number of those that cannot be read."""
+    calls: list[TracedCall] = []
+    broken = 0
+    for message in messages:
+        if "call" in message:
+            try:
+                calls.append(decode(TracedCall, message))
+            except CodecError:
+                broken += 1
+    return calls, broken
 
 
 class Replayed(NamedTuple):

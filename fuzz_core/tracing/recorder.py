@@ -21,7 +21,7 @@ CALL_CAP = 4000
 
 
 class Recorder:
-    """Writes one JSON line per new invocation: `{"i": invocation, "ok": did it return, "by": the test that runs}`.
+    """Writes one JSON line per new invocation: `{"call": invocation, "ok": did it return, "part": the test that runs}`.
 
     Calls of one api beyond 256 unique or 4,000 in all per seed are counted as dropped. Arguments that fit no
     description are counted by api and type.
@@ -73,7 +73,7 @@ class Recorder:
             self.seen.add(key)
             self.unique[invocation.api] += 1
             try:
-                told = {"i": encode(invocation), "ok": ok, **_test()}
+                told = {"call": encode(invocation), "ok": ok, "part": _test()}
                 self.write(json.dumps(told) + "\n")
             except (CodecError, ValueError) as error:
                 self.undescribed[invocation.api, f"{type(error).__name__} while writing"] += 1
@@ -89,7 +89,6 @@ class Recorder:
         }
 
 
-def _test() -> dict[str, str]:
-    """Return the test that pytest reports as running, if there is one."""
-    name = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].rpartition(" ")[0]
-    return {"by": name} if name else {}
+def _test() -> str:
+    """Return the test that pytest reports as running; empty if there is none."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].rpartition(" ")[0]

@@ -348,14 +348,14 @@ class DescribeTensorFlowTracing:
         assert "Matrix size-incompatible" in end["reason"]
 
     def test_records_functions_instances_and_raw_operations(self, trace: Any) -> None:
-        recorded = [line for line in trace["recorded"] if "i" in line]
-        valid = {line["i"][1] for line in recorded if line["ok"]}
+        recorded = [line for line in trace["recorded"] if "call" in line]
+        valid = {line["call"][1] for line in recorded if line["ok"]}
         assert {"tf.math.add", "tf.keras.layers.Dense", "tf.keras.metrics.Accuracy"} <= valid
         assert {"tf.raw_ops.AddV2", "tf.raw_ops.ConcatV2", "tf.raw_ops.MatMul"} <= valid
-        assert "tf.linalg.matmul" in {line["i"][1] for line in recorded if not line["ok"]}
+        assert "tf.linalg.matmul" in {line["call"][1] for line in recorded if not line["ok"]}
 
     def test_raw_operations_take_lists_and_attributes_by_name(self, trace: Any) -> None:
-        calls = [line["i"] for line in trace["recorded"] if "i" in line]
+        calls = [line["call"] for line in trace["recorded"] if "call" in line]
         (concat,) = [call for call in calls if call[1] == "tf.raw_ops.ConcatV2"]
         keywords = dict(concat[3])
         assert set(keywords) == {"values", "axis"}
@@ -365,6 +365,8 @@ class DescribeTensorFlowTracing:
         assert dict(multiply[3])["transpose_a"] is False
 
     def test_a_layer_is_recorded_with_the_function_it_was_made_of_and_its_call(self, trace: Any) -> None:
-        layers = [line["i"] for line in trace["recorded"] if "i" in line and line["i"][1] == "tf.keras.layers.Dense"]
+        layers = [
+            line["call"] for line in trace["recorded"] if "call" in line and line["call"][1] == "tf.keras.layers.Dense"
+        ]
         relu = [layer for layer in layers if ["activation", ["R", "name", "tf.nn.relu"]] in layer[3]]
         assert any(layer[4] is not None and layer[4][0] == "__call__" for layer in relu)

@@ -148,7 +148,9 @@ def test_a_seed_that_ends_its_process_is_a_result_and_the_next_runs(way: str, tr
 def test_a_seed_that_makes_noise_is_traced_all_the_same(code: str, tracer: Zygote) -> None:
     result = snippet(tracer, code)
     assert result.complete
-    assert [message["i"][1] for message in result.messages if "i" in message] == [code.split("\n")[1].split("(")[0]]
+    assert [message["call"][1] for message in result.messages if "call" in message] == [
+        code.split("\n")[1].split("(")[0]
+    ]
 
 
 def test_what_is_left_of_the_jobs_is_dropped_when_asked_to_stop(tracer: Zygote) -> None:

@@ -1,4 +1,4 @@
-"""Tests of a worker's reports and of the entries of an inventory: each has one form; no other message is read."""
+"""Tests of a worker's reports, the entries of an inventory and the calls of a seed: each has one form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fuzz_core.ir.catalogue import Api
-from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.codec import encode, encode_test
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -24,6 +24,8 @@ from fuzz_core.ir.wire import (
     NoveltyReport,
     OutcomeReport,
     Report,
+    TracedCall,
+    calls_in,
     entry_in,
     report_in,
 )
@@ -99,3 +101,19 @@ def test_an_entry_of_an_inventory_is_read_as_it_was_sent(entry: InventoryEntry) 
 def test_any_other_entry_is_refused(message: dict[str, Any]) -> None:
     with pytest.raises(CodecError):
         entry_in(message)
+
+
+def test_the_calls_of_a_seed_are_read_and_those_without_their_form_counted() -> None:
+    call = encode(CASE.invocation)
+    good = [{"call": call, "ok": True, "part": ""}, {"call": call, "ok": False, "part": "T" * 300}]
+    broken: list[dict[str, Any]] = [
+        {"call": call, "ok": True},
+        {"call": call, "ok": True, "part": 3},
+        {"call": "lib.f", "ok": True, "part": ""},
+        {"call": None, "ok": True, "part": ""},
+    ]
+    messages = json.loads(json.dumps([*broken, *good, {"end": True, "calls": 2}, {"test": call}]))
+    assert calls_in(messages) == (
+        [TracedCall(CASE.invocation, True, ""), TracedCall(CASE.invocation, False, "T" * 200)],
+        len(broken),
+    )

@@ -96,8 +96,8 @@ class Traced:
 
     def write(self, line: str) -> None:
         message = json.loads(line)
-        if "i" in message:
-            self.calls.append((decode_invocation(message["i"]), message["ok"]))
+        if "call" in message:
+            self.calls.append((decode_invocation(message["call"]), message["ok"]))
         else:
             self.end = message
 

@@ -43,7 +43,7 @@ def traced(python: str, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]
         job = Job("seed", {"seed": {"kind": "tests", "code": "", "path": str(path)}}, 60.0)
         result = next(run_jobs(zygote, [job], 1, 1 << 30))
     assert result.complete, result.outcome
-    return result.messages[-1], [message for message in result.messages if "i" in message]
+    return result.messages[-1], [message for message in result.messages if "call" in message]
 
 
 def made(root: Path, files: dict[str, str]) -> None:
@@ -58,7 +58,7 @@ def test_the_package_under_test_is_found(fakelib_python: str, tmp_path: Path, la
     made(tmp_path, {f"{package}/__init__.py": "", f"{package}/work.py": WORK, test: TEST, **files})
     end, calls = traced(fakelib_python, tmp_path / test)
     assert (end["parts"], end["failed"], end["reason"]) == (2, 0, "")
-    assert [call["by"] for call in calls] == ["TestDouble::test_of[2]", "TestDouble::test_of[3]"]
+    assert [call["part"] for call in calls] == ["TestDouble::test_of[2]", "TestDouble::test_of[3]"]
 
 
 def test_a_conftest_that_cannot_be_imported_is_a_failure_that_says_why(fakelib_python: str, tmp_path: Path) -> None:
@@ -85,4 +85,4 @@ def test_tests_of_unittest_have_names_without_pytest(fakelib_python: str, tmp_pa
     python.chmod(0o755)
     end, calls = traced(str(python), tmp_path / "test_mine.py")
     assert (end["parts"], end["failed"], end["reason"]) == (1, 0, "")
-    assert [call["by"] for call in calls] == ["Doubles::test_of"]
+    assert [call["part"] for call in calls] == ["Doubles::test_of"]

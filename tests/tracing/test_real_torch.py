@@ -159,7 +159,7 @@ def traced(torch_python: Path) -> dict[str, tuple[list[Invocation], dict[str, ob
                 for api, code in SNIPPETS.items()]  # fmt: skip
         for result in run_jobs(zygote, jobs, 1, 4 << 30):
             assert result.complete, (result.job.tag, result.outcome)
-            calls = [decode_invocation(message["i"]) for message in result.messages if "i" in message]
+            calls = [decode_invocation(message["call"]) for message in result.messages if "call" in message]
             found[result.job.tag] = (calls, result.messages[-1])
     return found
 

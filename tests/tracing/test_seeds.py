@@ -123,7 +123,7 @@ def test_pytest_files_are_counted_by_test(fakelib_python: str, tmp_path: Path) -
     assert result.complete, result.outcome
     end = result.messages[-1]
     assert (end["parts"], end["failed"]) == (5, 2)
-    assert sum("i" in message for message in result.messages) == 3
+    assert sum("call" in message for message in result.messages) == 3
 
 
 def test_a_file_that_pytest_cannot_collect_is_a_failure(fakelib_python: str, tmp_path: Path) -> None:
