@@ -26,6 +26,7 @@ from fuzz_core.modelgen.moco.nodes import (
     FINDING,
     GENERATED,
     IMPLEMENTATION,
+    OK,
     PERFORMANCE,
     REFUSED,
     TreeNode,
@@ -135,8 +136,10 @@ def test_a_crash_of_a_legal_value_is_an_implementation_bug_with_its_line(
 
 
 def test_what_a_library_refuses_in_the_program_too_is_refused(fakelib_session: Session, tmp_path: Path) -> None:
-    grown(fakelib_session, own(fakelib_session, tmp_path, PROGRAM), PAPER)
+    report = grown(fakelib_session, own(fakelib_session, tmp_path, PROGRAM), PAPER)
     found = checks(fakelib_session)
+    # The programs of negative nodes count like all others.
+    assert report.programs >= report.nodes[OK] + report.nodes[REFUSED]
     assert found and {node.state for node in found if node.new in ("0", "-1") and node.parameter == "width"} == {
         REFUSED
     }

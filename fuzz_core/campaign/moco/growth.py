@@ -216,7 +216,7 @@ class TreeGrowth:
             state = state_whole(ran, verdicts)
         found = self._programs(node, calls, ran.inside, verdicts, text)
         state = state if state in (FINDING, RESOURCES) else REFUSED
-        return NodeResult(Result(state, verdicts_in_words(ran.outcome, verdicts)), found)
+        return NodeResult(Result(state, verdicts_in_words(ran.outcome, verdicts)), found, programs=1)
 
     def _calls(self, node: TreeNode) -> dict[int, Call]:
         """Return the calls of the node's parent, as they were made to fit there, and the node's own."""
