@@ -36,6 +36,10 @@ _DESCRIBED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     )
 )
 _SENTENCE = re.compile(r"\.\s")
+# Another tensor than the argument: `the data type of the returned tensor`.
+_OTHER = re.compile(
+    r"\b(?:of|for) (?:the|this|an?|each|every|all) (?:[\w-]+ ){0,2}`?(?:tensors?|arrays?|ndarrays?)\b", re.I
+)
 _OF_TYPE = (re.compile(r"\btensors? of d?type (\w+)", re.I), re.compile(r"\b(\w+) tensors?\b", re.I))
 
 
@@ -70,7 +74,7 @@ def _typed(parameter: SignatureParameter, entry: ArgumentEntry) -> SignaturePara
     if parameter.kind != "any" or parameter.choices:
         return parameter
     # The words in parentheses behind a name are a type; else the first sentence has it.
-    said = next(filter(None, (entry.type, _SENTENCE.split(entry.text)[0])), "")
+    said = _OTHER.sub("", next(filter(None, (entry.type, _SENTENCE.split(entry.text)[0])), ""))
     kind, many = next(((kind, many) for pattern, kind, many in _DESCRIBED if pattern.search(said)), ("any", ""))
     parameter = parameter._replace(kind=kind, many=many)
     named = (found[1] for pattern in _OF_TYPE if kind == "tensor" and (found := pattern.search(said)))

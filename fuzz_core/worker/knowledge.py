@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.inventory import Listed
+from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.signatures import OBJECT, SignatureParameter
 from fuzz_core.ir.tree import fuzz_type
@@ -56,6 +57,7 @@ class RecordedCalls:
 
     def __init__(self, plan: Plan, adapter: Adapter, listed: Iterable[Listed]) -> None:
         self.space = plan.space
+        self.adapter = adapter
         self.made: defaultdict[str, list[tuple[Maker, set[str]]]] = defaultdict(list)
         for kind, calls in adapter.objects().items():
             self.made[kind] += [(Maker(call), set[str]()) for call in calls]
@@ -79,9 +81,16 @@ class RecordedCalls:
             value = self.space.pick(rng, api, *(("", "name") if any_function else (parameter.name, "")))
             if value is None:
                 return None
-            if fits(parameter, value):
+            if fits(parameter, value) and (parameter.kind != "function" or self._is_callable(value)):
                 return value
         return None
+
+    def _is_callable(self, value: Value) -> bool:
+        """Return whether a value can be called: a name may be that of a constant, which an api stores unasked."""
+        try:
+            return isinstance(value, Ref) and callable(self.adapter.ref(value, "cpu"))
+        except BuildError:
+            return False
 
     def makers(self, api: str, parameter: SignatureParameter) -> list[Maker]:
         """See `ArgumentSource`.

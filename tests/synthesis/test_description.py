@@ -44,6 +44,9 @@ def documented(text: str, *constraints: Constraint, kind: str = "any") -> Signat
         (" (callable): maps an element", "function", ""),
         (": A function that converts.", "function", ""),
         (": The opacity of the masks.", "any", ""),
+        (": quantization scale of the output tensor", "any", ""),
+        (": The data type of the returned `Tensor`.", "dtype", ""),
+        (": A tensor with the sizes of the other tensor.", "tensor", ""),
     ],
 )
 def test_the_kind_of_an_argument_is_read_from_its_documentation(text: str, kind: str, many: str) -> None:
