@@ -19,6 +19,7 @@ _QUOTED_CALL = re.compile(r" for '\{\{node |\bwith input shapes\b")
 MOST_GIVEN = 2
 # What a check demands belongs to the check: `must be rank 4` and `must be rank 3` are two.
 _DEMAND = re.compile(r"(\bmust (?:be|have) (?:(?:at least|at most|exactly|of) )?(?:rank |dimension )?)(\d)\b")
+_SEQUENCES = (("tuple", "list"), ("list", "tuple"))
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,2}(?!\w|\.\d)")
@@ -59,6 +60,7 @@ class Hints(NamedTuple):
     demanded: tuple[int, ...] = ()
     given: tuple[int, ...] = ()
     given_ranks: tuple[int, ...] = ()
+    sequence: str = ""  # `tuple` or `list` if it is asked for instead of the other one
 
     def joined(self, other: Hints) -> Hints:
         """Return the hints of both for what a draft draws."""
@@ -101,6 +103,7 @@ def hints(message: str, names: tuple[str, ...], casts: frozenset[str] = frozense
         _sizes(demand) if given else (),
         _sizes(behind)[:MOST_GIVEN],
         _ranks(behind),
+        next((asked for asked, other in _SEQUENCES if asked in demand and other in behind), ""),
     )
 
 

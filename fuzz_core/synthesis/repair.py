@@ -28,8 +28,8 @@ def repairs(draft: Draft, told: Hints, drawer: Drawer) -> list[Repair]:
     """Return the changes of single arguments that meet a refusal, those of arguments that it names if there are any.
 
     "must be rank 2 but is rank 4" changes a tensor of rank 4. "dimensions must be equal, but are 3 and 2" changes a
-    dimension of one of these sizes. "expected int32 but got float64" changes a tensor of float64, and "must have 4
-    values, but got 2" a list of two.
+    dimension of one of these sizes. "expected int32 but got float64" changes a tensor of float64, "must have 4 values,
+    but got 2" a list of two, and "must be a tuple but has type list" each list.
     """
     made = [
         Repair(place, value)
@@ -48,8 +48,10 @@ def _values(draft: Draft, place: int, parameter: SignatureParameter, told: Hints
                 yield drawer.shaped(value.dtype, shape, draft, told)
         if (dtype := _dtype(value, parameter, told)) in DTYPES and dtype in drawer.known:
             yield drawer.shaped(dtype, value.shape, draft, told)
-    elif isinstance(value, Seq) and value.items and parameter.many and len(value.items) in told.given:
-        for length in told.demanded:
+    elif isinstance(value, Seq):
+        if told.sequence not in ("", value.kind):
+            yield value._replace(kind=told.sequence)
+        for length in told.demanded if value.items and parameter.many and len(value.items) in told.given else ():
             if 0 < length <= MAX_ITEMS and length != len(value.items):
                 yield Seq(value.kind, (value.items * length)[:length])
 

@@ -38,7 +38,8 @@ def repaired(message: str, signature: ApiSignature = SIGNATURE) -> dict[str, set
 
 def _changed(before: Value | None, after: Value) -> object:
     if isinstance(after, Seq):
-        return len(after.items)
+        assert isinstance(before, Seq)
+        return len(after.items) if len(after.items) != len(before.items) else after.kind
     assert isinstance(before, Tensor) and isinstance(after, Tensor)
     return after.dtype if after.shape == before.shape else after.shape
 
@@ -52,6 +53,12 @@ def test_a_rank_is_mended_where_a_tensor_has_the_wrong_one() -> None:
 def test_a_size_becomes_the_demanded_one_or_the_other_of_two() -> None:
     assert repaired("Dimension must be 7 but is 5") == {"filter": {(4, 3, 7)}}
     assert repaired("Dimensions must be equal, but are 2 and 4") == {"image": {(4, 3)}, "filter": {(2, 3, 5)}}
+
+
+def test_a_list_becomes_a_tuple_where_one_is_demanded() -> None:
+    message = "The strides must be either an int or a tuple of ints but the given strides has type <class 'list'>."
+    assert repaired(message) == {"strides": {"tuple"}}
+    assert repaired("strides must be a list of ints but are a tuple") == {}
 
 
 def test_no_repair_makes_a_tensor_too_large_to_draw() -> None:

@@ -49,7 +49,16 @@ def signatures(entry: Listed, then: str) -> list[ApiSignature]:
     """
     found = [_signature(entry.api.name, schema) for schema in _schemas(entry.api.name)]
     kept = [each for each in found if each is not None]
-    return kept or python_signatures(entry, then)
+    return kept or [_on_cpu(each) for each in python_signatures(entry, then)]
+
+
+def _on_cpu(signature: ApiSignature) -> ApiSignature:
+    """Return the signature of Python code, whose argument `device` has no type there, with the CPU as the device."""
+    made = (
+        each._replace(choices=_CHOICES["Device"]) if each.name == "device" and each.kind == "any" else each
+        for each in signature.parameters
+    )
+    return signature._replace(parameters=tuple(made))
 
 
 def _schemas(api: str) -> list[Any]:
@@ -110,8 +119,11 @@ _LACKS = {
 def missing_requirement(message: str) -> str:
     """See `Adapter.missing_requirement`.
 
-    An operator that no backend of the CPU has names the backends that have it.
+    An operator that no backend of the CPU has names the backends that have it. A refusal of the name of a device lists
+    all devices, the CPU among them.
     """
+    if re.search(r"\bone of\b[^.]*\bcpu\b", message):
+        return ""
     said, _, backends = message.partition("only available for these backends")
     if backends and not re.search(r"CPU|Composite", backends):
         return "needs a device: no backend of the CPU has the operator"
