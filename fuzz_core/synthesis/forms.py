@@ -49,17 +49,20 @@ def _changed(own: tuple[SignatureParameter, ...], message: str) -> Iterator[Sign
     last = max((place for place, each in enumerate(own) if each.positional), default=-1)
     demand = next((found for pattern in _DEMANDS if (found := pattern.search(message))), None)
     kind = _KINDS.get(demand["kind"].rpartition(".")[2], "") if demand else ""
+    # A function of C without names of its arguments has others in its signature than in its refusals.
+    known = {each.name for each in own}
+    free = next((each.name for each in own if each.kind == "any"), "")
+    demanded = demand["name"] if demand and demand["name"] in known else free
     for place, each in enumerate(own):
         if unexpected and each.name == unexpected[1] and not each.positional:
             continue
         if place == last and last > 0 and _TOO_MANY.search(message):
             continue
-        if demand and kind and each.name == demand["name"] and each.kind == "any":
+        if kind and each.name == demanded and each.kind == "any":
             yield each._replace(kind=kind)
         else:
             yield each
     missing = _MISSING.search(message)
-    known = {each.name for each in own}
     for name in _QUOTED.findall(missing[1]) if missing else ():
         if name not in known:
             yield SignatureParameter(name, group=LOOSE)

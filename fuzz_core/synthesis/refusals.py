@@ -19,7 +19,11 @@ _QUOTED_CALL = re.compile(r" for '\{\{node |\bwith input shapes\b")
 MOST_GIVEN = 2
 # What a check demands belongs to the check: `must be rank 4` and `must be rank 3` are two.
 _DEMAND = re.compile(r"(\bmust (?:be|have) (?:(?:at least|at most|exactly|of) )?(?:rank |dimension )?)(\d)\b")
-_SEQUENCES = (("tuple", "list"), ("list", "tuple"))
+# A kind of sequence, and the words that ask for it alone.
+_SEQUENCES = {
+    "tuple": re.compile(r"^(?!.*\blists?\b).*\bbe (?:\w+ ){0,6}tuples?\b", re.S),
+    "list": re.compile(r"^(?!.*\btuples?\b).*\bbe (?:\w+ ){0,6}lists?\b", re.S),
+}
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,2}(?!\w|\.\d)")
@@ -60,7 +64,7 @@ class Hints(NamedTuple):
     demanded: tuple[int, ...] = ()
     given: tuple[int, ...] = ()
     given_ranks: tuple[int, ...] = ()
-    sequence: str = ""  # `tuple` or `list` if it is asked for instead of the other one
+    sequence: str = ""  # `tuple` or `list` if one of both is asked for alone
 
     def joined(self, other: Hints) -> Hints:
         """Return the hints of both for what a draft draws."""
@@ -103,7 +107,7 @@ def hints(message: str, names: tuple[str, ...], casts: frozenset[str] = frozense
         _sizes(demand) if given else (),
         _sizes(behind)[:MOST_GIVEN],
         _ranks(behind),
-        next((asked for asked, other in _SEQUENCES if asked in demand and other in behind), ""),
+        next((kind for kind, pattern in _SEQUENCES.items() if pattern.search(demand)), ""),
     )
 
 

@@ -58,7 +58,9 @@ def test_a_size_becomes_the_demanded_one_or_the_other_of_two() -> None:
 def test_a_list_becomes_a_tuple_where_one_is_demanded() -> None:
     message = "The strides must be either an int or a tuple of ints but the given strides has type <class 'list'>."
     assert repaired(message) == {"strides": {"tuple"}}
-    assert repaired("strides must be a list of ints but are a tuple") == {}
+    assert repaired("f(x): Expected strides to be a tuple.") == {"strides": {"tuple"}}
+    assert repaired("strides must be a tuple or a list") == {}
+    assert repaired("strides must be a list of ints") == {}
 
 
 def test_no_repair_makes_a_tensor_too_large_to_draw() -> None:

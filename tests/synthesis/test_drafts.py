@@ -209,6 +209,9 @@ def test_a_refusal_of_the_arguments_leads_to_another_form(message: str, names: l
         ("TypeError: Expected int for argument 'y' not <tf.Tensor: shape=(4, 2)>.", "int"),
         ("TypeError: Expected list for 'y' argument to 'f' Op, not <tf.Tensor: shape=(4, 2)>.", "shape"),
         ("TypeError: Expected DataType for argument 'y' not <DTypePolicy 'mixed'>.", "dtype"),
+        # The signature of a function of C has other names than its refusals.
+        ("TypeError: dtype must be a torch.dtype (got Tensor)", "dtype"),
+        ("TypeError: x must be a torch.dtype (got Tensor)", "any"),
         ("ValueError: y must be positive", "any"),
     ],
 )

@@ -111,6 +111,7 @@ _LACKS = {
     r"CUDA|[cC]u[dD][nN][nN]": "needs a CUDA device",
     r"miopen|MIOpen|\bROCm\b": "needs a ROCm device",
     r"(?i)\b(?:MPS|XPU|HPU|XLA|MTIA|IPU|Vulkan|Metal)\b": "needs another device",
+    r"and is now removed|\(\) was removed\b": "was removed from the library: only its name is left",
     r"not (?:compiled|built) with|without \w+ support|support is not enabled": "the build lacks an optional part",
     r"cannot be instantiated|Can't instantiate abstract|No constructor defined": "has no constructor of its own",
 }
