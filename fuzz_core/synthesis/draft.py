@@ -89,7 +89,7 @@ class Draft:
 
     def shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of the tensors drawn so far."""
-        return self.around + [tensor.shape for value in self.values for tensor in _tensors(value)]
+        return self.around + [tensor.shape for value in self.values for tensor in tensors(value)]
 
     def invocation(self) -> Invocation:
         """Return the call."""
@@ -122,12 +122,13 @@ def _call(
     return tuple(args), tuple(kwargs)
 
 
-def _tensors(value: Value | None) -> list[Tensor]:
+def tensors(value: Value | None) -> list[Tensor]:
+    """Return the tensors of a list, or the one that a conversion begins with."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, Seq):
-        return [tensor for item in value.items for tensor in _tensors(item)]
-    return _tensors(value.args[0]) if isinstance(value, Invocation) and value.args else []
+        return [tensor for item in value.items for tensor in tensors(item)]
+    return tensors(value.args[0]) if isinstance(value, Invocation) and value.args else []
 
 
 class Drawer:
@@ -141,6 +142,8 @@ class Drawer:
     def __init__(self, rng: Rng, source: ArgumentSource, dtypes: Sequence[str], casts: Mapping[str, Cast] = {}) -> None:
         self.rng, self.source, self.casts = rng, source, casts
         self.known = {*dtypes, *casts}
+        # Arguments and apis whose objects have been refused there for their type.
+        self.misfits: set[tuple[str, str]] = set()
         self.makers: dict[str, Callable[[Draft, SignatureParameter, Hints], Value | None]] = {
             "tensor": self._tensor,
             "int": lambda draft, parameter, hints: prim(self._integer(draft, parameter, hints)),
@@ -346,7 +349,8 @@ class Drawer:
         makers = self.source.makers(draft.signature.api, parameter)
         if not makers:
             return self.source.named(self.rng, draft.signature.api, parameter)
-        call, signature, _ = self.rng.choice(makers)
+        fitting = [each for each in makers if (parameter.name, each.call.api) not in self.misfits]
+        call, signature, _ = self.rng.choice(fitting if fitting and self.rng.chance(0.9) else makers)
         if signature is None or any(each.kind == "object" for each in signature.parameters):
             return call
         # What is made from a tensor (a variable) mostly has the dtype and shape of another argument.

@@ -35,6 +35,17 @@ RANKS: tuple[tuple[re.Pattern[str], int | None], ...] = (
     (re.compile(r"\bmatri(?:x|ces)|\b2[- ]?D\b|\btwo[- ]dimension|\b2[- ]dimension", re.I), 2),
     (re.compile(r"\b(\d)[- ]?D\b|\b(\d)[- ]?dim|\brank(?: of| must be| at least|==|=|:| is)* ?(\d)", re.I), None),
 )
+# Kernels of the CPU, each with the dtypes of its groups, as TensorFlow lists them.
+_KERNEL = re.compile(r"device='CPU'((?:; \w+ in \[[^\]]*\])+)")
+_GROUP = re.compile(r"(\w+) in \[([^\]]*)\]")
+MOST_KERNELS = 8
+# An object of another type than the call wants. Some refusals name the argument.
+_MISFIT = re.compile(
+    r"Tried to convert '(?P<converted>\w+)' to a tensor and failed\. Error: None"
+    r"|passed to parameter '(?P<passed>\w+)' of op .* instead\."
+    r"|using the wrong type\. The handle points to",
+    re.S,
+)
 # Spellings of dtypes in messages that differ from the names of the table.
 DTYPE_WORDS = {
     "float": "float32",
@@ -52,6 +63,10 @@ DTYPE_WORDS = {
 }
 
 
+# The dtypes that a kernel has for each group of arguments.
+Kernel = tuple[tuple[str, tuple[str, ...]], ...]
+
+
 class Hints(NamedTuple):
     """The parts of a refusal that can be tried."""
 
@@ -65,6 +80,7 @@ class Hints(NamedTuple):
     given: tuple[int, ...] = ()
     given_ranks: tuple[int, ...] = ()
     sequence: str = ""  # `tuple` or `list` if one of both is asked for alone
+    kernels: tuple[Kernel, ...] = ()
 
     def joined(self, other: Hints) -> Hints:
         """Return the hints of both for what a draft draws."""
@@ -108,6 +124,26 @@ def hints(message: str, names: tuple[str, ...], casts: frozenset[str] = frozense
         _sizes(behind)[:MOST_GIVEN],
         _ranks(behind),
         next((kind for kind, pattern in _SEQUENCES.items() if pattern.search(demand)), ""),
+        tuple(_kernel(listed, casts) for listed in _KERNEL.findall(message)[:MOST_KERNELS]),
+    )
+
+
+def misfit(message: str) -> str | None:
+    """Return the argument whose object has a wrong type, empty if the refusal does not name it.
+
+    The result is None for all other refusals.
+    """
+    found = _MISFIT.search(message)
+    return None if found is None else found["converted"] or found["passed"] or ""
+
+
+def _kernel(listed: str, casts: frozenset[str]) -> Kernel:
+    plain = {f"DT_{name.upper()}": name for name in (*DTYPES, *casts)} | {
+        f"DT_{word.upper()}": name for word, name in DTYPE_WORDS.items()
+    }
+    return tuple(
+        (group, tuple(plain[word] for word in _WORD.findall(words) if word in plain))
+        for group, words in _GROUP.findall(listed)
     )
 
 

@@ -10,9 +10,9 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.signatures import ApiSignature
 from fuzz_core.ir.tree import rewritten, walk
 from fuzz_core.ir.values import Invocation, Seq, Tensor, Value
-from fuzz_core.synthesis.draft import ArgumentSource, Cast, Draft, Drawer, parameters
+from fuzz_core.synthesis.draft import ArgumentSource, Cast, Draft, Drawer, parameters, tensors
 from fuzz_core.synthesis.forms import other_form
-from fuzz_core.synthesis.refusals import Hints, class_of, hints
+from fuzz_core.synthesis.refusals import Hints, class_of, hints, misfit
 from fuzz_core.synthesis.repair import repairs
 
 FRESH_FIRST = 12
@@ -77,6 +77,8 @@ class Search:
         inner = {_last(each.api) for each in walk(call) if isinstance(each, Invocation) and each is not call}
         if _last(call.api) not in message and any(name in message for name in inner):
             return
+        if (argument := misfit(message)) is not None:
+            self._leave_out(draft, argument)
         form = other_form(draft.signature, message)
         if form is not None and form not in self.signatures and len(self.signatures) < MOST_FORMS:
             self.signatures.append(form)
@@ -89,6 +91,20 @@ class Search:
             told = hints(message, names, self.casts)
             self.refused[key] = Refused(draft, message, told, known.used if known else 0)
 
+    def _leave_out(self, draft: Draft, argument: str) -> None:
+        """Note which api has made an object of a wrong type, if all objects of the draft come from one api.
+
+        Args:
+            argument: the argument that the refusal names; empty if it names none.
+        """
+        made = {
+            (parameter.name, value.api)
+            for parameter, value in zip(parameters(draft.signature), draft.values, strict=True)
+            if isinstance(value, Invocation) and parameter.kind == "object" and argument in ("", parameter.name)
+        }
+        if len({api for _, api in made}) == 1:
+            self.drawer.misfits |= made
+
     def _changed(self, base: Refused) -> Draft:
         draft, told = base.draft.copy(), base.hints
         places = range(len(draft.values))
@@ -96,6 +112,9 @@ class Search:
             return draft
         if self.rng.chance(ALIGNED_SHARE):
             self._align(draft, told)
+            return draft
+        if told.kernels and self.rng.chance(REPAIR_SHARE):
+            self._fit_kernel(draft, told)
             return draft
         if self.rng.chance(REPAIR_SHARE) and (found := repairs(draft, told, self.drawer)):
             repair = self.rng.choice(found)
@@ -155,13 +174,25 @@ class Search:
     def _retype(self, draft: Draft, group: str, told: Hints) -> None:
         """Draw the dtype of a group anew; tensors keep their shapes."""
         draft.dtypes.pop(group, None)
+        self._redraw(draft, group, told)
+
+    def _fit_kernel(self, draft: Draft, told: Hints) -> None:
+        """Give all groups the dtypes of one of the kernels that a refusal lists; tensors keep their shapes."""
+        for group, dtypes in self.rng.choice(told.kernels):
+            if dtypes:
+                draft.dtypes[group] = self.rng.choice(dtypes)
+                self._redraw(draft, group, told)
+
+    def _redraw(self, draft: Draft, group: str, told: Hints) -> None:
+        """Draw what a group has with the group's dtype; tensors keep their shapes."""
         for place, parameter in enumerate(parameters(draft.signature)):
             value = draft.values[place]
-            if parameter.group != group or value is None:
+            if parameter.group != group or (value is None and not parameter.required and parameter.kind != "dtype"):
                 continue
-            if isinstance(value, Tensor):
+            inner = tensors(value)
+            if parameter.kind == "tensor" and not parameter.many and inner:
                 dtype = self.drawer.dtype(draft, parameter, told)
-                draft.values[place] = self.drawer.tensor(dtype, value.shape, draft, told)
+                draft.values[place] = self.drawer.tensor(dtype, inner[0].shape, draft, told)
             else:
                 self.drawer.draw(draft, place, told)
 
