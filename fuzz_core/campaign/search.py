@@ -21,8 +21,8 @@ from fuzz_core.store.records import SeedRecord, search_digest
 from fuzz_core.store.store import Store
 
 # Numbers of tries of an api. Every api has the first ones before any has more: an object that an api needs may be made
-# by an api whose call was found before.
-PORTIONS = (200, 600, 2000)
+# by an api whose call was found before. Most calls that a search finds take at most 20 tries.
+PORTIONS = (30, 200, 600, 2000)
 CALL_SECONDS = 2.0
 # A call that kills or hangs its process counts as so many tries.
 DEATH_COST, HANG_COST = 100, 400
