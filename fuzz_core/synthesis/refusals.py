@@ -43,7 +43,8 @@ MOST_KERNELS = 8
 _MISFIT = re.compile(
     r"Tried to convert '(?P<converted>\w+)' to a tensor and failed\. Error: None"
     r"|passed to parameter '(?P<passed>\w+)' of op .* instead\."
-    r"|using the wrong type\. The handle points to",
+    r"|Input '(?P<input>\w+)' of '\w+' Op has type \w+ that does not match expected type of (?:variant|resource)"
+    r"|using the wrong type\. The handle points to|must be a (?:Dataset object|scalar of dtype DT_VARIANT)",
     re.S,
 )
 # Spellings of dtypes in messages that differ from the names of the table.
@@ -134,7 +135,7 @@ def misfit(message: str) -> str | None:
     The result is None for all other refusals.
     """
     found = _MISFIT.search(message)
-    return None if found is None else found["converted"] or found["passed"] or ""
+    return None if found is None else next(filter(None, found.groups()), "")
 
 
 def _kernel(listed: str, casts: frozenset[str]) -> Kernel:

@@ -77,8 +77,11 @@ class Search:
         inner = {_last(each.api) for each in walk(call) if isinstance(each, Invocation) and each is not call}
         if _last(call.api) not in message and any(name in message for name in inner):
             return
-        if (argument := misfit(message)) is not None:
-            self._leave_out(draft, argument)
+        names = tuple(parameter.name for parameter in parameters(draft.signature))
+        told = hints(message, names, self.casts)
+        argument = misfit(message)
+        if argument is not None or _is_rank_of_object(draft, told):
+            self._leave_out(draft, argument or "")
         form = other_form(draft.signature, message)
         if form is not None and form not in self.signatures and len(self.signatures) < MOST_FORMS:
             self.signatures.append(form)
@@ -87,8 +90,6 @@ class Search:
         if known is None and len(self.refused) >= MOST_CLASSES:
             return
         if known is None or self.rng.chance(0.3):
-            names = tuple(parameter.name for parameter in parameters(draft.signature))
-            told = hints(message, names, self.casts)
             self.refused[key] = Refused(draft, message, told, known.used if known else 0)
 
     def _leave_out(self, draft: Draft, argument: str) -> None:
@@ -195,6 +196,13 @@ class Search:
                 draft.values[place] = self.drawer.tensor(dtype, inner[0].shape, draft, told)
             else:
                 self.drawer.draw(draft, place, told)
+
+
+def _is_rank_of_object(draft: Draft, told: Hints) -> bool:
+    """Return whether a refusal complains of a rank that no tensor of a call has, so that an object has it."""
+    pairs = zip(parameters(draft.signature), draft.values, strict=True)
+    ranks = {len(tensor.shape) for each, value in pairs if each.kind != "object" for tensor in tensors(value)}
+    return bool(told.ranks and told.given_ranks) and ranks.isdisjoint(told.given_ranks)
 
 
 def _last(api: str) -> str:

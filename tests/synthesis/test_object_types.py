@@ -35,13 +35,22 @@ class Makers:
 
 
 @pytest.mark.parametrize(
-    ("message", "argument"), [(WRONG, ""), (NONE, "queue"), (VARIANT, "queue"), ("the queue is of type 'x'", None)]
+    ("message", "argument"),
+    [
+        (WRONG, ""),
+        (NONE, "queue"),
+        (VARIANT, "queue"),
+        ("Input 'queue' of 'F' Op has type float32 that does not match expected type of variant.", "queue"),
+        ("Input 'queue' of 'F' Op has type float32 that does not match expected type of int32.", None),
+        ("Tensor must be a Dataset object.", ""),
+        ("the queue is of type 'x'", None),
+    ],
 )
 def test_a_refusal_of_an_object_names_the_argument_or_none(message: str, argument: str | None) -> None:
     assert misfit(message) == argument
 
 
-@pytest.mark.parametrize("message", [WRONG, NONE, VARIANT])
+@pytest.mark.parametrize("message", [WRONG, NONE, VARIANT, "Shape must be rank 0 but is rank 1 for '{{node F}}'"])
 def test_an_api_whose_object_has_the_wrong_type_is_left_out(message: str) -> None:
     signature = ApiSignature("lib.close", (SignatureParameter("queue", "object"),))
     tries = []
