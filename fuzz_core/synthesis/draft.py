@@ -208,9 +208,12 @@ class Drawer:
             parameter = parameter._replace(dtypes=(self.dtype(draft, parameter, hints),))
         if not parameter.many and self.rng.chance(0.1 if parameter.kind == "tensor" else 0.3):
             value = self.source.named(self.rng, draft.signature.api, parameter)
-            if value is not None:
+            if value is not None and not self._is_misfit(parameter, value):
                 return value
         return self.makers[parameter.kind](draft, parameter, hints)
+
+    def _is_misfit(self, parameter: SignatureParameter, value: Value) -> bool:
+        return isinstance(value, Invocation) and (parameter.name, value.api) in self.misfits
 
     def dtype(self, draft: Draft, parameter: SignatureParameter, hints: Hints) -> str:
         """Return the dtype of the parameter's group; draw it if the group has none yet."""
@@ -349,7 +352,7 @@ class Drawer:
         makers = self.source.makers(draft.signature.api, parameter)
         if not makers:
             return self.source.named(self.rng, draft.signature.api, parameter)
-        fitting = [each for each in makers if (parameter.name, each.call.api) not in self.misfits]
+        fitting = [each for each in makers if not self._is_misfit(parameter, each.call)]
         call, signature, _ = self.rng.choice(fitting if fitting and self.rng.chance(0.9) else makers)
         if signature is None or any(each.kind == "object" for each in signature.parameters):
             return call

@@ -1,4 +1,4 @@
-"""Signatures of PyTorch's apis, and what a refusal says of this machine, asked of the real library."""
+"""Signatures, previews and refusals of real libraries, as a search of valid calls reads them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import fuzz_core
 pytestmark = pytest.mark.real
 
 
-def printed(python: Path, script: str) -> str:
+def printed(python: Path, library: str, script: str) -> str:
     """Return what a script prints in the library's interpreter, with the adapter at hand."""
-    start = (
-        "import torch\nfrom fuzz_core.adapters.base import adapter_of\nadapter = adapter_of('torch')\nadapter.load()\n"
-    )
+    start = f"from fuzz_core.adapters.base import adapter_of\nadapter = adapter_of({library!r})\nadapter.load()\n"
     environment = {**os.environ, "PYTHONPATH": str(Path(fuzz_core.__file__).parents[1])}
     done = subprocess.run([python, "-c", start + script], env=environment, capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -29,7 +27,7 @@ def test_a_class_gets_no_other_device_than_the_cpu(torch_python: Path, api: str)
 [entry] = [each for each in adapter.listed() if each.api.name == {api!r}]
 print([each.choices for form in adapter.signatures(entry) for each in form.parameters if each.name == "device"])
 """
-    assert printed(torch_python, script) == "[(Ref(kind='device', name='cpu'),)]"
+    assert printed(torch_python, "torch", script) == "[(Ref(kind='device', name='cpu'),)]"
 
 
 @pytest.mark.parametrize(
@@ -44,9 +42,27 @@ print([each.choices for form in adapter.signatures(entry) for each in form.param
 )
 def test_what_a_refusal_says_of_the_machine(torch_python: Path, call: str, lack: str) -> None:
     script = f"""
+import torch
 try:
     {call}
 except Exception as error:
     print(repr(adapter.missing_requirement(f"{{type(error).__name__}}: {{error}}")))
 """
-    assert printed(torch_python, script) == repr(lack)
+    assert printed(torch_python, "torch", script) == repr(lack)
+
+
+def test_a_preview_refuses_a_wrong_shape_and_no_variant(tensorflow_python: Path) -> None:
+    script = """
+import tensorflow as tf
+def refused(name, **keywords):
+    try:
+        adapter.preview(f"tf.raw_ops.{name}", getattr(tf.raw_ops, name), (), keywords)
+    except ValueError:
+        return True
+    return False
+matrix = tf.raw_ops.DenseToCSRSparseMatrix(dense_input=tf.eye(2), indices=tf.constant([[0, 0], [1, 1]], tf.int64))
+print(refused("SparseMatrixNNZ", sparse_matrix=matrix), refused("MatrixDiagPart", input=tf.ones([])))
+transposed = refused("SparseMatrixTranspose", input=matrix, type=tf.float32)
+print(transposed, refused("Cholesky", input=tf.ones([2])))
+"""
+    assert printed(tensorflow_python, "tensorflow", script).split() == ["False", "True", "False", "True"]
