@@ -220,9 +220,18 @@ def _ended(process: subprocess.Popen[bytes], end: float, held: int) -> int | Non
 
 
 def _held(pid: int) -> int:
+    """Return the resident bytes of a process and of its descendants: a debugger's child holds what its script takes."""
     with suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+        own = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+        children = [child for task in Path(f"/proc/{pid}/task").iterdir() for child in _children(task)]
+        return own + sum(map(_held, children))
     return 0
+
+
+def _children(task: Path) -> list[int]:
+    with suppress(OSError):
+        return [int(pid) for pid in (task / "children").read_text().split()]
+    return []
 
 
 class Confirmation(NamedTuple):
