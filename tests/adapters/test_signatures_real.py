@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
-
-import fuzz_core
+from libraryscripts import printed
 
 pytestmark = pytest.mark.real
-
-
-def printed(python: Path, library: str, script: str) -> str:
-    """Return what a script prints in the library's interpreter, with the adapter at hand."""
-    start = f"from fuzz_core.adapters.base import adapter_of\nadapter = adapter_of({library!r})\nadapter.load()\n"
-    environment = {**os.environ, "PYTHONPATH": str(Path(fuzz_core.__file__).parents[1])}
-    done = subprocess.run([python, "-c", start + script], env=environment, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 @pytest.mark.parametrize("api", ["torch.nn.AdaptiveLogSoftmaxWithLoss", "torch.ao.nn.quantized.LayerNorm"])

@@ -26,11 +26,11 @@ class Makers:
     """A source of 150 apis that make objects."""
 
     def named(self, rng: Rng, api: str, parameter: SignatureParameter) -> Value | None:
-        """No value."""
+        """Return no value."""
         return None
 
     def makers(self, api: str, parameter: SignatureParameter) -> Sequence[Maker]:
-        """All apis."""
+        """Return all apis."""
         return MAKERS
 
 
@@ -57,7 +57,7 @@ def test_an_api_whose_object_has_the_wrong_type_is_left_out(message: str) -> Non
     for seed in range(9):
         search = Search([signature], Rng(seed), Makers(), list(DTYPES))
         tries.append(tried(search, lambda call: "" if call.kwargs == FITTING else message)[0])
-    # By chance alone, one of five searches would need more tries.
+    # One of five searches needs more tries by chance alone.
     assert max(tries) <= 240
 
 
