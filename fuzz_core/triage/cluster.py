@@ -115,7 +115,7 @@ def _with_callers(places: Sequence[BugPlace]) -> list[BugPlace]:
         for inner, outer in pairwise(place.frames):
             callers[inner].add(outer)
     return [
-        place._replace(caller=next((f for f in place.frames if len(callers[f]) < GENERIC_FROM), "") if dies else "")
+        place._replace(caller=next((f for f in place.frames if len(callers[f]) < GENERIC_FROM), "")) if dies else place
         for place, dies in zip(places, deaths, strict=True)
     ]
 
@@ -139,7 +139,7 @@ def similar(one: BugPlace, other: BugPlace) -> bool:
     if one.nature != other.nature or one.fault != other.fault:
         return False
     if one.words and other.words:
-        return _ratio(one.words, other.words) > ALIKE
+        return _ratio(one.words, other.words) > ALIKE and _same_caller(one, other)
     return _same_frames(one, other) or _same_call(one, other)
 
 
@@ -151,7 +151,7 @@ def _same_check(one: FailedCheck, other: FailedCheck, one_build: bool) -> bool:
 
 
 def _same_caller(one: BugPlace, other: BugPlace) -> bool:
-    """Return whether one function calls both failed checks, as far as frames show it."""
+    """Return whether one function calls both failed checks, or one kind of operator made code, as far as is known."""
     return not one.caller or not other.caller or one.caller == other.caller or _akin(one, other)
 
 

@@ -35,6 +35,10 @@ _BOILERPLATE = re.compile(
 # Words of the language's runtime name a failure, but no place in the library.
 _RUNTIME = re.compile(r"\bstd::|\b_M_\w+|basic_string|\bmap::at\b|\bsto(?:i|l|ul|ll|f|d)\b|\bbad_\w+|unknown exception")
 _KERNEL = re.compile(r"\[Op:(?!__inference_)(\w+)\]|__wrapped__(\w+?)_device_")
+# The operators whose code did not compile, as Jittor names them at the execution and before it.
+_OPERATORS = re.compile(r"(?:\[OP TYPE\]: ?(?:fused_op:)?|failed:\[?(?=Op\())(.*)")
+_OPERATOR = re.compile(r"(?:^|[(,]) *([a-z_][\w.]*)")
+_NUMBERED = re.compile(r"\bop(\d+)_")
 # Functions that run, dispatch, bind, destroy or give the alarm for any kernel.
 _MACHINERY = re.compile(
     r"::~\w+$|^const\b|^std::|TensorIterator|^c10::|^at::(?:_ops|redispatch|internal|wrapper_\w+|\w*Dispatch\w*)(?:::|$)"
@@ -98,7 +102,8 @@ class BugPlace(NamedTuple):
     # The failure: memory, another signal, an exception, a hang, …. Bugs of different natures are different.
     nature: str
     check: FailedCheck | None = None
-    # Of a death by a check: the innermost function that few functions call. `clusters` fills it in.
+    # Of a death by a check: the innermost function that few functions call. `clusters` fills it in. Of code that did
+    # not compile: the kind of operator that has generated it.
     caller: str = ""
     frames: tuple[str, ...] = ()  # frames that locate a fault, innermost first
     words: str = ""  # the library's words; empty if only the language's runtime wrote a message
@@ -139,7 +144,7 @@ def place_of(bug: Failure) -> BugPlace:
         return place
     if complaint := complaint_in(outcome.text):
         # The location behind a complaint is the code that runs all compilers, so it is left out.
-        return place._replace(words=_stripped(complaint))
+        return place._replace(words=_stripped(complaint), caller=_generator(complaint, outcome.text))
     # Messages of the interpreter's own exceptions are not the library's words.
     built_in = hasattr(builtins, outcome.name) and outcome.name != "RuntimeError"
     words = _stripped(outcome.text)
@@ -196,6 +201,17 @@ def _frame(frame: str) -> str:
         return frame
     parts = [_WORD.findall(_DIMENSIONS.sub("", part)) for part in frame.split("::")[-2:]]
     return "::".join("_".join(w.lower() for w in words if len(w) > 1 and not w.isdigit()) for words in parts)
+
+
+def _generator(complaint: str, text: str) -> str:
+    """Return the kind of operator whose code did not compile (`binary` of `binary.less`); empty if none is named.
+
+    Of operators that are compiled as one, it is the one whose variable the complaint quotes (`op0_i`), or the last one.
+    """
+    told, number = _OPERATORS.search(text), _NUMBERED.search(complaint)
+    operators = _OPERATOR.findall(told[1]) if told else []
+    place = int(number[1]) if number and int(number[1]) < len(operators) else -1
+    return operators[place].partition(".")[0] if operators else ""
 
 
 def _check(outcome: Outcome) -> FailedCheck | None:

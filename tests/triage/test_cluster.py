@@ -390,3 +390,32 @@ def test_code_that_a_compiler_refuses_is_told_apart_by_the_complaint() -> None:
     ambiguous = f"compiler: call of overloaded \u2018_erfinv(bool&)\u2019 is ambiguous{runner}"
     assert grouped(raised(1, "jittor.roll", missing), raised(2, "jittor.index", other)) == ONE
     assert grouped(raised(1, "jittor.roll", missing), raised(2, "jittor.erfinv", ambiguous)) == TWO
+
+
+def test_code_that_a_compiler_refuses_is_told_apart_by_the_operator_that_made_it() -> None:
+    """Operators of one kind have one template; of operators that are compiled as one, the complaint quotes one."""
+    executed = (
+        "compiler: {said}\n[f 1127 03:00:28 36 executor.cc:686] \nExecute fused operator(2/3) failed. \n"
+        "[OP TYPE]: {ops}\n"
+    )
+    prepared = "compiler: {said}\nFailed reason:\nCompile fused operator(3/4)failed:[{ops},]\n\nReason: ..."
+    lacks = "\u2018op{number}_i15\u2019 was not declared in this scope"
+    alone = executed.format(said=lacks.format(number=0), ops="fused_op:( index,)")
+    both = "Op(7:0:1:1:i1:o1:s0:g1,reindex->8),Op(9:0:1:1:i1:o1:s0:g1,reduce.mean->10)"
+    first, second = (prepared.format(said=lacks.format(number=number), ops=both) for number in (0, 1))
+    again = executed.format(said=lacks.format(number=0), ops="fused_op:( reindex, reduce.mean,)")
+    assert grouped(raised(1, "jittor.index_var", alone), raised(2, "jittor.nn.pool", first)) == TWO
+    assert grouped(raised(1, "jittor.pad", again), raised(2, "jittor.nn.pool", first)) == ONE
+    assert grouped(raised(1, "jittor.pad", again), raised(2, "jittor.nn.pool", second)) == TWO
+
+    def float_bits(ops: str) -> str:
+        return executed.format(
+            said="invalid operands of types \u2018float\u2019 and \u2018int\u2019 to binary", ops=ops
+        )
+
+    shift, either = (
+        float_bits("fused_op:( binary.left_shift,)"),
+        float_bits("fused_op:( broadcast_to, binary.bitwise_or,)"),
+    )
+    assert grouped(raised(1, "jittor.a", shift), raised(2, "jittor.b", either)) == ONE
+    assert grouped(raised(1, "jittor.a", shift), raised(2, "jittor.b", float_bits("code "))) == TWO
