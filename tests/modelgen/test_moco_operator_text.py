@@ -177,6 +177,11 @@ class DescribeNames:
         block = call("torch.nn.X", "WIDTH * 2", "step", "DEPTH", p="RATE", q="x", r="'WIDTH'")
         assert names.resolved(block).written == "nn.X(8 * 2, step, (3,), p=RATE, q=x, r='WIDTH')"
 
+    def test_a_variable_stands_for_an_api_only_if_its_value_is_a_path(self) -> None:
+        source = "import torch.nn as nn\nLayer = nn.Linear\nweight = nn.Linear(3, 4).weight\n"
+        names = ModuleNames("torch", ast.parse(source))
+        assert (names.public("Layer"), names.public("weight")) == ("torch.nn.Linear", None)
+
     def test_an_import_line_where_there_is_no_path(self) -> None:
         names = ModuleNames.of(program())
         assert names.imports([call("torch.relu", "x", spelled="torch.relu")]) == "import torch\n"

@@ -43,8 +43,7 @@ class ModuleNames:
         }
         bound = _bound(tree)
         for name, value in _assigned(ast.walk(tree), bound):
-            path = self.public(ast.unparse(value)) if isinstance(value, ast.Name | ast.Attribute) else None
-            if path is not None:
+            if (path := self.public(dotted(value))) is not None:
                 self.aliases[name] = path
         constants = {name: meaning(ast.unparse(value)) for name, value in _assigned(tree.body, bound)}
         # Variables of the module that are one constant throughout, as source.
