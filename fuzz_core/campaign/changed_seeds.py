@@ -12,9 +12,10 @@ from fuzz_core.campaign.carryover import TraceReport, recheck, take_over, valida
 from fuzz_core.campaign.changes import Untraced, untraced_seeds
 from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.plans import seeds_on_record
+from fuzz_core.campaign.seed_order import seeds_naming
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.spaces import check_sample, take_space
-from fuzz_core.campaign.trace import TraceOptions, finish_trace, list_apis, seeds_end, seeds_naming, trace_seeds, tracer
+from fuzz_core.campaign.trace import TraceOptions, finish_trace, list_apis, seeds_end, trace_seeds, tracer
 from fuzz_core.collect.sources import Request, Seed, collect_own, collect_shipped
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -14,12 +13,12 @@ from fuzz_core.campaign.carryover import TraceReport, recheck, take_over
 from fuzz_core.campaign.inventory import Inventory, take_inventory
 from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.search import search
+from fuzz_core.campaign.seed_order import by_promise, seeds_naming
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
 from fuzz_core.campaign.spaces import SpaceFile, check_sample, take_space
 from fuzz_core.collect.constraints import from_docstring, from_message
 from fuzz_core.collect.sources import NAMES, Request, Seed, collect, collect_own, collect_shipped
 from fuzz_core.execution.zygote import Job, JobResult, Zygote, run_jobs
-from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.signatures import SEARCH
 from fuzz_core.ir.wire import calls_in, decode
@@ -27,12 +26,10 @@ from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
 from fuzz_core.store.spacefile import forget_foreign
 
-# Share of the time for tracing; the remaining time is for running the traced calls again.
-SEEDS_SHARE = 2 / 3
+# Share of the time for tracing; the remaining time is for running the traced calls again and for the search.
+SEEDS_SHARE = 1 / 2
 # Recorded calls are run again after so many seconds of seeds: an interrupted trace leaves few unchecked.
 CHECK_SECONDS = 120.0
-
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass
@@ -44,7 +41,8 @@ class TraceOptions:
     tests_dirs: Sequence[Path] = ()
     models_dirs: Sequence[Path] = ()
     seconds: float = 60.0  # time limit of each seed
-    # Clock time by which the trace ends. No seed runs in its last third, which is for running traced calls again.
+    # Clock time by which the trace ends. No seed runs in its last half, which is for running traced calls again
+    # and for the search.
     deadline: float | None = None
     least: float = 0.0  # seconds that seeds and their calls have after collection, even beyond the deadline
     own: bool = False  # whether to leave out the seeds that come with the library
@@ -122,7 +120,7 @@ def _trace(session: Session, options: TraceOptions, report: TraceReport, since: 
         if options.deadline is not None:
             options = replace(options, deadline=max(options.deadline, session.clock() + options.least))
         report.seeds, report.unchanged, report.aside = len(seeds), len(seeds) - len(new), len(new) - len(asked)
-        _trace_in_portions(session, zygote, asked, options, report)
+        _trace_in_portions(session, zygote, request, asked, options, report)
     return options.deadline
 
 
@@ -133,12 +131,23 @@ def seeds_end(session: Session, options: TraceOptions) -> float | None:
 
 
 def _trace_in_portions(
-    session: Session, zygote: Zygote, seeds: Sequence[Seed], options: TraceOptions, report: TraceReport
+    session: Session,
+    zygote: Zygote,
+    request: Request,
+    seeds: Sequence[Seed],
+    options: TraceOptions,
+    report: TraceReport,
 ) -> None:
-    """Trace seeds, and run again now and then what they brought."""
+    """Trace seeds, and run again now and then what they brought.
+
+    If the time may end before all seeds have run, the most promising ones come first (`seed_order.by_promise`).
+    """
     end, total = seeds_end(session, options), len(seeds)
+    own = {seed.digest for seed in collect_own(request, options.sources)}
     report.left = total
     while seeds and not session.is_over(end):
+        if end is not None:
+            seeds = by_promise(seeds, request.apis, session.store.called_apis(session.target.key), own)
         trace_seeds(session, zygote, seeds, options.seconds, report, end, total, session.clock() + CHECK_SECONDS)
         seeds = seeds[len(seeds) - report.left :]
         if seeds and not session.is_over(end):
@@ -261,27 +270,6 @@ def _status(result: JobResult, end: SeedEnd) -> tuple[str, str, str]:
     if end.failed == 0:
         return "ok", "", ""
     return ("failed" if end.failed >= end.parts else "partly"), "", end.reason
-
-
-def seeds_naming(seeds: Sequence[Seed], apis: Sequence[Api], patterns: Sequence[str]) -> list[Seed]:
-    """Return the seeds whose code has the last part of a name of an api that is asked for, however it is spelled.
-
-    `AlphaDropout` and `alpha_dropout` are one spelling: a layer calls the function of its name. An operator's method is
-    called without its name, so that all seeds may have it. The calls of a helper file are not known.
-
-    Raises:
-        UserError: as `asked_apis`.
-    """
-    asked = asked_apis(apis, patterns)
-    words = {name.rpartition(".")[2] for api in apis if api.name in asked for name in (api.name, *api.aliases)}
-    if any(word.startswith("__") for word in words):
-        return list(seeds)
-    spelled = _plain(words)
-    return [seed for seed in seeds if seed.needs or not spelled.isdisjoint(_plain(_WORD.findall(seed.code)))]
-
-
-def _plain(words: Collection[str]) -> set[str]:
-    return {word.replace("_", "").lower() for word in words}
 
 
 def document(session: Session, found: Inventory) -> None:

@@ -145,6 +145,11 @@ class TraceTables(Base):
         where = "target = ?" + (" AND valid IS NULL" if unchecked else "")
         return self._records(UndecodedInvocation, f"SELECT * FROM calls WHERE {where} ORDER BY place", target)
 
+    def called_apis(self, target: str) -> set[str]:
+        """Return apis with an invocation that the library accepted and that has not failed since."""
+        sql = "SELECT DISTINCT api FROM calls WHERE target = ? AND expected = 'ok' AND valid IS NOT 0"
+        return {row["api"] for row in self._rows(sql, target)}
+
     def apis_with(self, target: str, part: str) -> set[str]:
         """Return apis with a valid invocation whose JSON text has this part."""
         sql = f"SELECT DISTINCT api FROM calls WHERE {_WORKING} AND instr(body, ?)"

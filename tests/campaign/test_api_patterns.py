@@ -8,8 +8,9 @@ import pytest
 
 from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.plans import chosen
+from fuzz_core.campaign.seed_order import seeds_naming
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.trace import TraceOptions, seeds_naming, trace
+from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.collect.sources import Seed
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
