@@ -200,6 +200,9 @@ class Examiner:
                         # An interpreter would take as long, and show as little.
                         slow.append(attempt)
                     yield self._decided(attempt, seen, verdict, smallest and attempt.test == small)
+                    if seen.outcome.kind == "oom":
+                        # The other attempts need as much memory. To fill it takes long.
+                        return
 
         found = _decisive(tried())
         assert found is not None
