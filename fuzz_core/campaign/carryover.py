@@ -5,6 +5,7 @@ Invocations that are carried over run once more, which shows whether they still 
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,15 +13,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fuzz_core.campaign.changes import Changes, changes_between
+from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.plans import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.sources import Seed
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.signatures import NEIGHBOUR, SEARCH
+from fuzz_core.ir.values import TestCase
 from fuzz_core.ir.wire import LeaseDone, OutcomeReport, Report
 from fuzz_core.store.records import UndecodedInvocation
 from fuzz_core.store.store import Store
@@ -233,6 +237,29 @@ def validate(session: Session, report: TraceReport, deadline: float | None = Non
     report.waiting = len(rows) - listener.done
 
 
+def deadly_calls(session: Session, patterns: Sequence[str]) -> Iterator[tuple[TestCase, Outcome]]:
+    """Yield the recorded calls that a signal ended when they were checked, with how they ended.
+
+    Such a call is not valid, so no mutant of it is made.
+
+    Args:
+        patterns: of the apis; empty for all.
+    """
+    store, target = session.store, session.target.key
+    asked = asked_apis(store.apis(target), patterns) if patterns else None
+    for body, reason in store.deadly_calls(target):
+        call = decode_invocation(json.loads(body))
+        if asked is None or call.api in asked:
+            kind, _, rest = reason.partition(" ")
+            name, _, said = rest.partition(": ")
+            yield TestCase(call, 0), Outcome(kind, name, said)
+
+
+def _reason(outcome: Outcome) -> str:
+    """Return an outcome as one text, which `deadly_calls` reads."""
+    return f"{outcome.kind} {outcome.name}: {outcome.text[:200]}"
+
+
 def _portions(count: int) -> Iterator[tuple[int, int]]:
     """Yield ranges that cover `count` items, the first one short."""
     first, size = 0, FIRST
@@ -285,7 +312,7 @@ class _Validation:
         if numbers[index] not in self.error_inputs:
             self.checked += 1
             self.valid += valid
-        reason = "" if valid else f"{outcome.kind} {outcome.name}: {outcome.text[:200]}"
+        reason = "" if valid else _reason(outcome)
         self.results.append((numbers[index], outcome.kind, reason))
         self.shown[numbers[index]] = shown
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fuzz_core.campaign.carryover import changed_apis
+from fuzz_core.campaign.carryover import changed_apis, deadly_calls
 from fuzz_core.campaign.examination import ExaminationQueue
 from fuzz_core.campaign.finding_groups import HANG_RESERVE
 from fuzz_core.campaign.listener import Feedback, FuzzListener, FuzzReport
@@ -146,6 +146,7 @@ def _run(
     feedback = Feedback(session, options.grow)
     listener = FuzzListener(session, plan, scheduler, feedback, report, backlog)
     if options.sweep:
+        listener.keep_deadly(deadly_calls(session, options.patterns))
         if since := store.since(key):
             store.carry_cells(key, since, first)
         now = session.clock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -337,14 +337,24 @@ class FuzzListener:
 
     def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
         """Put a finding on record; the first of its signature earns its api further turns."""
+        if self._record(test, verdict, outcome):
+            self.scheduler.credit(test.invocation.api, FINDING_REWARD)
+
+    def keep_deadly(self, calls: Iterable[tuple[TestCase, Outcome]]) -> None:
+        """Put recorded calls on record as findings that ended their process when they were checked."""
+        for test, outcome in calls:
+            verdict = CRASH.judge({PLAIN: outcome}, self.session.dialect)
+            if not verdict.clean:
+                self._record(test, verdict, outcome)
+
+    def _record(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> bool:
+        """Put a finding on record; returns whether it is the first of its signature."""
         recorded = self.recorder.keep(test, verdict, outcome)
         self.report.findings += 1
         self.report.kept += recorded.added
-        if not recorded.first:
-            return
-        if self.backlog is not None:
+        if recorded.first and self.backlog is not None:
             self.backlog.add([verdict.kind])
-        self.scheduler.credit(test.invocation.api, FINDING_REWARD)
+        return recorded.first
 
     def point(self) -> None:
         """Add a point to the report's growth."""

@@ -154,13 +154,16 @@ def divided(apis: Sequence[str], costs: Mapping[str, float], count: int) -> list
 def chosen(session: Session, patterns: Sequence[str], search: bool = True) -> list[UndecodedInvocation]:
     """Return valid invocations, and the developers' error inputs as starting points, of the apis that match.
 
+    An error input that kills its process is no starting point: most mutants of it would die as well.
+
     Args:
         search: whether apis are among them that no seed calls: all their calls come from a search or from neighbours.
 
     Raises:
         UserError: there are none; further as `asked_apis` does.
     """
-    rows = [r for r in session.store.bodies(session.target.key) if r.valid or r.expected == "exception"]
+    bodies = session.store.bodies(session.target.key)
+    rows = [r for r in bodies if r.valid or (r.expected == "exception" and r.outcome_kind != "signal")]
     if not search:
         coverage = session.store.coverage(session.target.key)
         synthetic = {each.api for each in coverage if each.sources and each.sources.keys() <= {NEIGHBOUR, SEARCH}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fuzz_core.campaign.carryover import TraceReport, recheck
 from fuzz_core.campaign.neighbours import visit_neighbours
@@ -85,13 +84,19 @@ def _pass(session: Session, tries: Mapping[str, int], last: int, end: float | No
 
 
 class _Search:
-    """Leases every api once; a death is a refusal, and the search goes on with other tries."""
+    """Leases every api once; a death is a refusal, and the search goes on with other tries.
+
+    The first call of each api that a signal ends is recorded too: no fuzz of valid calls may come across it. Since its
+    process is dead, another one makes the same tries again up to this call, and sends it.
+    """
 
     def __init__(self, session: Session, tries: Mapping[str, int], last: int) -> None:
         self.session = session
         self.last = last
-        self.waiting = list(tries.items())[::-1]
+        # Api, number of the first try, and the try that is only sent, if the lease is about that.
+        self.waiting: list[tuple[str, int, int | None]] = [(api, tries[api], None) for api in reversed([*tries])]
         self.deaths: dict[str, list[Outcome]] = {}
+        self.deadly: dict[str, Invocation] = {}
         self.reports: dict[int, SearchReport] = {}  # by number of the lease, until the lease ends
         self.number = self.done = self.found = 0
 
@@ -99,9 +104,11 @@ class _Search:
         """See `Listener`."""
         if not self.waiting:
             return None
-        api, first = self.waiting.pop()
+        api, first, sent = self.waiting.pop()
         self.number += 1
-        return Lease(self.number, api, first, self.last)
+        if sent is None:
+            return Lease(self.number, api, first, self.last)
+        return Lease(self.number, api, first, sent + 1, skip=(sent,))
 
     def message(self, lease: Lease, report: Report | None) -> None:
         """See `Listener`."""
@@ -109,7 +116,11 @@ class _Search:
             self.reports[lease.number] = report
         elif isinstance(report, LeaseDone):
             found = self.reports.pop(lease.number, None)
-            if found is None:
+            if lease.skip:
+                if found is not None and found.test is not None and found.test.invocation.api == lease.api:
+                    self.deadly[lease.api] = found.test.invocation
+                self._go_on(lease.api, lease.skip[0])
+            elif found is None:
                 # The tries do not count, so that the next search makes them again.
                 self._save(lease.api, lease.first, "partly", "its worker sent no report that can be read")
             else:
@@ -131,23 +142,45 @@ class _Search:
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
         """See `Listener`."""
+        if lease.skip:
+            # The library has not done the same again.
+            self._go_on(lease.api, lease.skip[0])
+            return
         deaths = self.deaths.setdefault(lease.api, [])
         deaths.append(outcome)
-        following = index + (HANG_COST if outcome.kind == "timeout" else DEATH_COST)
+        if [each.kind for each in deaths].count("signal") == 1 and outcome.kind == "signal":
+            self.waiting.append((lease.api, lease.first, index))
+        else:
+            self._go_on(lease.api, index)
+
+    def _go_on(self, api: str, index: int) -> None:
+        """Lease the tries of an api after the one that it died in, if there are any."""
+        deaths = self.deaths[api]
+        following = index + (HANG_COST if deaths[-1].kind == "timeout" else DEATH_COST)
         if following < self.last:
-            self.waiting.append((lease.api, following))
+            self.waiting.append((api, following, None))
             return
         ends = ", ".join(sorted({f"{each.kind} {each.name}".strip() for each in deaths}))
         reason = f"{len(deaths)} calls ended their process: {ends}"
         # A death by signal may be a bug that is private, so that its kind comes first.
         kind = max((each.kind for each in deaths), key=lambda kind: kind == "signal")
-        self._save(lease.api, following, "partly" if following < PORTIONS[-1] else "failed", reason, ended=kind)
+        self._save(api, following, "partly" if following < PORTIONS[-1] else "failed", reason, ended=kind)
 
-    def _save(self, api: str, tries: int, status: str, reason: str, found: Sequence[Any] = (), ended: str = "") -> None:
+    def _save(
+        self,
+        api: str,
+        tries: int,
+        status: str,
+        reason: str,
+        found: Sequence[tuple[Invocation, str]] = (),
+        ended: str = "",
+    ) -> None:
         self.done += 1
         self.found += bool(found)
         record = SeedRecord(search_digest(api), SEARCH, api, status, reason[:500], 0.0, tries, outcome_kind=ended)
-        self.session.store.save_trace(self.session.target.key, record, found, {}, {})
+        # Nothing says that the library has to accept a deadly call.
+        deadly = [(self.deadly.pop(api), "exception")] if api in self.deadly else []
+        self.session.store.save_trace(self.session.target.key, record, [*found, *deadly], {}, {})
 
     def tick(self) -> None:
         """Show how far the search is."""

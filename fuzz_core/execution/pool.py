@@ -64,7 +64,7 @@ class Lease:
     died_in: str = ""  # the mode in which its worker died, if not in the first; untrusted
     tries: Counter[int] = field(default_factory=Counter)  # how often a worker was killed from outside, by test
     sweep: bool = False  # whether the tests are cells of the sweep, which the crash oracle alone judges
-    skip: Sequence[int] = ()  # tests of the range that are not run
+    skip: Sequence[int] = ()  # tests of the range that are not run; a search sends such a call
     rows: Mapping[int, Sequence[int]] = field(default_factory=dict)  # the cells of tests of several cells at once
 
     def message(self, known: int = 0) -> dict[str, Any]:
@@ -79,8 +79,9 @@ class Lease:
             fresh.append(item)
         self.shown = known + len(fresh)
         fields |= {"until": self.until, "log": self.log, "news": fresh}
-        if self.sweep:
+        if self.sweep or self.skip:
             fields["skip"] = [test for test in self.skip if test >= self.first]
+        if self.sweep:
             fields["rows"] = [[test, *row] for test, row in self.rows.items() if test >= self.first]
         return fields
 

@@ -202,7 +202,7 @@ class SearchReport(NamedTuple):
 
     searched: str  # the api
     tries: Count
-    test: TestCase | None  # the call that was found
+    test: TestCase | None  # the call that was found, or one that was asked for by its number
     reason: str = ""  # the last refusal, or another reason
     lacks: str = ""  # a part that this machine lacks
     waits: str = ""  # an argument that no known call makes

@@ -73,6 +73,7 @@ class UndecodedInvocation(NamedTuple):
     expected: str
     valid: bool | None
     shown: int = 0  # digest of its outcome class; 0 if it has not been re-run
+    outcome_kind: str = ""  # how it ended when it was re-run
 
 
 # Classes of the gaps whose text is another one for each api, by the outcome that ended the search.

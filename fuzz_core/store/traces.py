@@ -150,6 +150,11 @@ class TraceTables(Base):
         sql = "SELECT DISTINCT api FROM calls WHERE target = ? AND expected = 'ok' AND valid IS NOT 0"
         return {row["api"] for row in self._rows(sql, target)}
 
+    def deadly_calls(self, target: str) -> list[tuple[str, str]]:
+        """Return (JSON text, reason) of each invocation that a signal ended when it was last checked, by api."""
+        sql = "SELECT body, reason FROM calls WHERE target = ? AND outcome_kind = 'signal' ORDER BY api, place"
+        return [(row["body"], row["reason"]) for row in self._rows(sql, target)]
+
     def apis_with(self, target: str, part: str) -> set[str]:
         """Return apis with a valid invocation whose JSON text has this part."""
         sql = f"SELECT DISTINCT api FROM calls WHERE {_WORKING} AND instr(body, ?)"

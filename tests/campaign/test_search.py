@@ -9,16 +9,19 @@ import pytest
 
 from fuzz_core.campaign.carryover import TraceReport
 from fuzz_core.campaign.document import RunFacts, result_of
+from fuzz_core.campaign.fuzz import FuzzOptions, fuzz
 from fuzz_core.campaign.gaps import gap_line
 from fuzz_core.campaign.plans import chosen
-from fuzz_core.campaign.search import PORTIONS, _Search, missing, search
+from fuzz_core.campaign.search import DEATH_COST, PORTIONS, _Search, missing, search
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.cli.commands.apis import _coverage
+from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.signatures import NEIGHBOUR, SEARCH
-from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor
-from fuzz_core.ir.wire import LeaseDone
+from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, TestCase
+from fuzz_core.ir.wire import LeaseDone, SearchReport
 from fuzz_core.store import open_store
 from fuzz_core.store.records import TargetRecord
 from nightfuzz.reports.summary import summary
@@ -127,6 +130,46 @@ def test_a_search_is_made_once_and_goes_on_where_it_stopped(searched: Session) -
     assert report.searched == 0, "there is no time"
     search(searched, ["*.drop"], None, report)
     assert (report.searched, report.found) == (1, 0)
+
+
+def test_a_call_that_kills_its_process_is_recorded_and_is_a_finding_of_the_next_fuzz(searched: Session) -> None:
+    """No mutant of it is made, for no call of its api is valid."""
+    store, key = searched.store, searched.target.key
+    bodies = [body for body, reason in store.deadly_calls(key) if reason.startswith("signal SIGABRT")]
+    assert bodies and all("searchlib.die" in body for body in bodies)
+    [row] = [row for row in store.coverage(key) if row.api == "searchlib.die"]
+    assert row.valid == 0 and row.gap
+    fuzz(searched, FuzzOptions(seconds=None, tests=20, seed=1))
+    fuzz(searched, FuzzOptions(seconds=None, tests=20, seed=1, sweep=True, patterns=["*.pool"]))
+    assert not [found for found in store.pending_findings(key) if found.api == "searchlib.die"]
+    report = fuzz(searched, FuzzOptions(seconds=None, tests=20, seed=1, sweep=True))
+    found = [found for found in store.pending_findings(key) if found.api == "searchlib.die"]
+    assert len(found) == len(bodies) <= report.kept
+    assert {(each.verdict.kind, each.outcome.name) for each in found} == {("crash", "SIGABRT")}
+    assert {dumps(each.test.invocation) for each in found} == {*bodies}
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["sent", "died before"])
+def test_the_search_goes_on_after_the_call_that_killed_its_process(searched: Session, again: bool) -> None:
+    """The first such call is asked for; the next ones only cost tries."""
+    listener, died = _Search(searched, {"searchlib.die": 0}, PORTIONS[-1]), Outcome("signal", "SIGABRT")
+    first = listener.next_lease()
+    assert first is not None and not first.skip
+    listener.death(first, 3, died)
+    asked = listener.next_lease()
+    assert asked is not None and (asked.first, asked.last, asked.skip) == (0, 4, (3,))
+    if again:
+        test = TestCase(Invocation("searchlib.die", (Prim("int", 5),)), 0)
+        listener.message(asked, SearchReport("searchlib.die", 3, test))
+        listener.message(asked, LeaseDone(asked.number, 3))
+    else:
+        listener.death(asked, 1, died)
+    assert listener.deadly.keys() == ({"searchlib.die"} if again else set())
+    second = listener.next_lease()
+    assert second is not None and (second.first, second.skip) == (3 + DEATH_COST, ())
+    listener.death(second, second.first, died)
+    third = listener.next_lease()
+    assert third is not None and third.first == second.first + DEATH_COST and not third.skip
 
 
 def test_an_api_whose_report_cannot_be_read_is_searched_again(searched: Session) -> None:
