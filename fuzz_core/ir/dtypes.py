@@ -57,7 +57,7 @@ class DType(NamedTuple):
     @property
     def denormal(self) -> float:
         """The least positive number, in one digit that rounds to it."""
-        return float(f"{self.normal * self.epsilon:.0e}")
+        return _DENORMALS[self.name]
 
 
 _CODES = {
@@ -103,6 +103,8 @@ _ROWS: tuple[Any, ...] = (
 )
 
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
+# They are computed before a library may take denormals for zeros in the whole process.
+_DENORMALS = {name: float(f"{each.normal * each.epsilon:.0e}") for name, each in DTYPES.items()}
 
 
 def double_of(name: str) -> str:

@@ -77,9 +77,14 @@ def complaint_in(text: str) -> str:
     return line if line.startswith(_MARK) else ""
 
 
+def announced(text: str) -> str:
+    """Return the part of a message after the last words that announce a reason; without them, the whole message."""
+    return _REASON.split(text)[-1]
+
+
 def reason_of(text: str) -> str:
     """Extract the reason from a message, without log heads.
 
     The reason is the compiler's complaint, or the text after the words that announce a reason, or the whole message.
     """
-    return complaint_in(text) or _LOG_HEAD.sub("", _ESCAPE.sub("", _REASON.split(text)[-1]))
+    return complaint_in(text) or _LOG_HEAD.sub("", _ESCAPE.sub("", announced(text)))

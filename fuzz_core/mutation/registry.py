@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -62,11 +64,29 @@ def drop_unchanged(mutator: Mutator) -> Mutator:
 
 
 def same(one: Value, other: Value) -> bool:
-    """Return whether two values describe the same: 0.0 and -0.0 do not, two NaN do."""
+    """Return whether two values describe the same, see `identity`."""
     if one is other:
         return True
-    # Texts of large contents are dear: they are compared for values that are equal, or hold NaN.
-    return type(one) is type(other) and (one == other or _holds_nan(one)) and repr(one) == repr(other)
+    # Keys of large contents are dear: they are compared for values that are equal, or hold NaN.
+    return type(one) is type(other) and (one == other or _holds_nan(one)) and identity(one) == identity(other)
+
+
+def identity(part: object) -> object:
+    """Return a key that is equal for values that describe the same: 0.0 and -0.0 do not, two NaN do.
+
+    It has the bits of floats: some libraries have the processor take denormals for zeros, and a mutant has to be the
+    same in all processes.
+    """
+    match part:
+        case float():
+            return "nan" if math.isnan(part) else struct.pack("<d", part)
+        case complex():
+            return "complex", identity(part.real), identity(part.imag)
+        case bytes():
+            return hash(part)
+        case tuple():
+            return type(part).__name__, *map(identity, part)
+    return repr(part)
 
 
 def _holds_nan(value: Value) -> bool:

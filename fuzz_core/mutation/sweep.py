@@ -15,7 +15,7 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.ir.tree import Path, argument_names, children, exchanged, fuzz_type
 from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, TestCase, Value
 from fuzz_core.mutation.contract import Context, Mutator
-from fuzz_core.mutation.registry import RuleBook
+from fuzz_core.mutation.registry import RuleBook, identity
 from fuzz_core.mutation.space import ArgumentSpace
 
 # The number of the whole call among the paths of its arguments.
@@ -162,12 +162,12 @@ class Sweep:
         return list(found.values())
 
     def _of(self, argument: str, path: Path, value: Value, origin: int, invocation: Invocation) -> Iterator[Cell]:
-        seen = {_key(value)}
+        seen = {identity(value)}
         for rule in self._book.boundaries:
             if (rule.domain.scope == "call") == bool(path) or not rule.domain.applies(value):
                 continue
             for name, made in boundary_classes(rule, value, self._book, invocation):
-                key = _key(made)
+                key = identity(made)
                 if key not in seen:
                     seen.add(key)
                     yield Cell(argument, name, rule.name, origin, invocation, path, made)
@@ -191,10 +191,3 @@ class Sweep:
 def _family(value: Value) -> str:
     """Return the FuzzType; for tensors the rank and the kind of dtype, which have all but a few classes in common."""
     return f"{len(value.shape)} {DTYPES[value.dtype].kind}" if isinstance(value, Tensor) else fuzz_type(value)
-
-
-def _key(value: Value) -> object:
-    """Return a key that is equal for values that describe the same: 0.0 and -0.0 do not, two NaN do."""
-    if isinstance(value, Tensor) and value.fill.data:
-        return hash(value.fill.data), repr(value._replace(fill=value.fill._replace(data=b"")))
-    return repr(value)

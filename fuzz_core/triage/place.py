@@ -10,7 +10,7 @@ import builtins
 import re
 from typing import NamedTuple, Protocol
 
-from fuzz_core.ir.outcome import Outcome, complaint_in
+from fuzz_core.ir.outcome import Outcome, announced, complaint_in
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.contrast import fault_in
 from fuzz_core.triage.signature import corrupts_heap, normalised
@@ -215,7 +215,8 @@ def _generator(complaint: str, text: str) -> str:
 
 
 def _check(outcome: Outcome) -> FailedCheck | None:
-    text = _WARNED.sub("", outcome.text)
+    # Before the reason are the locations of code that runs or compiles any operator.
+    text = _WARNED.sub("", announced(outcome.text))
     where = _LOCATION.search(text)
     if not where and not _CHECK.search(text):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -64,3 +65,37 @@ changed = adapter.has_changed(before)
 print(calm, changed, adapter.has_changed(before))
 """
     assert printed(torch_python, "torch", script).split() == ["False", "True", "False"]
+
+
+CELLS = """
+from struct import pack
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.values import Invocation, Prim, Tensor
+from fuzz_core.mutation.registry import RuleBook
+from fuzz_core.mutation.sweep import Sweep
+tensors = [Tensor(name, (2, 3)) for name, dtype in DTYPES.items() if dtype.floating]
+call = Invocation("f", (Prim("float", 0.5), Prim("complex", 1j), *tensors))
+
+
+def bits(value):
+    number = value.value if isinstance(value, Prim) else value.fill.data if isinstance(value, Tensor) else None
+    return pack("<d", number).hex() if isinstance(number, float) else number.hex() if isinstance(number, bytes) else ""
+
+
+def cells():
+    return [(cell.argument, cell.rule, bits(cell.value)) for cell in Sweep(RuleBook({})).cells([(1, call)])]
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "changed"), [("torch", "import torch; torch.set_flush_denormal(True)"), ("jittor", "adapter.prepare()")]
+)
+def test_a_process_that_takes_denormals_for_zeros_has_the_cells_of_any_other(
+    library: str, changed: str, request: pytest.FixtureRequest
+) -> None:
+    """The controller names a cell by its number; Jittor's operators change the processor's mode."""
+    here: dict[str, Callable[[], object]] = {}
+    exec(CELLS, here)
+    script = f"{CELLS}\n{changed}\nsmall = 1e-300\nassert small * 1e-20 == 0.0\nprint(cells())"
+    there = printed(request.getfixturevalue(f"{library}_python"), library, script)
+    assert there.splitlines()[-1] == repr(here["cells"]())

@@ -419,3 +419,15 @@ def test_code_that_a_compiler_refuses_is_told_apart_by_the_operator_that_made_it
     )
     assert grouped(raised(1, "jittor.a", shift), raised(2, "jittor.b", either)) == ONE
     assert grouped(raised(1, "jittor.a", shift), raised(2, "jittor.b", float_bits("code "))) == TWO
+
+
+def test_a_check_is_where_the_reason_says_and_not_where_the_library_runs_any_operator() -> None:
+    runner = "Failed reason:[f 1127 02:52:47 48 parallel_compiler.cc:331] Error happend during compilation:\n"
+    check = "\nReason: [f 1127 02:52:46 24 {}] Check failed: {}  Something wrong... Could you please report this issue?"
+
+    def failed(number: int, api: str, where: str, said: str) -> Row:
+        return raised(number, api, runner + check.format(where, said))
+
+    first = failed(1, "jittor.index", "op_compiler.cc:832", "member.size() <= var_num")
+    assert grouped(first, failed(2, "jittor.nn.fold", "expr.cc:90", "is_unary_op.count(op)")) == TWO
+    assert grouped(first, failed(2, "jittor.upsample", "op_compiler.cc:832", "member.size() <= var_num")) == ONE
