@@ -103,7 +103,7 @@ _ROWS: tuple[Any, ...] = (
 )
 
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
-# They are computed before a library may take denormals for zeros in the whole process.
+# The least numbers are computed before a library may take denormals for zeros in the whole process.
 _DENORMALS = {name: float(f"{each.normal * each.epsilon:.0e}") for name, each in DTYPES.items()}
 
 

@@ -74,8 +74,8 @@ def same(one: Value, other: Value) -> bool:
 def identity(part: object) -> object:
     """Return a key that is equal for values that describe the same: 0.0 and -0.0 do not, two NaN do.
 
-    It has the bits of floats: some libraries have the processor take denormals for zeros, and a mutant has to be the
-    same in all processes.
+    The key has the bits of floats: some libraries have the processor take denormals for zeros, and a mutant has to be
+    the same in all processes.
     """
     match part:
         case float():
