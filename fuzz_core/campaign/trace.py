@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from fuzz_core.campaign.seed_order import by_promise, seeds_naming
 from fuzz_core.campaign.session import GRACE_SECONDS, Session
 from fuzz_core.campaign.spaces import SpaceFile, check_sample, take_space
 from fuzz_core.collect.constraints import from_docstring, from_message
-from fuzz_core.collect.sources import NAMES, Request, Seed, collect, collect_own, collect_shipped
+from fuzz_core.collect.sources import NAMES, Request, Seed, collect_own, collect_shipped, first_of_each
 from fuzz_core.execution.zygote import Job, JobResult, Zygote, run_jobs
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.signatures import SEARCH
@@ -114,13 +115,15 @@ def _trace(session: Session, options: TraceOptions, report: TraceReport, since: 
     with tracer(session) as zygote:
         request = list_apis(session, zygote, options, report)
         session.watch.phase("collecting seeds")
-        seeds = list((collect_own if options.own else collect)(request, options.sources))
+        own = list(collect_own(request, options.sources))
+        seeds = list(first_of_each((*own, *(() if options.own else collect_shipped(request, options.sources)))))
         new = take_over(session, seeds, options.since or since or None, report.retraced)
         asked = seeds_naming(new, request.apis, options.patterns) if options.patterns else new
         if options.deadline is not None:
             options = replace(options, deadline=max(options.deadline, session.clock() + options.least))
         report.seeds, report.unchanged, report.aside = len(seeds), len(seeds) - len(new), len(new) - len(asked)
-        _trace_in_portions(session, zygote, request, asked, options, report)
+        order = partial(by_promise, apis=request.apis, own={seed.digest for seed in own})
+        _trace_in_portions(session, zygote, asked, order, options, report)
     return options.deadline
 
 
@@ -133,21 +136,21 @@ def seeds_end(session: Session, options: TraceOptions) -> float | None:
 def _trace_in_portions(
     session: Session,
     zygote: Zygote,
-    request: Request,
     seeds: Sequence[Seed],
+    order: Callable[..., list[Seed]],
     options: TraceOptions,
     report: TraceReport,
 ) -> None:
     """Trace seeds, and run again now and then what they brought.
 
-    If the time may end before all seeds have run, the most promising ones come first (`seed_order.by_promise`).
+    Args:
+        order: `seed_order.by_promise` for these apis; it is used if the time may end before all seeds have run.
     """
     end, total = seeds_end(session, options), len(seeds)
-    own = {seed.digest for seed in collect_own(request, options.sources)}
     report.left = total
     while seeds and not session.is_over(end):
         if end is not None:
-            seeds = by_promise(seeds, request.apis, session.store.called_apis(session.target.key), own)
+            seeds = order(seeds, called=session.store.called_apis(session.target.key))
         trace_seeds(session, zygote, seeds, options.seconds, report, end, total, session.clock() + CHECK_SECONDS)
         seeds = seeds[len(seeds) - report.left :]
         if seeds and not session.is_over(end):

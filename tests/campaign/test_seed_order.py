@@ -78,7 +78,9 @@ def test_in_a_time_box_a_seed_of_apis_that_have_a_call_by_now_runs_last(
     (tmp_path / "guide.md").write_text(f"# Guide\n\n```python\n{code}\n```\n")
     watch = SeedNames()
     session = replace(fakelib_session, watch=watch, clock=lambda: float(len(watch.names)), workers=1)
-    trace(session, TraceOptions(sources=["docs"], docs_dirs=[tmp_path], deadline=deadline))
+    (tmp_path / "broken.md").write_bytes(b"\xff\xfe\xff")
+    report = trace(session, TraceOptions(sources=["docs"], docs_dirs=[tmp_path], deadline=deadline))
+    assert [Path(name).name for name, _ in report.problems] == ["broken.md"], "each file is read once"
     guide, *shipped = watch.names
     assert "guide" in guide and len(shipped) > 10
     assert (shipped == sorted(shipped)) is (deadline is None)
