@@ -201,7 +201,7 @@ class Examiner:
                         slow.append(attempt)
                     yield self._decided(attempt, seen, verdict, smallest and attempt.test == small)
                     if seen.outcome.kind == "oom":
-                        # The other attempts need as much memory. To fill it takes long.
+                        # Each further attempt needs as much memory, and to fill it takes long.
                         return
 
         found = _decisive(tried())

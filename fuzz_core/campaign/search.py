@@ -178,7 +178,7 @@ class _Search:
         self.done += 1
         self.found += bool(found)
         record = SeedRecord(search_digest(api), SEARCH, api, status, reason[:500], 0.0, tries, outcome_kind=ended)
-        # Nothing says that the library has to accept a deadly call.
+        # A deadly call counts as an error input, because the library need not accept it.
         deadly = [(self.deadly.pop(api), "exception")] if api in self.deadly else []
         self.session.store.save_trace(self.session.target.key, record, [*found, *deadly], {}, {})
 

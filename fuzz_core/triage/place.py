@@ -102,8 +102,8 @@ class BugPlace(NamedTuple):
     # The failure: memory, another signal, an exception, a hang, …. Bugs of different natures are different.
     nature: str
     check: FailedCheck | None = None
-    # Of a death by a check: the innermost function that few functions call. `clusters` fills it in. Of code that did
-    # not compile: the kind of operator that has generated it.
+    # A death by a check has the innermost function that few functions call; `clusters` fills it in. Code that did not
+    # compile has the kind of operator that has generated it.
     caller: str = ""
     frames: tuple[str, ...] = ()  # frames that locate a fault, innermost first
     words: str = ""  # the library's words; empty if only the language's runtime wrote a message
@@ -206,7 +206,8 @@ def _frame(frame: str) -> str:
 def _generator(complaint: str, text: str) -> str:
     """Return the kind of operator whose code did not compile (`binary` of `binary.less`); empty if none is named.
 
-    Of operators that are compiled as one, it is the one whose variable the complaint quotes (`op0_i`), or the last one.
+    If several operators are compiled as one, the complaint quotes a variable of one of them (`op0_i`). Without such a
+    variable, the last operator counts.
     """
     told, number = _OPERATORS.search(text), _NUMBERED.search(complaint)
     operators = _OPERATOR.findall(told[1]) if told else []

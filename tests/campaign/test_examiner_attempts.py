@@ -46,7 +46,7 @@ class StubbedWay:
 def test_a_script_that_runs_out_of_memory_is_run_once(
     fakelib_session: Session, monkeypatch: pytest.MonkeyPatch, outcome: Outcome, runs: int
 ) -> None:
-    """Three attempts are forked. Those that end in time have an interpreter each, unless a seeded one has it."""
+    """Three attempts are forked. The two seeded ones have an interpreter each as well, if they end in time."""
     way = StubbedWay(outcome)
     monkeypatch.setattr(module, "strategy", lambda *given: way)
     found = Examiner(fakelib_session, TriageOptions()).confirm(FINDING, TEST)
