@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -37,6 +37,8 @@ SIZES = (2, 3, 1, 4, 2, 3, 8)
 MAX_SIZE, MAX_RANK = 64, 6
 INTEGERS = (1, 2, 0, 3, 1, 2, 4, -1, 8)
 FLOATS = (1.0, 0.5, 0.0, 0.1, 2.0, 1e-3, -1.0)
+# Share of objects that are like another one of the call: the variables of an optimiser have one dtype and shape.
+ALIKE_SHARE = 0.7
 TEXTS = ("", "a", "abc", "1", "2.5", "a b", "a,b", "same")
 # Dtypes of an argument that allows every one, the likely ones more often.
 USUAL = ("float32", "float32", "float32", "int32", "int64", "float64", "bool", "string", "int32", "complex64", "uint8")
@@ -90,6 +92,18 @@ class Draft:
     def shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of the tensors drawn so far."""
         return self.around + [tensor.shape for value in self.values for tensor in tensors(value)]
+
+    def objects(self) -> Iterator[tuple[SignatureParameter, Invocation]]:
+        """Yield the parameters whose objects are drawn, with the calls that make them."""
+        for parameter, value in zip(parameters(self.signature), self.values, strict=True):
+            if parameter.kind == "object" and isinstance(value, Invocation):
+                yield parameter, value
+
+    def alike(self, parameter: SignatureParameter) -> list[Invocation]:
+        """Return the calls that make objects of this kind for other parameters."""
+        return [
+            call for other, call in self.objects() if other.dtypes == parameter.dtypes and other.name != parameter.name
+        ]
 
     def invocation(self) -> Invocation:
         """Return the call."""
@@ -206,6 +220,10 @@ class Drawer:
             return self.rng.choice(parameter.choices)
         if parameter.kind == "tensor" and parameter.group and not parameter.group.startswith(LOOSE):
             parameter = parameter._replace(dtypes=(self.dtype(draft, parameter, hints),))
+        if parameter.kind == "object" and self.rng.chance(ALIKE_SHARE):
+            alike = [each for each in draft.alike(parameter) if not self._is_misfit(parameter, each)]
+            if alike:
+                return self.rng.choice(alike)
         if not parameter.many and self.rng.chance(0.1 if parameter.kind == "tensor" else 0.3):
             value = self.source.named(self.rng, draft.signature.api, parameter)
             if value is not None and not self._is_misfit(parameter, value):
@@ -224,8 +242,13 @@ class Drawer:
         allowed = [name for name in parameter.dtypes or USUAL if name in self.known]
         told = [name for name in hints.dtypes if name in (self.known if not parameter.dtypes else allowed)]
         likely = [name for name in USUAL if name in allowed] or allowed
+        # The other arguments mostly have the dtype of the variables.
+        held = [each.dtype for _, call in draft.objects() for each in tensors(call)]
+        held = [name for name in held if name in allowed]
         if told and self.rng.chance(0.5):
             found = self.rng.choice(told)
+        elif held and self.rng.chance(0.8):
+            found = self.rng.choice(held)
         else:
             found = self.rng.choice(likely if self.rng.chance(0.7) else allowed) if allowed else "float32"
         if parameter.group:

@@ -17,6 +17,11 @@ _GIVEN = re.compile(r"\b(?:but|got|received|found|instead)\b", re.I)
 # What was given stands in few words; longer texts quote the call.
 _QUOTED_CALL = re.compile(r" for '\{\{node |\bwith input shapes\b")
 MOST_GIVEN = 2
+# The number of an axis is no size: `Dimension 0 in both shapes must be equal`.
+_AXIS = re.compile(r"\bdimension \d+ in\b", re.I)
+_EQUAL_RANKS = re.compile(r"\bequal rank, but are (\d) and (\d)\b")
+# Whole shapes, as TensorFlow's, PyTorch's and Keras' refusals quote them.
+_SHAPE = re.compile(r"[(\[]((?:\d{1,2}(?:, ?\d{1,2})*,?)?)[)\]]")
 # What a check demands belongs to the check: `must be rank 4` and `must be rank 3` are two.
 _DEMAND = re.compile(r"(\bmust (?:be|have) (?:(?:at least|at most|exactly|of) )?(?:rank |dimension )?)(\d)\b")
 # A kind of sequence, and the words that ask for it alone.
@@ -38,13 +43,14 @@ RANKS: tuple[tuple[re.Pattern[str], int | None], ...] = (
 # Kernels of the CPU, each with the dtypes of its groups, as TensorFlow lists them.
 _KERNEL = re.compile(r"device='CPU'((?:; \w+ in \[[^\]]*\])+)")
 _GROUP = re.compile(r"(\w+) in \[([^\]]*)\]")
-MOST_KERNELS = 8
-# An object of another type than the call wants. Some refusals name the argument.
+MOST_KERNELS, MOST_SHAPES = 8, 4
+# An object of another type than the call wants, or without a value. Some refusals name the argument.
 _MISFIT = re.compile(
     r"Tried to convert '(?P<converted>\w+)' to a tensor and failed\. Error: None"
     r"|passed to parameter '(?P<passed>\w+)' of op .* instead\."
     r"|Input '(?P<input>\w+)' of '\w+' Op has type \w+ that does not match expected type of (?:variant|resource)"
-    r"|using the wrong type\. The handle points to|must be a (?:Dataset object|scalar of dtype DT_VARIANT)",
+    r"|using the wrong type\. The handle points to|must be a (?:Dataset object|scalar of dtype DT_VARIANT)"
+    r"|Invalid variable reference|variable was uninitialized",
     re.S,
 )
 # Spellings of dtypes in messages that differ from the names of the table.
@@ -82,6 +88,7 @@ class Hints(NamedTuple):
     given_ranks: tuple[int, ...] = ()
     sequence: str = ""  # `tuple` or `list` if one of both is asked for alone
     kernels: tuple[Kernel, ...] = ()
+    shapes: tuple[tuple[int, ...], ...] = ()  # those that do not fit each other
 
     def joined(self, other: Hints) -> Hints:
         """Return the hints of both for what a draft draws."""
@@ -111,21 +118,25 @@ def hints(message: str, names: tuple[str, ...], casts: frozenset[str] = frozense
     plain = {_plain(name): name for name in names}
     named = [plain[_plain(word)] for word in words if _plain(word) in plain]
     # What was asked for stands before what was given.
-    demand, *given = _GIVEN.split(_QUOTED_CALL.split(message)[0], maxsplit=1)
+    said = _QUOTED_CALL.split(message)[0]
+    demand, *given = _GIVEN.split(_AXIS.sub("", said), maxsplit=1)
     behind = "".join(given)
+    unequal = _EQUAL_RANKS.search(said)
+    both = _once(map(int, unequal.groups())) if unequal else ()
     further = [cast for word in words for cast in casts if cast in word.lower()]
     dtypes = [*further, *(name for word in words if (name := dtype_of(word)))]
     return Hints(
         _once(named),
-        _ranks(demand),
+        both or _ranks(demand),
         _numbers(message),
         _once(dtypes)[:8],
         _once(_TEXT.findall(message))[:8],
         _sizes(demand) if given else (),
-        _sizes(behind)[:MOST_GIVEN],
-        _ranks(behind),
+        () if both else _sizes(behind)[:MOST_GIVEN],
+        both or _ranks(behind),
         next((kind for kind, pattern in _SEQUENCES.items() if pattern.search(demand)), ""),
         tuple(_kernel(listed, casts) for listed in _KERNEL.findall(message)[:MOST_KERNELS]),
+        _once(_shape(quoted) for quoted in _SHAPE.findall(said))[:MOST_SHAPES],
     )
 
 
@@ -146,6 +157,10 @@ def _kernel(listed: str, casts: frozenset[str]) -> Kernel:
         (group, tuple(plain[word] for word in _WORD.findall(words) if word in plain))
         for group, words in _GROUP.findall(listed)
     )
+
+
+def _shape(quoted: str) -> tuple[int, ...]:
+    return tuple(map(int, filter(None, quoted.replace(" ", "").split(","))))
 
 
 @lru_cache(4096)

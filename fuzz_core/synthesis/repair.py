@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.signatures import LOOSE, SignatureParameter
+from fuzz_core.ir.tree import tensors_of, with_tensors
 from fuzz_core.ir.values import Seq, Tensor, Value
 from fuzz_core.synthesis.draft import MAX_RANK, MAX_SIZE, Draft, Drawer, parameters
 from fuzz_core.synthesis.refusals import Hints
@@ -42,18 +43,33 @@ def repairs(draft: Draft, told: Hints, drawer: Drawer) -> list[Repair]:
 
 def _values(draft: Draft, place: int, parameter: SignatureParameter, told: Hints, drawer: Drawer) -> Iterator[Value]:
     value = draft.values[place]
-    if isinstance(value, Tensor):
-        for shape in _shapes(value.shape, draft, told, drawer):
-            if prod(shape) <= MAX_ELEMENTS:
-                yield drawer.shaped(value.dtype, shape, draft, told)
-        if (dtype := _dtype(value, parameter, told)) in DTYPES and dtype in drawer.known:
-            yield drawer.shaped(dtype, value.shape, draft, told)
-    elif isinstance(value, Seq):
+    if value is None:
+        return
+    if isinstance(value, Seq):
         if told.sequence not in ("", value.kind):
             yield value._replace(kind=told.sequence)
         for length in told.demanded if value.items and parameter.many and len(value.items) in told.given else ():
             if 0 < length <= MAX_ITEMS and length != len(value.items):
                 yield Seq(value.kind, (value.items * length)[:length])
+    # The dtypes of an object's parameter are those of its handle.
+    inner = SignatureParameter(parameter.name) if parameter.kind == "object" else parameter
+    for dtype, shape in dict.fromkeys((each.dtype, each.shape) for each in tensors_of(value)):
+        for new in _tensors(dtype, shape, draft, inner, told, drawer):
+            yield _exchanged(value, (dtype, shape), new)
+
+
+def _exchanged(value: Value, old: tuple[str, tuple[int, ...]], new: Tensor) -> Value:
+    return with_tensors(value, lambda each: new if (each.dtype, each.shape) == old else each)
+
+
+def _tensors(
+    dtype: str, shape: tuple[int, ...], draft: Draft, parameter: SignatureParameter, told: Hints, drawer: Drawer
+) -> Iterator[Tensor]:
+    for other in _shapes(shape, draft, told, drawer):
+        if prod(other) <= MAX_ELEMENTS:
+            yield drawer.shaped(dtype, other, draft, told)
+    if (demanded := _dtype(dtype, parameter, told)) in DTYPES and demanded in drawer.known:
+        yield drawer.shaped(demanded, shape, draft, told)
 
 
 def _shapes(shape: tuple[int, ...], draft: Draft, told: Hints, drawer: Drawer) -> Iterator[tuple[int, ...]]:
@@ -63,15 +79,17 @@ def _shapes(shape: tuple[int, ...], draft: Draft, told: Hints, drawer: Drawer) -
                 fitting = [other for other in draft.shapes() if len(other) == rank]
                 drawn = tuple(drawer.size(draft, told) for _ in range(rank))
                 yield drawer.rng.choice(fitting) if fitting and drawer.rng.chance(0.5) else drawn
+    if shape in told.shapes:
+        yield from (other for other in told.shapes if other != shape)
     for axis, size in enumerate(shape):
         for other in told.demanded or told.given:
             if size in told.given and other != size and 0 <= other <= MAX_SIZE:
                 yield (*shape[:axis], other, *shape[axis + 1 :])
 
 
-def _dtype(value: Tensor, parameter: SignatureParameter, told: Hints) -> str:
+def _dtype(dtype: str, parameter: SignatureParameter, told: Hints) -> str:
     """Return the dtype that a refusal demands instead of the one that a tensor has; empty for none."""
-    if value.dtype not in told.dtypes[1:] or not (parameter.group == "" or parameter.group.startswith(LOOSE)):
+    if dtype not in told.dtypes[1:] or not (parameter.group == "" or parameter.group.startswith(LOOSE)):
         return ""
     demanded = told.dtypes[0]
-    return demanded if demanded != value.dtype and demanded in (parameter.dtypes or (demanded,)) else ""
+    return demanded if demanded != dtype and demanded in (parameter.dtypes or (demanded,)) else ""

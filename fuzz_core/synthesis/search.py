@@ -89,8 +89,8 @@ class Search:
         known = self.refused.get(key)
         if known is None and len(self.refused) >= MOST_CLASSES:
             return
-        if known is None or self.rng.chance(0.3):
-            self.refused[key] = Refused(draft, message, told, known.used if known else 0)
+        # The later draft of a class is the better one: more of its arguments are mended.
+        self.refused[key] = Refused(draft, message, told, known.used if known else 0)
 
     def _leave_out(self, draft: Draft, argument: str) -> None:
         """Note which api has made an object of a wrong type, if all objects of the draft come from one api.
@@ -168,7 +168,10 @@ class Search:
             dtype = self.rng.choice(dtypes) if is_inside and dtypes else part.dtype
             return self.drawer.tensor(dtype, shape if part.shape or is_inside else (), draft, told)
 
-        for place, (parameter, value) in enumerate(zip(parameters(draft.signature), draft.values, strict=True)):
+        for place, parameter in enumerate(parameters(draft.signature)):
+            value = draft.values[place]
+            if isinstance(value, Invocation) and parameter.kind == "object":
+                value = self.rng.choice(draft.alike(parameter) or [value])
             if value is not None:
                 draft.values[place] = rewritten(value, partial(aligned, is_inside=parameter.kind == "object"))
 

@@ -55,3 +55,22 @@ transposed = refused("SparseMatrixTranspose", input=matrix, type=tf.float32)
 print(transposed, refused("Cholesky", input=tf.ones([2])))
 """
     assert printed(tensorflow_python, "tensorflow", script).split() == ["False", "True", "False", "True"]
+
+
+def test_a_preview_takes_the_handle_of_eager_execution_for_a_handle_of_a_graph(tensorflow_python: Path) -> None:
+    """A graph has the handle of a tensor array as a vector. The shape of a variable is known all the same."""
+    script = """
+import tensorflow as tf
+def refused(name, **keywords):
+    try:
+        adapter.preview(f"tf.raw_ops.{name}", getattr(tf.raw_ops, name), (), keywords)
+    except ValueError:
+        return True
+    return False
+handle, flow = tf.raw_ops.TensorArrayV3(size=2, dtype=tf.float32)
+write = dict(handle=handle, value=[1.0], flow_in=flow)
+print(refused("TensorArrayWriteV3", index=0, **write), refused("TensorArrayWriteV3", index=[0], **write))
+held = tf.Variable([1.0, 2.0])
+print([refused("ResourceApplyGradientDescent", var=held.handle, alpha=0.5, delta=[1.0] * size) for size in (2, 3)])
+"""
+    assert printed(tensorflow_python, "tensorflow", script).split("\n") == ["False True", "[False, True]"]

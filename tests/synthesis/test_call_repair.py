@@ -7,6 +7,7 @@ import pytest
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.signatures import LOOSE, ApiSignature, SignatureParameter
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Invocation, Seq, Tensor, Value, prim
 from fuzz_core.synthesis.draft import Draft, Drawer
 from fuzz_core.synthesis.refusals import hints
@@ -53,6 +54,34 @@ def test_a_rank_is_mended_where_a_tensor_has_the_wrong_one() -> None:
 def test_a_size_becomes_the_demanded_one_or_the_other_of_two() -> None:
     assert repaired("Dimension must be 7 but is 5") == {"filter": {(4, 3, 7)}}
     assert repaired("Dimensions must be equal, but are 2 and 4") == {"image": {(4, 3)}, "filter": {(2, 3, 5)}}
+
+
+def test_a_shape_becomes_the_other_one_that_it_must_fit() -> None:
+    message = (
+        "Dimension 0 in both shapes must be equal, but are 2 and 4. Shapes are [2,3] and [4, 3, 5]. for '{{node F}}'"
+    )
+    assert repaired(message) == {"image": {(4, 3, 5), (4, 3)}, "filter": {(2, 3), (2, 3, 5)}}
+    assert repaired("Incompatible shapes: (2, 3) vs. (7,)") == {"image": {(7,)}}
+
+
+def test_ranks_that_must_be_equal_are_exchanged() -> None:
+    shapes = repaired("Shapes must be equal rank, but are 3 and 2 for '{{node F}} = F[n=2](F/x)'")
+    ranks = {name: {len(shape) for shape in made if isinstance(shape, tuple)} for name, made in shapes.items()}
+    assert ranks == {"image": {3}, "filter": {2}}
+
+
+def test_the_tensor_that_makes_an_object_is_mended() -> None:
+    variables = tuple(SignatureParameter(name, "object", dtypes=("resource",)) for name in "ab")
+    draft = Draft(ApiSignature("lib.apply", variables))
+    draft.values = [Invocation("lib.Variable", (Tensor(dtype, (2,)),)) for dtype in ("float64", "float32")]
+    drawer = Drawer(Rng(1), Nothing(), list(DTYPES))
+
+    def made(message: str) -> list[tuple[int, Tensor]]:
+        found = repairs(draft, hints(message, ("a", "b")), drawer)
+        return [(place, tensor) for place, value in found for tensor in tensors_of(value)]
+
+    assert [(place, each.shape) for place, each in made("Incompatible shapes: [2] vs. [3]")] == [(0, (3,)), (1, (3,))]
+    assert [(place, each.dtype) for place, each in made("expected double but got float")] == [(1, "float64")]
 
 
 def test_a_list_becomes_a_tuple_where_one_is_demanded() -> None:

@@ -43,6 +43,8 @@ class Makers:
         ("Input 'queue' of 'F' Op has type float32 that does not match expected type of variant.", "queue"),
         ("Input 'queue' of 'F' Op has type float32 that does not match expected type of int32.", None),
         ("Tensor must be a Dataset object.", ""),
+        ("{{function_node __wrapped__ApplyFtrl}} Invalid variable reference. [Op:ApplyFtrl]", ""),
+        ("Error while reading x. This could mean that the variable was uninitialized.", ""),
         ("the queue is of type 'x'", None),
     ],
 )
@@ -59,6 +61,18 @@ def test_an_api_whose_object_has_the_wrong_type_is_left_out(message: str) -> Non
         tries.append(tried(search, lambda call: "" if call.kwargs == FITTING else message)[0])
     # One of five searches needs more tries by chance alone.
     assert max(tries) <= 240
+
+
+def test_several_objects_of_one_type_are_found() -> None:
+    """Without objects that are alike, no search would find three that fit among 150 in so many tries."""
+    names = ("var", "m", "v")
+    signature = ApiSignature("lib.apply", tuple(SignatureParameter(name, "object", dtypes=("x",)) for name in names))
+    fitting = tuple((name, Invocation("lib.make7")) for name in names)
+    tries = []
+    for seed in range(9):
+        search = Search([signature], Rng(seed), Makers(), list(DTYPES))
+        tries.append(tried(search, lambda call: "" if call.kwargs == fitting else WRONG)[0])
+    assert max(tries) <= 1000
 
 
 def test_arguments_take_the_dtypes_of_a_kernel_that_a_refusal_lists() -> None:

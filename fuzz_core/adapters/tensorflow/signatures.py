@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework.func_graph import FuncGraph
+from tensorflow.python.ops.handle_data_util import copy_handle_data
 
 from fuzz_core.adapters.definitions import python_signatures
 from fuzz_core.adapters.inventory import Listed
@@ -144,7 +145,9 @@ def constructions(call: Invocation, args: Mapping[str, Any], result: Any) -> Ite
 def preview(api: str, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     """See `Adapter.preview`: kernels of raw operations rely on the shape function, which eager execution leaves out.
 
-    A variant from eager execution has no shape in a graph, so that some shape functions refuse every variant.
+    A variant from eager execution has no shape in a graph, so that some shape functions refuse every variant. A handle
+    from eager execution is a scalar. Some shape functions want the rank that it would have in a graph, and take an
+    unknown one too.
     """
     if not api.startswith(RAW):
         return
@@ -152,8 +155,23 @@ def preview(api: str, function: Callable[..., Any], args: Sequence[Any], keyword
         with FuncGraph("preview").as_default():
             function(*args, **keywords)
     except ValueError as error:
-        if "Unable to access shape and type info from variant" not in str(error):
+        if "Unable to access shape and type info from variant" in str(error):
+            return
+        if "but is rank 0" not in str(error) or not any(_is_handle(each) for each in keywords.values()):
             raise
+        with FuncGraph("preview").as_default():
+            function(*args, **{name: _unranked(each) if _is_handle(each) else each for name, each in keywords.items()})
+
+
+def _is_handle(value: Any) -> bool:
+    return isinstance(value, tf.Tensor) and value.dtype == tf.resource
+
+
+def _unranked(handle: tf.Tensor) -> tf.Tensor:
+    """Return a handle of unknown rank, in a graph, for the same resource."""
+    made = tf.compat.v1.placeholder(tf.resource)
+    copy_handle_data(handle, made)
+    return made
 
 
 _LACKS = {
