@@ -128,7 +128,7 @@ class Adapter:
     def makes(self, entry: Listed) -> Iterable[tuple[str, Then | None]]:
         """Return the kinds of objects that calls of an api make for others, and how an object is taken from a result.
 
-        A kind is one of the dtypes of a parameter that wants an object, or OBJECT for an instance of a class.
+        A kind is one of the dtypes of a parameter that wants an object, `string`, or OBJECT for an instance of a class.
         """
         return [(OBJECT, None)] if isinstance(entry.found, type) else []
 

@@ -29,6 +29,7 @@ _DESCRIBED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (rf"{_LIST}(?:tf\.|torch\.)?(?:tensors?|vars?|arrays?)\b", "tensor", "*"),
         (r"\btensors?\b|\bndarrays?\b|\barrays?\b|\barray[-_ ]like\b", "tensor", ""),
         (rf"{_START}(?:\w+\.)?(?:dtype|datatype|data type)\b", "dtype", ""),
+        (rf"{_START}(?:\w+ )?name (?:for|of|to)\b", "str", ""),
         (rf"{_START}(?:string|str)\b|\b(?:either|one of)(?: the strings?)?:? [\"']", "str", ""),
         (rf"{_START}bool(?:ean)?\b|{_START}(?:whether|if true|when true|true (?:if|iff|when))\b", "bool", ""),
         (rf"{_START}(?:int(?:eger|32|64)?|number of)\b", "int", ""),

@@ -60,6 +60,8 @@ def _changed(own: tuple[SignatureParameter, ...], message: str) -> Iterator[Sign
             continue
         if kind and each.name == demanded and each.kind == "any":
             yield each._replace(kind=kind)
+        elif each.name == demanded and each.kind == "tensor" and demand and demand["kind"] == "list":
+            yield each._replace(many="*")
         else:
             yield each
     missing = _MISSING.search(message)

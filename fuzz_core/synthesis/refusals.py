@@ -24,6 +24,10 @@ _EQUAL_RANKS = re.compile(r"\bequal rank, but are (\d) and (\d)\b")
 _SHAPE = re.compile(r"[(\[]((?:\d{1,2}(?:, ?\d{1,2})*,?)?)[)\]]")
 # What a check demands belongs to the check: `must be rank 4` and `must be rank 3` are two.
 _DEMAND = re.compile(r"(\bmust (?:be|have) (?:(?:at least|at most|exactly|of) )?(?:rank |dimension )?)(\d)\b")
+# Python's words for a value that is no tensor where a tensor is wanted.
+_NO_TENSOR = re.compile(
+    r"'(\w+)' object has no attribute '(?:shape|dtype|ndim|get_shape|size|dim|numel|device|numpy|name)'"
+)
 # A kind of sequence, and the words that ask for it alone.
 _SEQUENCES = {
     "tuple": re.compile(r"^(?!.*\blists?\b).*\bbe (?:\w+ ){0,6}tuples?\b", re.S),
@@ -33,6 +37,9 @@ _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,2}(?!\w|\.\d)")
 _TEXT = re.compile(r"[\"'`]([\w.:+-]{1,30})[\"'`]")
+_NO_FILE = re.compile(r"\bno such file\b|\bfile\b.* does not exist|\bfile\b.* not found", re.I | re.S)
+# A file that every Linux has, and that no call can change or delete.
+FILE = "/proc/version"
 # Words for a number of dimensions. A group holds the number, if the pattern itself does not say it.
 RANKS: tuple[tuple[re.Pattern[str], int | None], ...] = (
     (re.compile(r"\bscalar|\b0[- ]?D\b|\bsingle (?:element|value)", re.I), 0),
@@ -89,6 +96,7 @@ class Hints(NamedTuple):
     sequence: str = ""  # `tuple` or `list` if one of both is asked for alone
     kernels: tuple[Kernel, ...] = ()
     shapes: tuple[tuple[int, ...], ...] = ()  # those that do not fit each other
+    no_tensor: str = ""  # the Python type that the call has where a tensor is wanted
 
     def joined(self, other: Hints) -> Hints:
         """Return the hints of both for what a draft draws."""
@@ -130,13 +138,14 @@ def hints(message: str, names: tuple[str, ...], casts: frozenset[str] = frozense
         both or _ranks(demand),
         _numbers(message),
         _once(dtypes)[:8],
-        _once(_TEXT.findall(message))[:8],
+        _once([*([FILE] if _NO_FILE.search(message) else ()), *_TEXT.findall(message)])[:8],
         _sizes(demand) if given else (),
         () if both else _sizes(behind)[:MOST_GIVEN],
         both or _ranks(behind),
         next((kind for kind, pattern in _SEQUENCES.items() if pattern.search(demand)), ""),
         tuple(_kernel(listed, casts) for listed in _KERNEL.findall(message)[:MOST_KERNELS]),
         _once(_shape(quoted) for quoted in _SHAPE.findall(said))[:MOST_SHAPES],
+        found[1] if (found := _NO_TENSOR.search(said)) else "",
     )
 
 

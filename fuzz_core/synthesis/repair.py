@@ -9,8 +9,9 @@ from typing import NamedTuple
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.signatures import LOOSE, SignatureParameter
 from fuzz_core.ir.tree import tensors_of, with_tensors
-from fuzz_core.ir.values import Seq, Tensor, Value
-from fuzz_core.synthesis.draft import MAX_RANK, MAX_SIZE, Draft, Drawer, parameters
+from fuzz_core.ir.values import Prim, Seq, Tensor, Value
+from fuzz_core.synthesis.draft import Draft, parameters
+from fuzz_core.synthesis.drawer import MAX_RANK, MAX_SIZE, Drawer
 from fuzz_core.synthesis.refusals import Hints
 
 MAX_ITEMS = 8
@@ -45,6 +46,8 @@ def _values(draft: Draft, place: int, parameter: SignatureParameter, told: Hints
     value = draft.values[place]
     if value is None:
         return
+    if told.no_tensor and parameter.kind == "any" and told.no_tensor == _python_type(value):
+        yield drawer.tensor(drawer.dtype(draft, parameter, told), drawer.shape(draft, told), draft, told)
     if isinstance(value, Seq):
         if told.sequence not in ("", value.kind):
             yield value._replace(kind=told.sequence)
@@ -56,6 +59,12 @@ def _values(draft: Draft, place: int, parameter: SignatureParameter, told: Hints
     for dtype, shape in dict.fromkeys((each.dtype, each.shape) for each in tensors_of(value)):
         for new in _tensors(dtype, shape, draft, inner, told, drawer):
             yield _exchanged(value, (dtype, shape), new)
+
+
+def _python_type(value: Value) -> str:
+    if isinstance(value, Prim):
+        return type(value.value).__name__
+    return value.kind if isinstance(value, Seq) else ""
 
 
 def _exchanged(value: Value, old: tuple[str, tuple[int, ...]], new: Tensor) -> Value:

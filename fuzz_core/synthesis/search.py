@@ -10,7 +10,8 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.signatures import ApiSignature
 from fuzz_core.ir.tree import rewritten, walk
 from fuzz_core.ir.values import Invocation, Seq, Tensor, Value
-from fuzz_core.synthesis.draft import ArgumentSource, Cast, Draft, Drawer, parameters, tensors
+from fuzz_core.synthesis.draft import ArgumentSource, Cast, Draft, parameters, tensors
+from fuzz_core.synthesis.drawer import Drawer
 from fuzz_core.synthesis.forms import other_form
 from fuzz_core.synthesis.refusals import Hints, class_of, hints, misfit
 from fuzz_core.synthesis.repair import repairs
@@ -34,6 +35,7 @@ class Refused:
     draft: Draft
     message: str
     hints: Hints
+    form: ApiSignature | None = None  # what the refusal asks for, if that is another form of the call
     used: int = 0  # how often it was changed into another draft
 
 
@@ -90,7 +92,7 @@ class Search:
         if known is None and len(self.refused) >= MOST_CLASSES:
             return
         # The later draft of a class is the better one: more of its arguments are mended.
-        self.refused[key] = Refused(draft, message, told, known.used if known else 0)
+        self.refused[key] = Refused(draft, message, told, form, known.used if known else 0)
 
     def _leave_out(self, draft: Draft, argument: str) -> None:
         """Note which api has made an object of a wrong type, if all objects of the draft come from one api.
@@ -107,7 +109,10 @@ class Search:
             self.drawer.misfits |= made
 
     def _changed(self, base: Refused) -> Draft:
-        draft, told = base.draft.copy(), base.hints
+        told = base.hints
+        if base.form is not None and self.rng.chance(REPAIR_SHARE):
+            return self.drawer.reformed(base.draft, base.form, told)
+        draft = base.draft.copy()
         places = range(len(draft.values))
         if not places:
             return draft

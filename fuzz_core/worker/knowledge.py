@@ -102,7 +102,9 @@ class RecordedCalls:
             words = {*_words(api.rpartition(".")[2]), *_words(parameter.name)} - _COMMON
             if parameter.dtypes:
                 found = [(maker, len(words & of)) for kind in parameter.dtypes for maker, of in self.made[kind]]
-                weights = [(maker, maker.weight + ALIKE * shared) for maker, shared in found]
+                # Any object may fit, but a text only if its name says what is in it.
+                least = 0 if parameter.kind == "object" else 1
+                weights = [(maker, maker.weight + ALIKE * shared) for maker, shared in found if shared >= least]
             else:
                 # An instance of a class is wanted only if the argument is called like the class or one of its bases.
                 own = _words(parameter.name)

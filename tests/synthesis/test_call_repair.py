@@ -9,7 +9,8 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.signatures import LOOSE, ApiSignature, SignatureParameter
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Invocation, Seq, Tensor, Value, prim
-from fuzz_core.synthesis.draft import Draft, Drawer
+from fuzz_core.synthesis.draft import Draft
+from fuzz_core.synthesis.drawer import Drawer
 from fuzz_core.synthesis.refusals import hints
 from fuzz_core.synthesis.repair import repairs
 from fuzz_core.synthesis.search import Search
@@ -62,6 +63,13 @@ def test_a_shape_becomes_the_other_one_that_it_must_fit() -> None:
     )
     assert repaired(message) == {"image": {(4, 3, 5), (4, 3)}, "filter": {(2, 3), (2, 3, 5)}}
     assert repaired("Incompatible shapes: (2, 3) vs. (7,)") == {"image": {(7,)}}
+
+
+def test_a_list_becomes_a_tensor_where_the_library_takes_it_for_one() -> None:
+    draft = Draft(ApiSignature("lib.f", (SignatureParameter("x"), SignatureParameter("y"))))
+    draft.values = [prim(1), Seq("list", (prim(1),))]
+    found = repairs(draft, hints("'list' object has no attribute 'shape'", ()), Drawer(Rng(1), Nothing(), list(DTYPES)))
+    assert [(place, type(value)) for place, value in found] == [(1, Tensor)]
 
 
 def test_ranks_that_must_be_equal_are_exchanged() -> None:

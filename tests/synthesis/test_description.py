@@ -37,6 +37,7 @@ def documented(text: str, *constraints: Constraint, kind: str = "any") -> Signat
         (': A `string` from: `"SAME", "VALID"`.', "str", ""),
         (': Either the string "SAME" or "VALID".', "str", ""),
         (": (optional) Python int, the rank.", "int", ""),
+        (": A name for the operation (optional).", "str", ""),
         (": Whether to pad.", "bool", ""),
         (": True iff one is allowed.", "bool", ""),
         (": A float scalar tolerance.", "float", ""),

@@ -15,7 +15,7 @@ from fuzz_core.ir.signatures import ApiSignature, SignatureParameter
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value, prim
 from fuzz_core.synthesis.draft import Cast, Maker
 from fuzz_core.synthesis.forms import other_form
-from fuzz_core.synthesis.refusals import class_of, hints
+from fuzz_core.synthesis.refusals import FILE, class_of, hints
 from fuzz_core.synthesis.search import Search
 
 TYPES = {"tensor": Tensor, "int": Prim, "float": Prim, "bool": Prim, "str": Prim, "dtype": Ref, "shape": Seq}
@@ -156,6 +156,9 @@ def test_refusals_lead_to_a_valid_call() -> None:
         ("expected float tensor but got DT_INT64", "dtypes", ("float32", "int64")),
         ("ratio must be 1, 2, 4, or 8, got 0", "numbers", (1, 2, 4, 8, 0)),
         ("mode must be 'same' or \"valid\"", "texts", ("same", "valid")),
+        ("NotFoundError: a,b; No such file or directory", "texts", (FILE,)),
+        ("AttributeError: 'list' object has no attribute 'shape'", "no_tensor", "list"),
+        ("AttributeError: 'list' object has no attribute 'call'", "no_tensor", ""),
         ("the value of Box_Index is odd", "arguments", ("box_index",)),
     ],
 )
@@ -218,6 +221,29 @@ def test_a_refusal_of_the_arguments_leads_to_another_form(message: str, names: l
 def test_a_refusal_that_asks_for_a_type_gives_the_argument_this_type(message: str, kind: str) -> None:
     signature = ApiSignature("lib.f", (SignatureParameter("x", "tensor"), SignatureParameter("y")))
     assert (other_form(signature, message) or signature).parameters[1].kind == kind
+
+
+def test_a_tensor_becomes_a_list_of_tensors_where_one_is_demanded() -> None:
+    signature = ApiSignature("lib.f", (SignatureParameter("x", "tensor"), SignatureParameter("y", "tensor")))
+    form = other_form(signature, "TypeError: Expected list for 'y' argument to 'f' Op, not <tf.Tensor: shape=(4, 2)>.")
+    assert form is not None
+    assert [(each.kind, each.many) for each in form.parameters] == [("tensor", ""), ("tensor", "*")]
+    sizes = ApiSignature("lib.f", (SignatureParameter("y", "shape"),))
+    assert other_form(sizes, "ValueError: y must be a list of 2 sizes") is None
+
+
+def test_a_refused_call_takes_the_form_that_its_refusal_asks_for() -> None:
+    """What else the call has got right stays, so that few tries are enough."""
+
+    def check(call: Invocation) -> str:
+        given = dict(call.kwargs)
+        for name in "abcdef":
+            if not isinstance(each := given[name], Prim) or type(each.value) is not int:
+                return f"TypeError: Expected int for argument '{name}' not {each}."
+        return ""
+
+    signature = ApiSignature("lib.f", tuple(SignatureParameter(name) for name in "abcdef"))
+    assert max(tried(search_of(signature, seed), check)[0] for seed in range(9)) < 30
 
 
 def test_a_search_gets_past_arguments_that_no_definition_has() -> None:

@@ -112,13 +112,13 @@ _HANDLES = ("handle", "resource_handle")
 
 
 def makes(entry: Listed) -> Iterator[tuple[str, Then | None]]:
-    """Yield the resources and variants that calls of an api make, and how each is taken from the result."""
+    """Yield the resources, variants and texts that calls of an api make, and how each is taken from the result."""
     name = entry.api.name.removeprefix(RAW)
     if entry.api.name.startswith(RAW) and raw_op(name) is not None:
         outputs = op_def_registry.get(name).output_arg
         for place, output in enumerate(outputs):
             kind = tf.as_dtype(output.type).name if output.type else ""
-            if kind in OBJECTS and not output.number_attr:
+            if kind in (*OBJECTS, "string") and not output.number_attr:
                 yield kind, None if len(outputs) == 1 else Then("__getitem__", (prim(place),))
     elif isinstance(entry.found, type):
         yield OBJECT, None
