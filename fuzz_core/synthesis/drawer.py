@@ -136,9 +136,12 @@ class Drawer:
             alike = [each for each in draft.alike(parameter) if not self._is_misfit(parameter, each)]
             if alike:
                 return self.rng.choice(alike)
-        is_text = parameter.kind == "tensor" and parameter.dtypes == ("string",)
         # What another operation encodes or serializes is what this one reads.
-        if is_text and self.rng.chance(CONTENT_SHARE) and self.source.makers(draft.signature.api, parameter):
+        if (
+            _is_text(parameter)
+            and self.rng.chance(CONTENT_SHARE)
+            and self.source.makers(draft.signature.api, parameter)
+        ):
             return self._object(draft, parameter, hints)
         if not parameter.many and self.rng.chance(0.1 if parameter.kind == "tensor" else 0.3):
             value = self.source.named(self.rng, draft.signature.api, parameter)
@@ -293,7 +296,7 @@ class Drawer:
             return self.source.named(self.rng, draft.signature.api, parameter)
         fitting = [each for each in makers if not self._is_misfit(parameter, each.call)]
         call, signature, _ = self.rng.choice(fitting if fitting and self.rng.chance(0.9) else makers)
-        if signature is None or any(each.kind == "object" for each in signature.parameters):
+        if signature is None or any(each.kind == "object" or _is_text(each) for each in signature.parameters):
             return call
         # What is made from a tensor (a variable) mostly has the dtype and shape of another argument.
         if self.rng.chance(0.2 if any(each.kind == "tensor" for each in signature.parameters) else 0.5):
@@ -321,3 +324,7 @@ class Drawer:
             items = [self._tensor(draft, parameter, hints) for _ in range(1 + self.rng.below(2))]
             return Seq("list", tuple(items))
         return self.makers[kind](draft, parameter, hints)
+
+
+def _is_text(parameter: SignatureParameter) -> bool:
+    return parameter.kind == "tensor" and parameter.dtypes == ("string",)
