@@ -21,7 +21,7 @@ MOST_GIVEN = 2
 _AXIS = re.compile(r"\bdimension \d+ in\b", re.I)
 _EQUAL_RANKS = re.compile(r"\bequal rank, but are (\d) and (\d)\b")
 # Whole shapes, as TensorFlow's, PyTorch's and Keras' refusals quote them.
-_SHAPE = re.compile(r"[(\[]((?:\d{1,2}(?:, ?\d{1,2})*,?)?)[)\]]")
+_SHAPE = re.compile(r"(?<!\w)[(\[]((?:\d{1,2}(?:, ?\d{1,2})*,?)?)[)\]]")
 # What a check demands belongs to the check: `must be rank 4` and `must be rank 3` are two.
 _DEMAND = re.compile(r"(\bmust (?:be|have) (?:(?:at least|at most|exactly|of) )?(?:rank |dimension )?)(\d)\b")
 # Python's words for a value that is no tensor where a tensor is wanted.

@@ -151,6 +151,7 @@ def test_refusals_lead_to_a_valid_call() -> None:
     ("message", "part", "value"),
     [
         ("box_index must be 1-D[1,8,2]", "ranks", (1,)),
+        ("f() got torch.Size([2, 3]) and (4,) for g(2)", "shapes", ((2, 3), (4,))),
         ("input must be a scalar", "ranks", (0,)),
         ("x must have rank 3", "ranks", (3,)),
         ("expected float tensor but got DT_INT64", "dtypes", ("float32", "int64")),
