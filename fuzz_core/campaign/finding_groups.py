@@ -10,6 +10,7 @@ from functools import cached_property
 from fuzz_core.campaign.reproduce import symptom
 from fuzz_core.oracles.kinds import GRADES, kind_of
 from fuzz_core.store.records import BugRow, FindingRow
+from fuzz_core.synthesis.refusals import class_of
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.place import BugPlace, place_of
 from fuzz_core.triage.signature import signature
@@ -83,5 +84,5 @@ def in_turn(found: Iterable[FindingGroup], known: Iterable[tuple[str, str]] = ()
 
 
 def _fault(text: str) -> str:
-    """Return the part of a signature behind the api."""
-    return text.partition(": ")[2]
+    """Return the part of a signature behind the api, without dtypes: a check that fails for one fails for others."""
+    return class_of(text.partition(": ")[2])

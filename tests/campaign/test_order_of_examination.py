@@ -32,6 +32,12 @@ def test_a_fault_that_was_there_before_waits_for_those_that_were_not() -> None:
     assert order(group(1, "crash", "x"), group(2, "crash", "x"), group(3, "crash", "y")) == [1, 3, 2]
 
 
+def test_a_fault_waits_for_others_if_only_its_dtypes_are_new() -> None:
+    check = "SIGABRT: Check failed: dtype() == expected_dtype (<number> vs. <number>)"
+    first, second = f"{check} double expected, got bool", f"{check} int64 expected, got uint32"
+    assert order(group(1, "crash", first), group(2, "crash", second), group(3, "crash", "y")) == [1, 3, 2]
+
+
 def test_the_order_does_not_depend_on_how_findings_came() -> None:
     groups = [group(1, "hang", "h"), group(2, "crash", "x"), group(3, "internal-error", "e")]
     assert order(*groups) == order(*reversed(groups)) == [3, 2, 1]
