@@ -29,7 +29,7 @@ OTHERS = {
     "adapters/tensorflow/dialect.py": "dtypes that TensorFlow infers, and those that it draws",
     "collect/constraints.py": "other names in docstrings",
     "oracles/cost.py": "precisions that are timed",
-    "synthesis/draft.py": "dtypes that a search draws more often",
+    "synthesis/drawer.py": "dtypes that a search draws more often",
     "synthesis/refusals.py": "other names in messages",
     "triage/cost.py": "which dtypes are simplest",
     "triage/simplify.py": "the default dtype of each kind",
