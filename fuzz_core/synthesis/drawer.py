@@ -136,7 +136,7 @@ class Drawer:
             alike = [each for each in draft.alike(parameter) if not self._is_misfit(parameter, each)]
             if alike:
                 return self.rng.choice(alike)
-        # What another operation encodes or serializes is what this one reads.
+        # An operation that decodes a text gets the result of one that encodes it.
         if (
             _is_text(parameter)
             and self.rng.chance(CONTENT_SHARE)
@@ -161,7 +161,7 @@ class Drawer:
         allowed = [name for name in parameter.dtypes or USUAL if name in self.known]
         told = [name for name in hints.dtypes if name in (self.known if not parameter.dtypes else allowed)]
         likely = [name for name in USUAL if name in allowed] or allowed
-        # The other arguments mostly have the dtype of the variables.
+        # A tensor mostly has the dtype of the variables of its call.
         held = [each.dtype for _, call in draft.objects() for each in tensors(call)]
         held = [name for name in held if name in allowed]
         if told and self.rng.chance(0.5):

@@ -9,6 +9,17 @@ from libraryscripts import printed
 
 pytestmark = pytest.mark.real
 
+# Whether the shape function of a raw operation refuses these arguments.
+REFUSED = """
+import tensorflow as tf
+def refused(name, **keywords):
+    try:
+        adapter.preview(f"tf.raw_ops.{name}", getattr(tf.raw_ops, name), (), keywords)
+    except ValueError:
+        return True
+    return False
+"""
+
 
 @pytest.mark.parametrize("api", ["torch.nn.AdaptiveLogSoftmaxWithLoss", "torch.ao.nn.quantized.LayerNorm"])
 def test_a_class_gets_no_other_device_than_the_cpu(torch_python: Path, api: str) -> None:
@@ -41,36 +52,28 @@ except Exception as error:
 
 
 def test_a_preview_refuses_a_wrong_shape_and_no_variant(tensorflow_python: Path) -> None:
-    script = """
-import tensorflow as tf
-def refused(name, **keywords):
-    try:
-        adapter.preview(f"tf.raw_ops.{name}", getattr(tf.raw_ops, name), (), keywords)
-    except ValueError:
-        return True
-    return False
+    script = (
+        REFUSED
+        + """
 matrix = tf.raw_ops.DenseToCSRSparseMatrix(dense_input=tf.eye(2), indices=tf.constant([[0, 0], [1, 1]], tf.int64))
 print(refused("SparseMatrixNNZ", sparse_matrix=matrix), refused("MatrixDiagPart", input=tf.ones([])))
 transposed = refused("SparseMatrixTranspose", input=matrix, type=tf.float32)
 print(transposed, refused("Cholesky", input=tf.ones([2])))
 """
+    )
     assert printed(tensorflow_python, "tensorflow", script).split() == ["False", "True", "False", "True"]
 
 
 def test_a_preview_takes_the_handle_of_eager_execution_for_a_handle_of_a_graph(tensorflow_python: Path) -> None:
     """A graph has the handle of a tensor array as a vector. The shape of a variable is known all the same."""
-    script = """
-import tensorflow as tf
-def refused(name, **keywords):
-    try:
-        adapter.preview(f"tf.raw_ops.{name}", getattr(tf.raw_ops, name), (), keywords)
-    except ValueError:
-        return True
-    return False
+    script = (
+        REFUSED
+        + """
 handle, flow = tf.raw_ops.TensorArrayV3(size=2, dtype=tf.float32)
 write = dict(handle=handle, value=[1.0], flow_in=flow)
 print(refused("TensorArrayWriteV3", index=0, **write), refused("TensorArrayWriteV3", index=[0], **write))
 held = tf.Variable([1.0, 2.0])
 print([refused("ResourceApplyGradientDescent", var=held.handle, alpha=0.5, delta=[1.0] * size) for size in (2, 3)])
 """
+    )
     assert printed(tensorflow_python, "tensorflow", script).split("\n") == ["False True", "[False, True]"]

@@ -234,7 +234,7 @@ def test_a_tensor_becomes_a_list_of_tensors_where_one_is_demanded() -> None:
 
 
 def test_a_refused_call_takes_the_form_that_its_refusal_asks_for() -> None:
-    """What else the call has got right stays, so that few tries are enough."""
+    """The call keeps its other arguments, so that few tries are enough."""
 
     def check(call: Invocation) -> str:
         given = dict(call.kwargs)

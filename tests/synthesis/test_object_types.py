@@ -64,7 +64,7 @@ def test_an_api_whose_object_has_the_wrong_type_is_left_out(message: str) -> Non
 
 
 def test_several_objects_of_one_type_are_found() -> None:
-    """Without objects that are alike, no search would find three that fit among 150 in so many tries."""
+    """Three arguments want the object that one of 150 apis makes. The search draws objects that are alike."""
     names = ("var", "m", "v")
     signature = ApiSignature("lib.apply", tuple(SignatureParameter(name, "object", dtypes=("x",)) for name in names))
     fitting = tuple((name, Invocation("lib.make7")) for name in names)
