@@ -41,7 +41,7 @@ _PATTERNS = (
 )
 _PHRASES = [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS]
 
-_QUOTED = r"(?:'[\w.+-]+'|\"[\w.+-]+\")"
+_QUOTED = r"(?:'[\w.+-]*'|\"[\w.+-]*\")"
 _ITEM = rf"(?:{_QUOTED}|None|True|False|[-+]?\d+(?:\.\d+)?|-?inf)"
 _BETWEEN = r"(?:\s*,\s*(?:or |and )?|\s*\|\s*|\s+or\s+|\s+and\s+|\s*/\s*)"
 LIST = re.compile(rf"[\[({{]?\s*(?P<list>{_ITEM}(?:{_BETWEEN}{_ITEM})+)\s*[\])}}]?")
@@ -49,7 +49,7 @@ WORDS = re.compile(r"(?P<list>\w+(?:, \w+)*,? or \w+)")
 BARS = re.compile(rf"{_ITEM}(?:\s*\|\s*{_ITEM})+")
 # The text that may follow a complete list.
 CLOSED = re.compile(
-    r"\s*(?:$|[.;:)]|,? ?\(|,(?! ?(?:or|and|etc|\.\.|\w+ or\b))|\b(?:for|to|specifying|denoting)\b|that\b)"
+    r"\s*(?:$|[.;:)]|,? ?\(|,(?! ?(?:or|and|etc|including|\.\.|\w+ or\b))|\b(?:for|to|that|(?!including)\w+ing)\b)"
 )
 
 # Sentences of docstrings.
@@ -79,7 +79,10 @@ _CLAUSE = r"(?:^|[,;] |\()"
 _OF_A_KIND = rf"(?:(?:an? )?{_NOUNS}(?: or {_NOUNS})? )?"
 _OBLIGED = re.compile(rf"{_CLAUSE}(?:it |this |value |the value |{_NOUNS} )?{_MUST} {_OF_A_KIND}", re.IGNORECASE)
 _ONE_OF = re.compile(
-    r"(?:\bone of|\beither|\bany of|\bstring from|\bchoices(?: are)?|\boptions(?: are)?):?\s+(?:of )?", re.IGNORECASE
+    r"(?:\bone of|\beither|\bany of|\bstring from|\bchoices(?: are)?|\boptions(?: are)?|\bcan be(?: either)?|\bsupports"
+    r"|\b(?:available|supported|allowed|acceptable|accepted|possible|valid)(?: \w{2,}s(?: are)?| are|(?=:)))"
+    r":?\s+(?:of )?(?:the strings? )?",
+    re.IGNORECASE,
 )
 _BARE_LIST = re.compile(r"(?:(?:an? |optional )*(?:string|str)[,:.]?\s+)?(?={?[\"'])", re.IGNORECASE)
 _TYPES = re.compile(r"[Mm]ust be one of the following types: ((?:\w+(?:, )?)+)\.")
