@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
+from itertools import islice
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ import numpy as np
 from fuzz_core.adapters import inventory
 from fuzz_core.adapters.arrays import NUMPY_DTYPES, Arrays, describe_array
 from fuzz_core.adapters.compare import TOLERANCES, Comparer
+from fuzz_core.adapters.definitions import needs_arguments
 from fuzz_core.adapters.dialect import ModeSpec, load_half
 from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
@@ -133,7 +135,10 @@ class Adapter:
         return [(OBJECT, None)] if isinstance(entry.found, type) else []
 
     def objects(self) -> Mapping[str, Sequence[Invocation]]:
-        """Return calls that make objects of a kind, see `makes`, and that no record needs to have."""
+        """Return calls that make objects, and that no record needs to have.
+
+        The key is a kind, see `makes`, or a word that the names of the arguments have.
+        """
         return {}
 
     def casts(self) -> Mapping[str, Conversion]:
@@ -209,6 +214,16 @@ class Adapter:
     def then_methods(self, cls: type) -> tuple[str, ...]:
         """Return the methods of an api class that are recorded as uses of an instance; here, to call it."""
         return ("__call__",) if any("__call__" in vars(base) for base in cls.__mro__) else ()
+
+    def searched_methods(self, found: Any) -> tuple[str, ...]:
+        """Return the methods that a search calls on an instance: the first, and the first that needs no argument.
+
+        What can be called itself has no other method. An empty text stands for no method.
+        """
+        names = self.then_methods(found) if isinstance(found, type) else ()
+        further = () if names[:1] == ("__call__",) else names
+        free = (name for name in further if not needs_arguments(getattr(found, name)))
+        return tuple(dict.fromkeys((*names[:1], *islice(free, 1)))) or ("",)
 
     def functions(self, cls: type) -> tuple[str, ...]:
         """Return public methods, and `__call__`, that a class and its bases in the library have as functions."""

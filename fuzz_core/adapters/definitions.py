@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import re
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -61,6 +62,12 @@ def python_signatures(entry: Listed, then: str = "", instance: str = "tensor") -
         # A call of a layer gets tensors, whatever else it may get.
         further = [each._replace(kind="tensor") if each.kind == "any" and each.required else each for each in further]
     return [ApiSignature(entry.api.name, tuple(own), then, tuple(further))]
+
+
+def needs_arguments(method: Callable[..., Any]) -> bool:
+    """Return whether a method of a class cannot be called on an instance alone, as far as Python knows."""
+    required = _parameters(method)
+    return required is None or any(each.required for each in required)
 
 
 def _has_own_name(found: Any) -> bool:

@@ -16,6 +16,8 @@ from fuzz_core.synthesis.refusals import dtype_of
 MAX_TEXT = 240
 _START = r"^(?:\(?optional\)?[,.:]? |an? |the |python |non-empty |scalar |single |positive )*"
 _LIST = r"\b(?:lists?|tuples?|sequences?|iterables?)(?:/\w+)?(?: or \w+)?[ \[](?:of )?(?:at least )?(?:\w+ )?"
+# A class of the library that no other kind stands for.
+_CLASS = r"(?:tf|torch|keras)\.(?:\w+\.)*(?!\w*(?:Tensor|Variable|DType|Shape|Size)\b)(?-i:[A-Z])\w+"
 # The first pattern that a description matches decides the kind of a value, and whether the argument is a list.
 _DESCRIBED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern, re.I), kind, many)
@@ -27,6 +29,8 @@ _DESCRIBED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (rf"{_LIST}(?:strings?|strs?)\b", "str", "*"),
         (rf"{_LIST}(?:tf\.|torch\.)?(?:dtypes?|types)\b", "dtype", "*"),
         (rf"{_LIST}(?:tf\.|torch\.)?(?:tensors?|vars?|arrays?)\b", "tensor", "*"),
+        (rf"{_LIST}{_CLASS}\b", "any", "*"),
+        (rf"{_START}{_CLASS}\b", "any", ""),
         (r"\btensors?\b|\bndarrays?\b|\barrays?\b|\barray[-_ ]like\b", "tensor", ""),
         (rf"{_START}(?:\w+\.)?(?:dtype|datatype|data type)\b", "dtype", ""),
         (rf"{_START}(?:\w+ )?name (?:for|of|to)\b", "str", ""),

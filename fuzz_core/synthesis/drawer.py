@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from fuzz_core.ir.dtypes import DTYPES, integer_bounds
 from fuzz_core.ir.elements import pack
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.signatures import LOOSE, ApiSignature, SignatureParameter
-from fuzz_core.ir.values import NONE, Fill, Invocation, Ref, Seq, Tensor, Value, prim
+from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Ref, Seq, Tensor, Value, prim
 from fuzz_core.synthesis.draft import ArgumentSource, Cast, Draft, parameters, tensors
 from fuzz_core.synthesis.refusals import Hints
 from fuzz_core.synthesis.refusals import hints as read_hints
@@ -42,6 +43,7 @@ ALIKE_SHARE = 0.7
 # Share of texts that another call makes, if one makes such texts.
 CONTENT_SHARE = 0.3
 TEXTS = ("", "a", "abc", "1", "2.5", "a b", "a,b", "same")
+_MAPPING = re.compile(r"\b(?:dict(?:ionary)?|mapping)\b", re.IGNORECASE)
 # Dtypes of an argument that allows every one, the likely ones more often.
 USUAL = ("float32", "float32", "float32", "int32", "int64", "float64", "bool", "string", "int32", "complex64", "uint8")
 
@@ -313,12 +315,15 @@ class Drawer:
         return inner.invocation()._replace(then=call.then)
 
     def _any(self, draft: Draft, parameter: SignatureParameter, hints: Hints) -> Value | None:
+        parameter = parameter._replace(many="")
+        if self.rng.chance(0.5) and self.source.makers(draft.signature.api, parameter):
+            made = self._object(draft, parameter, hints)
+            is_mapping = made is not None and _MAPPING.search(parameter.text)
+            return Map((("a", made),)) if made is not None and is_mapping else made
         if self.rng.chance(0.5):
             value = self.source.named(self.rng, draft.signature.api, parameter)
             if value is not None:
                 return value
-        if self.rng.chance(0.5) and self.source.makers(draft.signature.api, parameter):
-            return self._object(draft, parameter, hints)
         kind = self.rng.choice(("tensor", "tensor", "tensor", "int", "shape", "float", "bool", "str", "list"))
         if kind == "list":
             items = [self._tensor(draft, parameter, hints) for _ in range(1 + self.rng.below(2))]

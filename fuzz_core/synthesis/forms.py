@@ -17,12 +17,14 @@ _DEMANDS = (
         r"(?P<kind>[\w.]+(?: of ints)?)"
     ),
     re.compile(r"\b[Ee]xpected (?:an? )?(?P<kind>\w+) for (?:argument )?['\"](?P<name>\w+)['\"]"),
+    re.compile(r"Cannot interpret .+ as a (?P<kind>data type)(?P<name>)", re.DOTALL),
 )
 _KINDS = {
     "DataType": "dtype",
     "Tensor": "tensor",
     "bool": "bool",
     "callable": "function",
+    "data type": "dtype",
     "dtype": "dtype",
     "float": "float",
     "function": "function",
@@ -51,7 +53,8 @@ def _changed(own: tuple[SignatureParameter, ...], message: str) -> Iterator[Sign
     kind = _KINDS.get(demand["kind"].rpartition(".")[2], "") if demand else ""
     # A function of C without names of its arguments has others in its signature than in its refusals.
     known = {each.name for each in own}
-    free = next((each.name for each in own if each.kind == "any"), "")
+    part = "" if demand is None or demand["name"] else "type"
+    free = next((each.name for each in own if each.kind == "any" and part in each.name), "")
     demanded = demand["name"] if demand and demand["name"] in known else free
     for place, each in enumerate(own):
         if unexpected and each.name == unexpected[1] and not each.positional:

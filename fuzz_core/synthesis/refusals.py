@@ -97,6 +97,7 @@ class Hints(NamedTuple):
     kernels: tuple[Kernel, ...] = ()
     shapes: tuple[tuple[int, ...], ...] = ()  # those that do not fit each other
     no_tensor: str = ""  # the Python type that the call has where a tensor is wanted
+    is_none: bool = False  # whether None stands where a value is wanted
 
     def joined(self, other: Hints) -> Hints:
         """Return the hints of both for what a draft draws."""
@@ -146,6 +147,7 @@ def hints(message: str, names: tuple[str, ...], casts: frozenset[str] = frozense
         tuple(_kernel(listed, casts) for listed in _KERNEL.findall(message)[:MOST_KERNELS]),
         _once(_shape(quoted) for quoted in _SHAPE.findall(said))[:MOST_SHAPES],
         found[1] if (found := _NO_TENSOR.search(said)) else "",
+        "'NoneType'" in said,
     )
 
 

@@ -119,6 +119,10 @@ class Search:
         if self.rng.chance(ALIGNED_SHARE):
             self._align(draft, told)
             return draft
+        left_out = [n for n in places if draft.values[n] is None and parameters(draft.signature)[n].kind == "any"]
+        if told.is_none and left_out and self.rng.chance(REPAIR_SHARE):
+            self.drawer.draw(draft, self.rng.choice(left_out), told)
+            return draft
         if told.kernels and self.rng.chance(REPAIR_SHARE):
             self._fit_kernel(draft, told)
             return draft

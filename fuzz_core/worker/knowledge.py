@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.inventory import Listed
@@ -21,6 +21,8 @@ PICKS = 4
 # Calls of one api that make objects for others, and the weight of a word that two names share.
 MOST_MAKERS, ALIKE = 4, 4
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# Names that no sentence has as a word: `FixedLenFeature`, `numeric_column`.
+_NAME = re.compile(r"\b(?:[A-Z]\w*[a-z]\w*[A-Z]\w*|[a-z]+_\w+)\b")
 # Words that the names of all operations on objects share.
 _COMMON = {"op", "handle", "resource", "dataset", "v", "anonymous", "get", "create", "is", "input"}
 _FITTING = {
@@ -59,12 +61,19 @@ class RecordedCalls:
         self.space = plan.space
         self.adapter = adapter
         self.made: defaultdict[str, list[tuple[Maker, set[str]]]] = defaultdict(list)
+        self.plan = plan
         for kind, calls in adapter.objects().items():
             self.made[kind] += [(Maker(call), set[str]()) for call in calls]
+            self.made[OBJECT] += [(Maker(call), {kind}) for call in calls]
         self.chosen: dict[tuple[str, SignatureParameter], list[Maker]] = {}
+        # Apis by the last part of their names, without those that make objects of another kind.
+        self.by_name: dict[str, str] = {}
         for entry in listed:
             count = plan.count(entry.api.name)
-            for kind, then in adapter.makes(entry) if count else ():
+            kinds = [*adapter.makes(entry)] if count else []
+            if count and all(kind == OBJECT for kind, _ in kinds):
+                self.by_name.setdefault(entry.api.name.rpartition(".")[2], entry.api.name)
+            for kind, then in kinds:
                 # What many recorded calls use is likely to be what is wanted.
                 weight = 1 + (count.bit_length() if count > MOST_MAKERS else 0)
                 words = {word for name in _names(entry) for word in _words(name)}
@@ -109,8 +118,15 @@ class RecordedCalls:
                 # An instance of a class is wanted only if the argument is called like the class or one of its bases.
                 own = _words(parameter.name)
                 weights = [(maker, 1) for maker, of in self.made[OBJECT] if any(_alike(a, b) for a in own for b in of)]
+                weights += [(maker, ALIKE) for maker in self._said(parameter.text)]
             self.chosen[key] = [maker for maker, weight in weights for _ in range(weight)]
         return self.chosen[key]
+
+    def _said(self, text: str) -> Iterator[Maker]:
+        """Yield calls of the apis that a description names: "generated with `numeric_column`"."""
+        for api in filter(None, map(self.by_name.get, _NAME.findall(text))):
+            for place in range(min(self.plan.count(api), MOST_MAKERS)):
+                yield Maker(self.plan.invocation(api, place)[1]._replace(then=None))
 
 
 def _names(entry: Listed) -> list[str]:

@@ -31,6 +31,36 @@ print([each.choices for form in adapter.signatures(entry) for each in form.param
 
 
 @pytest.mark.parametrize(
+    ("api", "methods"),
+    [
+        ("tf.data.experimental.RandomDataset", ["apply", "as_numpy_iterator"]),
+        ("tf.linalg.LinearOperatorIdentity", ["add_to_tensor", "adjoint"]),
+        ("tf.queue.FIFOQueue", ["close"]),
+        ("tf.keras.layers.Dense", ["__call__"]),
+        ("tf.concat", [""]),
+    ],
+)
+def test_a_class_is_searched_with_a_method_that_needs_no_argument_too(
+    tensorflow_python: Path, api: str, methods: list[str]
+) -> None:
+    script = f"""
+[entry] = [each for each in adapter.listed() if each.api.name == {api!r}]
+print([form.method for form in adapter.signatures(entry)])
+"""
+    assert printed(tensorflow_python, "tensorflow", script) == repr(methods)
+
+
+def test_the_datasets_and_iterators_for_a_search_can_be_made(tensorflow_python: Path) -> None:
+    script = """
+import tensorflow as tf
+from fuzz_core.adapters.modes import Builder
+for kind, wanted in {"dataset": tf.data.Dataset, "iterator": tf.data.Iterator}.items():
+    print({isinstance(Builder(adapter).call(each), wanted) for each in adapter.objects()[kind]})
+"""
+    assert printed(tensorflow_python, "tensorflow", script).split("\n") == ["{True}", "{True}"]
+
+
+@pytest.mark.parametrize(
     ("call", "lack"),
     [
         # The refusal of a device's name lists all devices.

@@ -12,8 +12,9 @@ from fuzz_core.ir.codec import decode_invocation, encode
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.signatures import ApiSignature, SignatureParameter
-from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value, prim
+from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Tensor, Value, prim
 from fuzz_core.synthesis.draft import Cast, Maker
+from fuzz_core.synthesis.drawer import Drawer
 from fuzz_core.synthesis.forms import other_form
 from fuzz_core.synthesis.refusals import FILE, class_of, hints
 from fuzz_core.synthesis.search import Search
@@ -213,6 +214,7 @@ def test_a_refusal_of_the_arguments_leads_to_another_form(message: str, names: l
         ("TypeError: Expected int for argument 'y' not <tf.Tensor: shape=(4, 2)>.", "int"),
         ("TypeError: Expected list for 'y' argument to 'f' Op, not <tf.Tensor: shape=(4, 2)>.", "shape"),
         ("TypeError: Expected DataType for argument 'y' not <DTypePolicy 'mixed'>.", "dtype"),
+        ("TypeError: Cannot interpret '2' as a data type", "any"),
         # The signature of a function of C has other names than its refusals.
         ("TypeError: dtype must be a torch.dtype (got Tensor)", "dtype"),
         ("TypeError: x must be a torch.dtype (got Tensor)", "any"),
@@ -222,6 +224,33 @@ def test_a_refusal_of_the_arguments_leads_to_another_form(message: str, names: l
 def test_a_refusal_that_asks_for_a_type_gives_the_argument_this_type(message: str, kind: str) -> None:
     signature = ApiSignature("lib.f", (SignatureParameter("x", "tensor"), SignatureParameter("y")))
     assert (other_form(signature, message) or signature).parameters[1].kind == kind
+
+
+def test_an_argument_for_a_type_gets_a_dtype_where_a_value_is_none() -> None:
+    signature = ApiSignature("lib.f", tuple(SignatureParameter(name) for name in ("x", "type1", "type2")))
+    for kinds in (["any", "dtype", "any"], ["any", "dtype", "dtype"]):
+        form = other_form(signature, "TypeError: Cannot interpret '[[1.0]\n [2.0]]' as a data type")
+        assert form is not None and [each.kind for each in form.parameters] == kinds
+        signature = form
+
+
+def test_an_argument_that_was_left_out_is_drawn_where_none_is_refused() -> None:
+    def check(call: Invocation) -> str:
+        given = dict(call.kwargs)
+        return "" if {"b", "e"} <= given.keys() else "AttributeError: 'NoneType' object has no attribute 'shape'"
+
+    signature = ApiSignature("lib.f", tuple(SignatureParameter(name, required=False) for name in "abcdef"))
+    assert max(tried(search_of(signature, seed), check)[0] for seed in range(9)) < 40
+
+
+def test_an_object_for_a_dictionary_is_its_value() -> None:
+    drawer = Drawer(Rng(3), Variables(), list(DTYPES))
+    drawn = {}
+    for text in ("A dict of names and variables.", "A mapping of names to variables", "The variable."):
+        signature = ApiSignature("lib.f", (SignatureParameter("x", text=text),))
+        values = [drawer.fresh(signature).values[0] for _ in range(60)]
+        drawn[text] = {type(each) for each in values} & {Map, Invocation}
+    assert [*drawn.values()] == [{Map}, {Map}, {Invocation}]
 
 
 def test_a_tensor_becomes_a_list_of_tensors_where_one_is_demanded() -> None:

@@ -1,4 +1,4 @@
-"""Knowledge of recorded calls: functions as arguments, and texts that other calls make."""
+"""Knowledge of recorded calls: functions as arguments, and texts and objects that other calls make."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from fakelib_plans import NO_SPACE
 
-from fuzz_core.adapters.base import adapter_of
+from fuzz_core.adapters.base import Adapter, adapter_of
 from fuzz_core.adapters.inventory import Listed
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import dumps, encode
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.signatures import SignatureParameter
-from fuzz_core.ir.values import Invocation, Ref, Value
+from fuzz_core.ir.values import Invocation, Ref, Then, Value, prim
 from fuzz_core.worker.knowledge import RecordedCalls
 from fuzz_core.worker.plan import Header, Plan, write_plan
 
@@ -43,16 +43,45 @@ def test_no_value_is_drawn_if_none_is_a_function(tmp_path: Path) -> None:
     assert drawn(tmp_path, [LARGEST]) == {None}
 
 
+def knowing(folder: Path, adapter: Adapter, calls: list[Invocation]) -> RecordedCalls:
+    """Returns the knowledge of calls of functions of different names."""
+    rows = [(number, call.api, dumps(call)) for number, call in enumerate(calls, 1)]
+    write_plan(folder / "plan", Header("fakelib", 0, [], [], {}, NO_SPACE), rows)
+    return RecordedCalls(
+        Plan(folder / "plan"), adapter, [Listed(Api(call.api, "function"), None, None) for call in calls]
+    )
+
+
+def test_a_description_names_the_call_that_makes_the_argument(tmp_path: Path) -> None:
+    column, pool = (
+        Invocation("fakelib.numeric_column", (prim("price"),)),
+        Invocation("fakelib.Pool", (), (), Then("go")),
+    )
+    feature = Invocation("fakelib.FixedFeature", (prim(1),), (), Then("shape"))
+    known = knowing(tmp_path, adapter_of("fakelib"), [column, pool, feature])
+    for text, made in {
+        "A column that `numeric_column` makes.": {column},
+        "Pool is a word that many sentences begin with.": set[Invocation](),
+        "A `FixedFeature` or a missing_feature.": {feature._replace(then=None)},
+    }.items():
+        assert {each.call for each in known.makers("fakelib.f", SignatureParameter("x", text=text))} == made
+
+
+def test_a_name_with_the_word_gets_what_the_adapter_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter, made = adapter_of("fakelib"), Invocation("fakelib.Dataset.range", (prim(3),))
+    monkeypatch.setattr(adapter, "objects", lambda: {"dataset": [made]})
+    known = knowing(tmp_path, adapter, [])
+    for name, wanted in {"choice_dataset": [made], "datasets": [made], "rate": [], "index": []}.items():
+        assert [each.call for each in known.makers("fakelib.f", SignatureParameter(name))] == wanted
+
+
 def test_what_reads_a_text_gets_the_texts_of_apis_with_a_word_of_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     adapter = adapter_of("fakelib")
     monkeypatch.setattr(adapter, "makes", lambda entry: [("string", None)])
     calls = [Invocation(f"fakelib.{name}") for name in ("encode_wav", "as_text")]
-    rows = [(number, call.api, dumps(call)) for number, call in enumerate(calls, 1)]
-    write_plan(tmp_path / "plan", Header("fakelib", 0, [], [], {}, NO_SPACE), rows)
-    listed = [Listed(Api(call.api, "function"), None, None) for call in calls]
-    known = RecordedCalls(Plan(tmp_path / "plan"), adapter, listed)
+    known = knowing(tmp_path, adapter, calls)
     contents = SignatureParameter("contents", "tensor", dtypes=("string",))
     assert {maker.call for maker in known.makers("fakelib.decode_wav", contents)} == {calls[0]}
     assert not known.makers("fakelib.decode_png", contents)

@@ -112,8 +112,9 @@ class JittorAdapter(Adapter):
 
     def signatures(self, entry: Listed) -> list[ApiSignature]:
         """Return the signatures that the docstring of an operator declares, else Python's."""
-        then = self.then_methods(entry.found)[:1] if isinstance(entry.found, type) else ()
-        return declared_signatures(entry.api.name, entry.api.doc) or python_signatures(entry, "".join(then))
+        declared = declared_signatures(entry.api.name, entry.api.doc)
+        methods = self.searched_methods(entry.found)
+        return declared or [each for method in methods for each in python_signatures(entry, method)]
 
     def missing_requirement(self, message: str) -> str:
         """Return what the machine lacks, if the refusal names a device or a package."""

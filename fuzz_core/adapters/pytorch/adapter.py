@@ -62,9 +62,8 @@ class TorchAdapter(Adapter):
 
     def signatures(self, entry: Listed) -> list[ApiSignature]:
         """See `pytorch.signatures`."""
-        then = self.then_methods(entry.found)[:1] if isinstance(entry.found, type) else ()
-        found: list[ApiSignature] = self.definition.signatures(entry, "".join(then))
-        return found
+        methods = self.searched_methods(entry.found)
+        return [each for method in methods for each in self.definition.signatures(entry, method)]
 
     def casts(self) -> Mapping[str, Conversion]:
         """Return quantised, sparse and oneDNN tensors."""

@@ -101,9 +101,8 @@ class TensorFlowAdapter(Adapter):
 
     def signatures(self, entry: Listed) -> list[ApiSignature]:
         """See `tensorflow.signatures`."""
-        then = self.then_methods(entry.found)[:1] if isinstance(entry.found, type) else ()
-        found: list[ApiSignature] = self.definition.signatures(entry, "".join(then))
-        return found
+        methods = self.searched_methods(entry.found)
+        return [each for method in methods for each in self.definition.signatures(entry, method)]
 
     def makes(self, entry: Listed) -> Iterable[tuple[str, Then | None]]:
         """See `tensorflow.signatures`."""
@@ -111,8 +110,9 @@ class TensorFlowAdapter(Adapter):
         return found
 
     def objects(self) -> Mapping[str, Sequence[Invocation]]:
-        """Return functions that an operation calls."""
-        return {self.definition.FUNCTION: self.definition.FUNCTIONS}
+        """Return functions that an operation calls, datasets and their iterators."""
+        made: Mapping[str, Sequence[Invocation]] = self.definition.MADE
+        return made
 
     def casts(self) -> Mapping[str, Conversion]:
         """Return the quantised dtypes."""

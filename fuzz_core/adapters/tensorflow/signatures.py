@@ -16,7 +16,7 @@ from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.tensorflow.apis import OPAQUE, RAW, raw_op
 from fuzz_core.adapters.tensorflow.tensors import NAMES
 from fuzz_core.ir.signatures import OBJECT, ApiSignature, SignatureParameter
-from fuzz_core.ir.values import Invocation, Ref, Then, prim
+from fuzz_core.ir.values import Invocation, Ref, Seq, Then, prim
 
 OBJECTS = ("resource", "variant")
 # The kind of a function that an operation calls.
@@ -43,6 +43,19 @@ FUNCTIONS = (
     *(_function("tf.add", dtype, dtype) for dtype in ("float32", "int64")),
     *(_function("tf.data.Dataset.from_tensors", dtype) for dtype in ("float32", "int64")),
 )
+# Numbers, one element, a pair of a key and its value, and an element for each key.
+DATASETS = (
+    Invocation("tf.data.Dataset.range", (prim(3),)),
+    Invocation("tf.data.Dataset.from_tensors", (Seq("list", (prim(0.5), prim(2.0))),)),
+    Invocation("tf.data.Dataset.from_tensors", (Seq("tuple", (prim("a"), prim(1))),)),
+    Invocation("tf.data.Dataset.from_tensor_slices", (Seq("list", (prim("a"), prim("b"))),)),
+)
+# What is made for arguments of a kind, or for arguments whose names have the word.
+MADE = {
+    FUNCTION: FUNCTIONS,
+    "dataset": DATASETS,
+    "iterator": tuple(each._replace(then=Then("__iter__")) for each in DATASETS),
+}
 
 
 def signatures(entry: Listed, then: str) -> list[ApiSignature]:
@@ -177,6 +190,7 @@ def _unranked(handle: tf.Tensor) -> tf.Tensor:
 _LACKS = {
     r"does not support eager execution|be a mutable tensor": "takes references: no eager execution has them",
     r"not (?:supported|compatible) (?:when|with) eager execution|not supported when eager": "is for graphs alone",
+    r"experimental_enable_numpy_behavior\(\)": "needs NumPy's behaviour of tensors: a switch of the library",
     r"is not available in GraphDef version": "was removed from the library: only its name is left",
 }
 # Kernels of a build are registered by device: an operation without one for the CPU needs another device or build.
