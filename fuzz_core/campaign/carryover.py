@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fuzz_core.campaign.changes import Changes, changes_between
 from fuzz_core.campaign.patterns import asked_apis
-from fuzz_core.campaign.plans import make_plan
+from fuzz_core.campaign.plans import NO_SPACE, make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.sources import Seed
 from fuzz_core.execution.pool import Lease, Limits, Pool
@@ -226,7 +226,7 @@ def validate(session: Session, report: TraceReport, deadline: float | None = Non
     session.watch.phase("checking recorded calls", len(rows), session.left(deadline))
     with scratch() as folder:
         plan = folder / "plan.jsonl"
-        make_plan(session, plan, rows, seed=0, mutating=False)
+        make_plan(session, plan, rows, seed=0, space=NO_SPACE)
         with Zygote(session.target.python, session.target.library, "fuzz", plan, session.stopped) as zygote:
             listener = _Validation(session, rows)
             pool = Pool(zygote, session.workers, Limits(timeout=VALIDATION_TIMEOUT))

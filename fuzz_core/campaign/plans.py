@@ -24,6 +24,8 @@ from fuzz_core.store.similarity import similarity
 from fuzz_core.store.store import Store
 from fuzz_core.worker.plan import Header, bases_of, write_plan
 
+# The argument value space of a plan whose test cases are not mutated.
+NO_SPACE: Mapping[str, Any] = {"values": {}, "apis": [], "tensors": {}}
 # Apis that an error names at most.
 NAMED = 5
 
@@ -36,7 +38,7 @@ def make_plan(
     seed: int,
     oracles: Sequence[str] = ("crash",),
     disabled: Sequence[str] = (),
-    mutating: bool = True,
+    space: Mapping[str, Any] | None = None,
     alike: bool = True,
     few: bool = True,
     devices: bool = False,
@@ -44,17 +46,15 @@ def make_plan(
     """Write the plan for these invocations.
 
     Args:
-        mutating: False leaves the argument value space out.
+        space: the argument value space; None to read it from the state.
         alike: False leaves the similarities of apis out.
         few: see `worker.plan.Header`.
         devices: see `worker.plan.Header`.
     """
     store, target = session.store, session.target.key
     params = {api.name: list(api.params) for api in store.apis(target)}
-    space: dict[str, Any] = {"values": {}, "apis": [], "tensors": {}}
-    if mutating:
-        space = {"values": store.argument_space(target), "apis": sorted(params), "tensors": store.tensor_space(target)}
-    similar: Iterable[Any] = similarity(store, target) if mutating and alike else ()
+    space = value_space(session) if space is None else space
+    similar: Iterable[Any] = similarity(store, target) if alike and space is not NO_SPACE else ()
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
     documented = list(store.constraints(target)) if "bounds" in oracles else []
     rows = list(rows)
@@ -67,7 +67,7 @@ def make_plan(
         list(oracles),
         off,
         params,
-        space,
+        dict(space),
         documented,
         few,
         devices,
@@ -78,6 +78,13 @@ def make_plan(
         write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similar)
 
 
+def value_space(session: Session) -> dict[str, Any]:
+    """Return the argument value space. To read that of 200,000 calls takes 7 s."""
+    store, target = session.store, session.target.key
+    apis = sorted(api.name for api in store.apis(target))
+    return {"values": store.argument_space(target), "apis": apis, "tensors": store.tensor_space(target)}
+
+
 def _bases(calls: Sequence[UndecodedInvocation]) -> list[int]:
     """Return the places of the calls of an api that the sweep changes; no call that the library refuses."""
     accepted = [place for place, row in enumerate(calls) if row.expected != "exception"]
@@ -86,7 +93,7 @@ def _bases(calls: Sequence[UndecodedInvocation]) -> list[int]:
 
 def make_replay_plan(session: Session, path: Path) -> None:
     """Write a plan without invocations, for workers that are given test cases and judge them by all oracles."""
-    make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
+    make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), space=NO_SPACE)
 
 
 class Shard(NamedTuple):

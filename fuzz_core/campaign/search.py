@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fuzz_core.campaign.carryover import TraceReport, recheck
 from fuzz_core.campaign.neighbours import visit_neighbours
 from fuzz_core.campaign.patterns import asked_apis
-from fuzz_core.campaign.plans import make_plan
+from fuzz_core.campaign.plans import make_plan, value_space
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.scratch import scratch
@@ -23,6 +25,8 @@ from fuzz_core.store.store import Store
 # by an api whose call was found before. Most calls that a search finds take at most 20 tries.
 PORTIONS = (30, 200, 600, 2000)
 CALL_SECONDS = 2.0
+# Calls of an api that a search looks at.
+MOST_CALLS = 64
 # A call that kills or hangs its process counts as so many tries.
 DEATH_COST, HANG_COST = 100, 400
 # Share of the time until the end of tracing. A found call is run again like any other, which takes about a quarter of
@@ -47,12 +51,15 @@ def search(session: Session, patterns: Sequence[str], deadline: float | None, re
     end = None if deadline is None else now + (deadline - now) * SHARE
     visit_neighbours(session, patterns, end, report)
     recheck(session, report, deadline)
+    space: dict[str, Any] = {}
     for last in PORTIONS:
         tries = missing(session.store, session.target.key, patterns, last)
         if not tries or session.is_over(end, LEAST_SECONDS):
             continue
         report.searched = max(report.searched, len(tries))
-        report.found += _pass(session, tries, last, end)
+        # The calls that a search finds add few values.
+        space = space or value_space(session)
+        report.found += _pass(session, tries, last, end, space)
         recheck(session, report, deadline)
         visit_neighbours(session, patterns, end, report)
         recheck(session, report, deadline)
@@ -69,13 +76,18 @@ def missing(store: Store, target: str, patterns: Sequence[str], last: int) -> di
     return {name: count for name, count in sorted(tries.items()) if count < last and name not in done}
 
 
-def _pass(session: Session, tries: Mapping[str, int], last: int, end: float | None) -> int:
+def _pass(session: Session, tries: Mapping[str, int], last: int, end: float | None, space: Mapping[str, Any]) -> int:
     """Search each api up to a number of tries; returns how many have a call now."""
     session.watch.phase("searching valid calls", len(tries), session.left(end))
-    rows = [row for row in session.store.bodies(session.target.key) if row.valid and row.expected == "ok"]
+    counts: Counter[str] = Counter()
+    rows = []
+    for row in session.store.bodies(session.target.key):
+        if row.valid and row.expected == "ok" and counts[row.api] < MOST_CALLS:
+            counts[row.api] += 1
+            rows.append(row)
     with scratch() as folder:
         plan = folder / "plan.jsonl"
-        make_plan(session, plan, rows, seed=0, oracles=("crash", "bounds"), alike=False)
+        make_plan(session, plan, rows, seed=0, oracles=("crash", "bounds"), space=space, alike=False)
         with Zygote(session.target.python, session.target.library, "search", plan, session.stopped) as zygote:
             listener = _Search(session, tries, last)
             pool = Pool(zygote, session.workers, Limits(timeout=CALL_SECONDS))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from contextlib import suppress
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.adapters.modes import Builder
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.ir.signatures import ApiSignature, SignatureParameter
-from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.ir.wire import LeaseDone, SearchReport
 from fuzz_core.synthesis.description import described
 from fuzz_core.synthesis.draft import Cast, parameters
@@ -21,7 +23,9 @@ from fuzz_core.worker.loop import Worker, World
 
 MAX_MESSAGE = 300
 # Seconds of processor time that a lease may take.
-SECONDS = 2.0
+SECONDS = 1.25
+# So many descriptions of arguments have values that tries share.
+MOST_SHARED = 256
 # So many of the first tries decide whether the library lacks the api on this machine.
 FIRST_TRIES = 20
 
@@ -69,6 +73,8 @@ class CallSearcher:
         api, index = lease["api"], lease["first"]
         seed = derive(self.worker.plan.header.seed, "search", api, index)
         search = Search(signatures, Rng(seed), self.knowledge, list(self.adapter.dtypes), self.casts)
+        # A preview needs the arguments as well. Without one, an argument may be changed in place.
+        shared = SharedValues(self.worker.execution.mode("cpu").builder) if self.adapter.previews else None
         lacking: Counter[str] = Counter()
         unmade = ""
         before, until = footprint(), _processor() + SECONDS
@@ -76,7 +82,7 @@ class CallSearcher:
             draft = search.ask()
             if index in lease.get("skip", ()):
                 return SearchReport(api, index, TestCase(draft.invocation(), seed + index))
-            outcome = self._run(lease["lease"], index, draft.invocation(), seed + index)
+            outcome = self._run(lease["lease"], index, draft.invocation(), seed + index, shared)
             index += 1
             if outcome.kind == "ok":
                 call, why = draft.invocation(), self._doubt(lease["lease"], index - 1, draft.invocation(), seed)
@@ -104,11 +110,14 @@ class CallSearcher:
                 return SearchReport(api, index, None, lacks=lack)
         return SearchReport(api, index, None, last[:MAX_MESSAGE], refused=True)
 
-    def _run(self, lease: int, index: int, call: Invocation, seed: int) -> Outcome:
+    def _run(self, lease: int, index: int, call: Invocation, seed: int, shared: SharedValues | None = None) -> Outcome:
+        of_call = nullcontext if shared is None else shared.of_call
         self.worker.journal.begin(lease, index)
-        outcome, result = self._refused(call), None
+        with of_call():
+            outcome, result = self._refused(call), None
         if outcome is None:
-            outcome, result = self.worker.execution.run(TestCase(call, seed), "cpu")
+            with of_call():
+                outcome, result = self.worker.execution.run(TestCase(call, seed), "cpu")
         self.worker.journal.end()
         if result is NotImplemented:
             # The answer of an operator that does not know the other operand.
@@ -137,6 +146,44 @@ class CallSearcher:
             return f"the documentation forbids it: {broken.constraint.text}"
         again = self._run(lease, index, call, seed ^ 1)
         return "" if again.kind == "ok" else f"refused the second time: {again.text}"
+
+
+class SharedValues:
+    """Values that several tries have: a tensor or an object of a description is made once for all of them.
+
+    Equal arguments of one call are separate values. What a refused call has changed stays changed, so an accepted call
+    runs again with values of its own.
+    """
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder, self.own = builder, builder.makers
+        self.made: defaultdict[Value, list[Any]] = defaultdict(list)
+        self.taken: Counter[Value] = Counter()  # by the call that is being made
+        self.makers: dict[type, Callable[[Any], Any]] = {**self.own}
+        for kind in (Tensor, Invocation):
+            self.makers[kind] = self._shared(self.own[kind])
+
+    @contextmanager
+    def of_call(self) -> Iterator[None]:
+        """Let the builder take shared values for one call."""
+        self.taken.clear()
+        if len(self.made) > MOST_SHARED:
+            self.made.clear()
+        self.builder.makers = self.makers
+        try:
+            yield
+        finally:
+            self.builder.makers = self.own
+
+    def _shared(self, make: Callable[[Any], Any]) -> Callable[[Value], Any]:
+        def value(description: Value) -> Any:
+            made, place = self.made[description], self.taken[description]
+            if place == len(made):
+                made.append(make(description))
+            self.taken[description] += 1
+            return made[place]
+
+        return value
 
 
 def _processor() -> float:

@@ -16,7 +16,7 @@ from fuzz_core.campaign.moco.extremes import SHARE
 from fuzz_core.campaign.moco.growth import ProgramBench
 from fuzz_core.campaign.moco.plot import MocoOptions, Plot, SeedProgram, TreeTurn, seeds
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
-from fuzz_core.campaign.plans import make_plan
+from fuzz_core.campaign.plans import NO_SPACE, make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.watch import Watch
 from fuzz_core.ir.errors import UserError
@@ -138,7 +138,7 @@ class Backwards:
 
 
 def test_gradients_are_asked_for_where_a_value_is_extreme(fakelib_session: Session, tmp_path: Path) -> None:
-    make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, mutating=False)
+    make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, space=NO_SPACE)
     workshop = BlockWorkshop(fakelib_session, tmp_path / "plan.jsonl", 1.0)
     workshop.tests.close()
     workshop.tests = Backwards()  # type: ignore[assignment] # it has the attributes that the workshop uses
@@ -153,7 +153,7 @@ def test_an_extreme_value_has_less_time_and_its_hang_is_no_finding(
     fakelib_session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz_core.campaign.moco.workshop.EXTREME_TIMEOUT", 0.5)
-    make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, mutating=False)
+    make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, space=NO_SPACE)
     workshop = BlockWorkshop(fakelib_session, tmp_path / "plan.jsonl", 2.0)
     hangs = TestCase(Invocation("fakelib.pool", (Tensor("float32", (8,)), prim(8)), (("ceil", prim(True)),)), 0)
     told = [workshop.alone(hangs, extreme) for extreme in (True, False)]

@@ -10,7 +10,7 @@ from moco_programs import taken_by
 
 from fuzz_core.campaign.moco.growth import NodeResult, ProgramBench, TreeGrowth
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
-from fuzz_core.campaign.plans import make_plan
+from fuzz_core.campaign.plans import NO_SPACE, make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.calls import parse_call
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
@@ -26,7 +26,7 @@ from fuzz_core.store.statefile import open_store
 def workshop_of(session: Session, timeout: float = 3.0) -> Iterator[BlockWorkshop]:
     """Yield a workshop with the processes of the session's target and with all oracles."""
     plan = session.state_dir / "branch.jsonl"
-    make_plan(session, plan, (), seed=0, oracles=list(ORACLES), mutating=False)
+    make_plan(session, plan, (), seed=0, oracles=list(ORACLES), space=NO_SPACE)
     made = BlockWorkshop(session, plan, timeout)
     try:
         yield made

@@ -123,7 +123,12 @@ class TensorFlowAdapter(Adapter):
 
     def preview(self, api: str, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         """Ask the shape function of a raw operation, by adding the operation to a graph."""
-        self.definition.preview(api, function, args, keywords)
+        self.shape_functions.ask(api, function, args, keywords)
+
+    @cached_property
+    def shape_functions(self) -> Any:
+        """The shape functions of raw operations."""
+        return self.definition.ShapeFunctions()
 
     def missing_requirement(self, message: str) -> str:
         """See `tensorflow.signatures`."""

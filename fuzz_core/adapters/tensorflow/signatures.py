@@ -120,6 +120,8 @@ def _name(number: int) -> str:
     return NAMES.get(dtype) or str(dtype.name)
 
 
+# A graph keeps the arguments of so many calls.
+MOST_ASKED = 100
 # Attributes of instances that hold a resource.
 _HANDLES = ("handle", "resource_handle")
 
@@ -155,25 +157,37 @@ def constructions(call: Invocation, args: Mapping[str, Any], result: Any) -> Ite
         yield args["resource"], Invocation(VARIABLE.api, (value,), then=Then("__getattribute__", (prim("handle"),)))
 
 
-def preview(api: str, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    """See `Adapter.preview`: kernels of raw operations rely on the shape function, which eager execution leaves out.
+class ShapeFunctions:
+    """The shape functions of raw operations: kernels rely on them, and eager execution leaves them out.
 
-    A variant from eager execution has no shape in a graph, so that some shape functions refuse every variant. A handle
-    from eager execution is a scalar. Some shape functions want the rank that it would have in a graph, and take an
-    unknown one too.
+    Many calls share a graph, so that an argument of several calls is put into the graph once.
     """
-    if not api.startswith(RAW):
-        return
-    try:
-        with FuncGraph("preview").as_default():
-            function(*args, **keywords)
-    except ValueError as error:
-        if "Unable to access shape and type info from variant" in str(error):
+
+    def __init__(self) -> None:
+        self.graph = FuncGraph("shapes")
+        self.asked = 0
+
+    def ask(self, api: str, function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        """See `Adapter.preview`.
+
+        A variant from eager execution has no shape in a graph, so that some shape functions refuse every variant. A
+        handle from eager execution is a scalar. Some shape functions want the rank that it would have in a graph, and
+        take an unknown one too.
+        """
+        if not api.startswith(RAW):
             return
-        if "but is rank 0" not in str(error) or not any(_is_handle(each) for each in keywords.values()):
-            raise
-        with FuncGraph("preview").as_default():
-            function(*args, **{name: _unranked(each) if _is_handle(each) else each for name, each in keywords.items()})
+        self.asked += 1
+        if self.asked % MOST_ASKED == 0:
+            self.graph = FuncGraph("shapes")
+        with self.graph.as_default():
+            try:
+                function(*args, **keywords)
+            except ValueError as error:
+                if "Unable to access shape and type info from variant" in str(error):
+                    return
+                if "but is rank 0" not in str(error) or not any(_is_handle(each) for each in keywords.values()):
+                    raise
+                function(*args, **{n: _unranked(each) if _is_handle(each) else each for n, each in keywords.items()})
 
 
 def _is_handle(value: Any) -> bool:

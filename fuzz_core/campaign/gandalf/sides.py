@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.campaign.plans import make_plan
+from fuzz_core.campaign.plans import NO_SPACE, make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Array, Replayer, Results
 from fuzz_core.execution.scratch import scratch, sweep
@@ -149,7 +149,7 @@ def sides_of(sessions: Mapping[Library, Session], table: Mapping[str, Operator],
     with scratch() as folder:
         plans = {library: folder / f"{library}.jsonl" for library in sessions}
         for library, each in sessions.items():
-            make_plan(each, plans[library], (), seed=seed, mutating=False)
+            make_plan(each, plans[library], (), seed=seed, space=NO_SPACE)
         with closing(Sides(sessions, table, plans)) as sides:
             yield sides
 

@@ -25,7 +25,7 @@ from fuzz_core.campaign.moco.plot import (
     seeds,
 )
 from fuzz_core.campaign.moco.workshop import BlockWorkshop
-from fuzz_core.campaign.plans import make_plan
+from fuzz_core.campaign.plans import NO_SPACE, make_plan
 from fuzz_core.campaign.session import Run, Session
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import Interrupted, UserError
@@ -182,7 +182,7 @@ def _workshops(session: Session, options: MocoOptions) -> Iterator[Callable[[], 
     sweep()
     with scratch() as folder, ExitStack() as stack:
         plan = folder / "plan.jsonl"
-        make_plan(session, plan, (), seed=options.seed, oracles=options.oracles, mutating=False)
+        make_plan(session, plan, (), seed=options.seed, oracles=options.oracles, space=NO_SPACE)
 
         def mine() -> BlockWorkshop:
             if not hasattr(local, "workshop"):

@@ -16,7 +16,7 @@ from functools import cache
 from fuzz_core.campaign.inventory import take_inventory
 from fuzz_core.campaign.moco.study_subject import Course, probed
 from fuzz_core.campaign.moco.study_trials import Run
-from fuzz_core.campaign.plans import make_plan
+from fuzz_core.campaign.plans import NO_SPACE, make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.constraints import from_docstring
 from fuzz_core.execution.replay import Replayer
@@ -114,7 +114,7 @@ def running(session: Session) -> Iterator[Run]:
     target, local = session.target, threading.local()
     with scratch() as folder, ExitStack() as stack:
         plan = folder / "plan.jsonl"
-        make_plan(session, plan, (), seed=0, mutating=False)
+        make_plan(session, plan, (), seed=0, space=NO_SPACE)
 
         def run(call: Invocation) -> ModeRun:
             if not hasattr(local, "replayer"):
