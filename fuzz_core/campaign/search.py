@@ -28,7 +28,7 @@ CALL_SECONDS = 2.0
 # Calls of an api that a search looks at.
 MOST_CALLS = 64
 # A call that kills or hangs its process counts as so many tries.
-DEATH_COST, HANG_COST = 100, 400
+DEATH_COST, HANG_COST = 200, 700
 # Share of the time until the end of tracing. A found call is run again like any other, which takes about a quarter of
 # the time of its search.
 SHARE = 0.75

@@ -23,7 +23,7 @@ from fuzz_core.worker.loop import Worker, World
 
 MAX_MESSAGE = 300
 # Seconds of processor time that a lease may take.
-SECONDS = 1.25
+SECONDS = 1.0
 # So many descriptions of arguments have values that tries share.
 MOST_SHARED = 256
 # So many of the first tries decide whether the library lacks the api on this machine.
