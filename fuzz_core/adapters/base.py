@@ -218,7 +218,7 @@ class Adapter:
     def searched_methods(self, found: Any) -> tuple[str, ...]:
         """Return the methods that a search calls on an instance: the first, and the first that needs no argument.
 
-        What can be called itself has no other method. An empty text stands for no method.
+        An instance that can be called itself gets no second method. An empty text stands for no method.
         """
         names = self.then_methods(found) if isinstance(found, type) else ()
         further = () if names[:1] == ("__call__",) else names

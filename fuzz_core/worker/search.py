@@ -151,7 +151,7 @@ class CallSearcher:
 class SharedValues:
     """Values that several tries have: a tensor or an object of a description is made once for all of them.
 
-    Equal arguments of one call are separate values. What a refused call has changed stays changed, so an accepted call
+    Equal arguments of one call are separate values. A refused call may have changed a shared value, so an accepted call
     runs again with values of its own.
     """
 

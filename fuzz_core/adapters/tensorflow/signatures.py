@@ -50,7 +50,7 @@ DATASETS = (
     Invocation("tf.data.Dataset.from_tensors", (Seq("tuple", (prim("a"), prim(1))),)),
     Invocation("tf.data.Dataset.from_tensor_slices", (Seq("list", (prim("a"), prim("b"))),)),
 )
-# What is made for arguments of a kind, or for arguments whose names have the word.
+# Calls that make arguments, by the kind of the argument or by a word of its name.
 MADE = {
     FUNCTION: FUNCTIONS,
     "dataset": DATASETS,
