@@ -109,7 +109,7 @@ class Bench:
     def look(self, script: str, kind: str, alone: bool) -> Outcome:
         """Return the outcome of a first run: in a fresh interpreter (`alone`), or in a fork.
 
-        The interpreter has no limit of address space, because such a limit kills some scripts.
+        The interpreter has no limit of memory, because such a limit kills some scripts.
         """
         return self.run(script, kind, memory_bytes=0) if alone else self.fork(script, kind, traced=kind != "hang")
 

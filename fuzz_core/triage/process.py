@@ -27,7 +27,7 @@ from fuzz_core.worker.scripts import SCRIPT_NAME
 KEPT_OUTPUT = 64 * 1024
 _HALF = KEPT_OUTPUT // 2
 DEFAULT_MEMORY = 8 << 30
-# A process without a limit of address space may hold this share of the machine's memory, checked at this interval in
+# A process without a limit of memory may hold this share of the machine's memory, checked at this interval in
 # seconds.
 HELD_SHARE = 1 / 3
 _LOOK_SECONDS = 0.05
@@ -38,8 +38,9 @@ _CHUNK = 16 * 1024
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MACHINE_BYTES = os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES
 # A shell sets the limits: a function between fork and exec is unsafe in a controller that has threads.
+# The limit of memory is that of private memory: CUDA reserves more address space than a machine has memory.
 # The limit of processor time stops a hang that outlives a killed controller.
-_LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -v "$1"; ulimit -t "$2"; shift 2; exec "$@"'
+_LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -d "$1"; ulimit -t "$2"; shift 2; exec "$@"'
 
 KEPT_TEXT = 2000
 KEPT_FRAMES = 20
@@ -176,7 +177,7 @@ def run(
     plus `env`. It dumps no core, and its process group has ended on return.
 
     Args:
-        memory_bytes: limit of address space. With 0, the process is killed once it holds HELD_SHARE of the machine's
+        memory_bytes: limit of private memory. With 0, the process is killed once it holds HELD_SHARE of the machine's
             memory or DEFAULT_MEMORY.
 
     Raises:

@@ -33,13 +33,12 @@ ORDERLY = b"."
 def limit(memory_bytes: int, file_bytes: int = FILE_BYTES) -> None:
     """Limit memory, file size and open files, and allow no core files.
 
-    The limit of the address space is `memory_bytes` above the current size.
-
-    Address space bounds threads too: each maps its stack.
+    The limit of the private memory that can be written is `memory_bytes` above its current size. It bounds threads too:
+    each has its stack there. The address space has no limit, because CUDA reserves more than a machine has memory.
     """
-    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    private = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
     bounds = {
-        resource.RLIMIT_AS: mapped + memory_bytes,
+        resource.RLIMIT_DATA: private + memory_bytes,
         resource.RLIMIT_FSIZE: file_bytes,
         resource.RLIMIT_NOFILE: OPEN_FILES,
         resource.RLIMIT_CORE: 0,

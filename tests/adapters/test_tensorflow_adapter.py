@@ -204,18 +204,18 @@ tf.linalg.matmul(a, a)
 
 # Level 1 keeps messages of TensorFlow's own allocator, which waits for memory that is never freed.
 _MEMORY = """
-import json, os, resource, sys
+import json, os, sys
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "1"
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.values import Invocation, Seq, TestCase, prim
+from fuzz_core.worker import limits
 from fuzz_core.worker.execution import Execution
 adapter = adapter_of("tensorflow")
 adapter.load()
 adapter.prepare()
 execution = Execution(adapter, dialect_of("tensorflow"), ["crash"])
-mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (mapped + (1 << 30), resource.RLIM_INFINITY))
+limits.limit(1 << 30)
 said = os.open("said", os.O_RDWR | os.O_CREAT)
 os.dup2(said, 2)
 shape = Seq("list", (prim(1 << 32),))

@@ -148,7 +148,7 @@ class DescribeProcess:
         assert os.environ["HOME"] not in seen.split("]")[1]
 
     def test_sets_its_limits(self) -> None:
-        script = "import resource as r; print(r.getrlimit(r.RLIMIT_CORE)[0], r.getrlimit(r.RLIMIT_AS)[0])"
+        script = "import resource as r; print(r.getrlimit(r.RLIMIT_CORE)[0], r.getrlimit(r.RLIMIT_DATA)[0])"
         found = run([sys.executable, "x.py"], {"x.py": script}, 60.0, 3 << 30)
         assert found.stdout.split() == ["0", str(3 << 30)]
 
