@@ -28,6 +28,8 @@ TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 TEMPORARY_BYTES = 1 << 30
 # A container is thrown away with its `/tmp`.
 CONTAINER = Path("/.dockerenv")
+# CUDA names its threads: it writes to `/proc/PID/task/TID/comm`, and does not start if it cannot.
+GPU, PROCESSES = Path("/dev/nvidiactl"), Path("/proc")
 _NEWNS, _NEWIPC, _NEWUSER, _NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x40000000
 _MS_NOSUID_NODEV, _MS_BIND_REC, _MS_PRIVATE_REC = 0x2 | 0x4, 0x1000 | 0x4000, 0x40000 | 0x4000
 _MOUNT_SETATTR, _RDONLY, _AT_FDCWD, _AT_RECURSIVE = 442, 1, -100, 0x8000
@@ -117,9 +119,20 @@ def _separate(writable: Sequence[str], network: bool) -> None:
             _bind(path, descriptor)
     for path, descriptor in kept:
         _bind(path, descriptor)
+    changed = [*temporary, *(folder for folder, _ in kept)]
+    if GPU.exists():
+        _hold_kernel()
+        changed.append(str(PROCESSES))
     _set_read_only("/", True, _AT_RECURSIVE)
-    for folder in (*temporary, *(folder for folder, _ in kept)):
+    for folder in changed:
         _set_read_only(folder, False, 0)
+
+
+def _hold_kernel() -> None:
+    """Make each entry of `/proc` that belongs to no process a mount of its own, which can be read-only by itself."""
+    for entry in PROCESSES.iterdir():
+        if not entry.name.isdigit() and not entry.is_symlink():
+            _mount(str(entry), str(entry), flags=_MS_BIND_REC)
 
 
 def _kept_in(place: str) -> list[tuple[str, int]]:
@@ -153,7 +166,7 @@ def version_of_landlock() -> int:
 
 
 def _restrict(writable: Sequence[str]) -> None:
-    """Allow changes below these folders, and writing to devices.
+    """Allow changes below these folders, and writing to devices and, with a GPU, to files of processes.
 
     Raises:
         OSError: there is no Landlock.
@@ -165,7 +178,8 @@ def _restrict(writable: Sequence[str]) -> None:
     attributes = struct.pack("=QQQ", changes, 0, _SIGNALS) if version >= _SCOPES else struct.pack("=Q", changes)
     ruleset = _check(_libc().syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), len(attributes), 0))
     writing = changes & (_WRITE_FILE | _TRUNCATE)
-    for folder, rights in (*((each, changes) for each in writable), ("/dev", writing)):
+    devices = ("/dev", *([str(PROCESSES)] if GPU.exists() else []))
+    for folder, rights in (*((each, changes) for each in writable), *((each, writing) for each in devices)):
         descriptor = os.open(folder, os.O_PATH)
         rule = ctypes.c_char_p(struct.pack("=Qi", rights, descriptor))
         _check(_libc().syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0))

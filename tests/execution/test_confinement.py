@@ -18,6 +18,7 @@ from fuzz_core.worker import confinement
 from fuzz_core.worker.confinement import LANDLOCK, NAMESPACE, VARIABLE, confined
 
 NOBODY = 65534
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +150,50 @@ def test_landlock_alone_holds_too(means: list[str], tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True)
     assert "PermissionError" in done.stderr and "outside" in done.stderr
     assert (tmp_path / "mine" / "b").exists() and not (tmp_path / "outside").exists()
+
+
+# A child of the confined process names a thread, and then tries files of the kernel and of another process.
+NAMES = """
+import sys, threading
+from pathlib import Path
+end = threading.Event()
+thread = threading.Thread(target=end.wait, daemon=True)
+thread.start()
+said = []
+for path in (f"/proc/self/task/{thread.native_id}/comm", *sys.argv[1:]):
+    try:
+        with open(path, "r+b", buffering=0) as file:
+            path.endswith("comm") and file.write(b"named")
+        said.append("opened")
+    except OSError as error:
+        said.append(type(error).__name__)
+print(*said)
+"""
+
+
+@pytest.mark.parametrize(("gpu", "named"), [("/dev/null", "opened"), ("/dev/absent", "error")])
+@pytest.mark.parametrize("landlock_alone", [False, True])
+def test_a_thread_can_be_named_where_there_is_a_gpu(
+    gpu: str, named: str, landlock_alone: bool, means: list[str], tmp_path: Path
+) -> None:
+    if LANDLOCK not in means:
+        pytest.skip("this kernel has no Landlock")
+    kernel = [
+        path for path in ("/proc/sys/kernel/core_pattern", "/proc/irq/default_smp_affinity") if Path(path).exists()
+    ]
+    lines = (
+        "import subprocess, sys; from pathlib import Path; from fuzz_core.worker import confinement as c\n"
+        f"c.GPU = Path({gpu!r})\n"
+        f"c._restrict([{str(tmp_path)!r}]) if {landlock_alone} else c.confine([{str(tmp_path)!r}])\n"
+        f"sys.exit(subprocess.run([sys.executable, '-c', *sys.argv[1:]]).returncode)"
+    )
+    command = [sys.executable, "-c", lines, NAMES, *kernel, f"/proc/{os.getpid()}/mem"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    thread, *others, memory = done.stdout.split()
+    assert ("opened" if thread == "opened" else "error") == named
+    # Landlock alone leaves the kernel's files to their own permissions, which refuse any user but root.
+    assert landlock_alone or set(others) <= {"OSError", "PermissionError"}
+    assert memory != "opened"
 
 
 def test_the_protection_says_which_means_there_were(means: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
