@@ -27,7 +27,6 @@ _OTHERS = {
     "program": "the whole program; each of its blocks works alone",
     "training": "the gradients of what the model trains",
     "cuda": "the same call on a CUDA device",
-    "cuda-nocudnn": "the same call on a CUDA device without cuDNN",
     "fake": "fake tensors, without data",
     "backward": "the backward pass of the sum of the results",
 }

@@ -300,6 +300,10 @@ class Adapter:
             Exception: whatever the library's own code raises.
         """
 
+    def move(self, live: Any, device: str) -> Any:
+        """Return an object that a call has made, on a device; as it is where the library made it on that device."""
+        return live
+
     def synchronise(self, mode: str) -> None:
         """Wait for a device's work, so that an error belongs to its call."""
 

@@ -190,6 +190,10 @@ class Mode:
         """Return whether it differs from the plain mode for this test case: whether there are tensors."""
         return next(tensors_of(test.invocation), None) is not None
 
+    def hold(self) -> object:
+        """Return an object that holds memory of a further device: calls meanwhile get other addresses there."""
+        return None
+
     def run(self, test: TestCase) -> Any:
         """Return the result of the call.
 
@@ -210,12 +214,12 @@ class Trained(Mode):
 
 
 class Plain(Mode):
-    """The call as it is, on a device that the adapter enters by the mode's name."""
+    """The call as it is, on the first device."""
 
     def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:
         self.adapter = adapter
         self.name = name
-        self.spec = REFERENCE if name == "cpu" else DEVICE
+        self.spec = REFERENCE
         self.builder = Builder(adapter, adapter.enter(name), clock)
 
     def applies(self, test: TestCase) -> bool:
@@ -223,17 +227,54 @@ class Plain(Mode):
         return True
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`; an error of the device belongs to the call that it waits for."""
+        """See `Mode`."""
         self.adapter.enter(self.name)
-        result = self.builder.call(test.invocation)
+        return self.builder.call(test.invocation)
+
+
+class Device(Mode):
+    """The call on a further device, which the adapter enters by the mode's name and leaves after each call."""
+
+    def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:
+        self.adapter = adapter
+        self.name = name
+        self.first = adapter.device_modes()[0]
+        self.spec = DEVICE
+        self.builder = Builder(adapter, adapter.enter(name), clock, self)
+        self.builder.makers[Invocation] = lambda value: self.instance(self.builder.made(value))
+
+    def instance(self, live: Any) -> Any:
+        """See `Mode`: on the device, with the numbers that the first device has drawn for it."""
+        return self.adapter.move(live, self.builder.device)
+
+    def applies(self, test: TestCase) -> bool:
+        """Return True: calls without a tensor may take a device as an argument."""
+        return True
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`; an error of the device belongs to the call that it waits for."""
+        try:
+            self.adapter.enter(self.name)
+            result = self.builder.call(test.invocation)
+            self.adapter.synchronise(self.name)
+            return result
+        finally:
+            self.adapter.enter(self.first)
+
+    def hold(self) -> object:
+        """See `Mode`."""
+        return self.adapter.build(Tensor("float32", (1,)), self.builder.device)
+
+    def start(self) -> None:
+        """Have the library start the device, which takes it a second."""
+        self.hold()
         self.adapter.synchronise(self.name)
-        return result
 
 
 def mode_of(adapter: Adapter, name: str, clock: Clock = perf_counter) -> Mode:
     """Return a mode by name: one of the adapter's own modes, or a device."""
     spec = adapter.ways.get(name)
     if spec is None:
-        return Plain(adapter, name, clock)
+        return (Plain if name == adapter.device_modes()[0] else Device)(adapter, name, clock)
     made: Mode = load_plugin({name: spec.run}, name, "mode")(adapter, spec, clock)
     return made

@@ -23,6 +23,9 @@ from fuzz_core.worker.nearby import FLOATING, INTEGER, Elements, with_distinct_i
 # Elements leave this share of an interval's length free at each end: ends may be excluded.
 MARGIN = 0.05
 _SPEAKS_OF_REPEATS = re.compile(r"\bduplicates?\b|\bnot\s+unique\b|\brepeated\s+indices\b", re.IGNORECASE)
+_SPEAKS_OF_DEVICES = re.compile(
+    r"\bdifferent\s+(?:\w+\s+){0,2}(?:hardware|platforms?|devices?)\b[^.]*\bmay\b[^.]*\bdifferent\b", re.IGNORECASE
+)
 _SPEAKS_OF_DISTRIBUTIONS = re.compile(r"cross[-_ ]?entropy|probability\s+distribution", re.IGNORECASE)
 # A sentence, a paragraph, or the entry of an argument.
 _SENTENCES = re.compile(r"(?<=[.;])\s+(?=[A-Z\"'({`])|\n\s*\n|\n\s*(?=\w+(?: \([^)\n]*\))?: )")
@@ -50,6 +53,13 @@ def is_outside_of_interval(found: Difference) -> bool:
     """Return whether the modes agree once a tensor is within an interval; False if documentation names none."""
     near = (case for low, high in intervals(_documentation(found)) for case in confined(found.case, low, high))
     return any(found.agree(case) for case in near)
+
+
+def depends_on_device(found: Difference) -> bool:
+    """Return whether two devices give other elements, and documentation says that they may, as for singular vectors."""
+    if found.mode not in found.adapter.device_modes() or not _SPEAKS_OF_DEVICES.search(_documentation(found)):
+        return False
+    return not found.adapter.differences(found.reference, found.result, "shape")
 
 
 def _documentation(found: Difference) -> str:

@@ -84,13 +84,15 @@ class Difference:
     def is_random(self) -> bool:
         """See `Evidence`.
 
-        Repetitions have other random streams and other garbage in memory.
+        Repetitions have other random streams, other garbage in memory, and other addresses on a device.
         """
         relation = self.relation if self.relation in METADATA else "values"
         results = {self.way.against: self.reference, self.mode: self.result}
         sizes = [array.size for array in self.adapter.comparer.arrays(self.reference) if array is not None]
         repeats = REPEATS if self.way.dear or sum(sizes) > FEW else REPEATS_OF_FEW
+        held = []
         for seed, (name, result) in itertools.product(range(repeats), results.items()):
+            held.append(self.executor.mode(name).hold())
             with garbage(GARBAGE[seed % len(GARBAGE)]):
                 outcome, again = self.executor.run(self.case._replace(seed=self.case.seed + seed * SEED_STEP), name)
             if outcome.kind != "ok" or self.adapter.differences(result, again, relation):

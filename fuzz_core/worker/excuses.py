@@ -24,7 +24,7 @@ from fuzz_core.ir.dtypes import DTYPES, coarseness
 from fuzz_core.ir.elements import is_vast
 from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_children
 from fuzz_core.ir.values import Invocation, Ref, TestCase, Value
-from fuzz_core.worker.domains import is_no_distribution, is_outside_of_interval, repeats_indices
+from fuzz_core.worker.domains import depends_on_device, is_no_distribution, is_outside_of_interval, repeats_indices
 from fuzz_core.worker.evidence import (
     BUILD_SPEED,
     BUILD_VALUES,
@@ -300,6 +300,7 @@ EXCUSES = (
         (REFUSAL,),
         lambda found: bool(_LIMITATION.search(found.outcomes[found.refusing].text)),
     ),
+    Excuse("documented to depend on the device", VALUES, depends_on_device),
     Excuse(OUT_OF_BOUNDS, (*VALUES, GRADIENT, FINITE), lambda found: found.reads_out_of_bounds),
     Excuse("index beyond a dimension", (*VALUES, GRADIENT, FINITE), _misses_elements),
     Excuse("random by a generator of its own", (*VALUES, GRADIENT, FINITE, MEMORY), _has_generator),

@@ -14,7 +14,7 @@ from fuzz_core.adapters import quotes
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import REDZONE, Dialect
 from fuzz_core.adapters.documentation import Documented
-from fuzz_core.adapters.modes import Mode, mode_of
+from fuzz_core.adapters.modes import Device, Mode, mode_of
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
@@ -85,6 +85,13 @@ class Execution:
         if name not in self.ways:
             self.ways[name] = mode_of(self.adapter, name, self.clock)
         return self.ways[name]
+
+    def start_devices(self) -> None:
+        """Start the further devices: the start takes a second, which would count as a test's own time."""
+        for name in self.adapter.device_modes()[1:]:
+            mode = self.mode(name)
+            assert isinstance(mode, Device)
+            mode.start()
 
     def judge(
         self, test: TestCase, redzone: bool = False, oracles: Sequence[Oracle] | None = None
@@ -226,7 +233,8 @@ class Execution:
         try:
             way = self.mode(mode.split("@")[0])
             if mode != self.modes[0]:
-                self.alive(way.spec.dear, mode)
+                # A device loads the code of a kernel at its first use, and compiles some.
+                self.alive(way.spec.dear or isinstance(way, Device), mode)
             self.adapter.reset(test.seed)
             result = way.run(test)
             return Outcome("ok", seconds=self.clock() - began), result

@@ -155,6 +155,8 @@ def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
     """Execute leases until the controller closes the pipe."""
     world.adapter.prepare()
     worker, programs = Worker(world, channel), Programs(world, channel)
+    if not world.knowledge:
+        worker.execution.start_devices()
     answers: dict[str, Answer] = {
         "results": partial(results, programs),
         "tell": partial(tell, worker.execution),

@@ -112,6 +112,11 @@ DEVICES = [
     ("torch", "HIP error: no ROCm-capable device is detected", False),
     ("torch", "CUDA error: CUDA-capable device(s) is/are busy or unavailable", False),
     ("torch", "CUDA error: invalid device ordinal", False),
+    (
+        "torch",
+        "CUDA error: invalid device ordinal\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.",
+        False,
+    ),
     ("tensorflow", "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered", True),
     ("tensorflow", "CUDA_ERROR_INVALID_DEVICE_POINTER", True),
     ("tensorflow", "CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", False),

@@ -11,7 +11,14 @@ import pytest
 from fuzz_core.ir.elements import elements, pack
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
-from fuzz_core.worker.domains import confined, distributed, intervals, is_no_distribution, repeats_indices
+from fuzz_core.worker.domains import (
+    confined,
+    depends_on_device,
+    distributed,
+    intervals,
+    is_no_distribution,
+    repeats_indices,
+)
 from fuzz_core.worker.nearby import with_distinct_indices
 
 
@@ -127,3 +134,34 @@ def test_repeated_indices_excuse_a_difference_where_documentation_speaks_of_them
     doc: str, is_wrong: bool, excused: bool
 ) -> None:
     assert repeats_indices(Scatter(doc, is_wrong)) is excused  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("doc", "mode", "shapes", "excused"),
+    [
+        ("Not unique: different hardware and software may compute different singular vectors.", "cuda", "", True),
+        (
+            "So different platforms, like SciPy, or inputs on different devices,\n may produce different ones.",
+            "cuda",
+            "",
+            True,
+        ),
+        ("Not unique: different hardware and software may compute different singular vectors.", "strided", "", False),
+        (
+            "Not unique: different hardware and software may compute different singular vectors.",
+            "cuda",
+            "2 != 3",
+            False,
+        ),
+        ("The arguments may be on different devices.", "cuda", "", False),
+        ("Computes the singular values.", "cuda", "", False),
+    ],
+)
+def test_documentation_may_leave_elements_to_the_device(doc: str, mode: str, shapes: str, excused: bool) -> None:
+    found = Loss(doc, [[1.0]])
+    found.mode = mode
+    found.reference = found.result = None  # type: ignore[attr-defined]
+    found.adapter = SimpleNamespace(  # type: ignore[attr-defined]
+        device_modes=lambda: ("cpu", "cuda"), differences=lambda one, other, relation: shapes
+    )
+    assert depends_on_device(found) is excused  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -74,6 +75,33 @@ def toss(adapter: TwoDevices, x: Any) -> Any:
 def test_a_toss_of_a_coin_is_random_even_if_it_is_the_same_three_times() -> None:
     outcomes = [compared(TwoDevices(f=toss), Invocation("lib.f", (tensor(1.0),)), seed) for seed in range(40)]
     assert {outcome.name for outcome in outcomes if outcome.text} == {"random"}
+
+
+class Held(np.ndarray):
+    """An array in the memory of a device."""
+
+
+class Places(TwoDevices):
+    """An adapter whose second device gives the first address that no tensor holds."""
+
+    def __init__(self, **functions: Function) -> None:
+        super().__init__(**functions)
+        self.made: list[ref[Held]] = []
+
+    def build(self, tensor: Tensor, device: str) -> Any:
+        made = np.array(super().build(tensor, device)).view(Held)
+        if device == "cuda":
+            self.made.append(ref(made))
+        return made
+
+
+def address(adapter: Places, x: Any) -> Any:
+    return np.asarray(sum(each() is not None for each in adapter.made) if adapter.device == "cuda" else -1)
+
+
+def test_an_address_on_a_device_is_random() -> None:
+    outcome = compared(Places(f=address), Invocation("lib.f", (tensor(1.0),)))
+    assert (outcome.name, bool(outcome.text)) == ("random", True)
 
 
 def test_a_difference_that_a_number_of_single_precision_removes_is_rounding() -> None:

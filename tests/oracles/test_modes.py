@@ -183,3 +183,14 @@ def test_casting_keeps_what_is_no_float() -> None:
     assert cast.args[2] == prim(2.5)
     dtypes = [part.dtype for part in (cast.args[1], cast.kwargs[0][1]) if isinstance(part, Tensor)]
     assert dtypes == ["float16", "float16"]
+
+
+def test_a_device_is_left_after_each_call_and_has_time_to_load_a_kernel() -> None:
+    adapter = Planted({"cuda-nocudnn": ValueError("no kernel")})
+    execution = Execution(adapter, Dialect(), ["differential"], clock=adapter.clock)
+    every_test(execution)
+    told: list[tuple[bool, str]] = []
+    execution.alive = lambda dear, mode: told.append((dear, mode))
+    execution.judge(TestCase(Invocation("lib.f", (Tensor("float32", (2, 2)),)), 7))
+    assert adapter.mode == "cpu"
+    assert told == [(True, "cuda"), (True, "cuda-nocudnn")]

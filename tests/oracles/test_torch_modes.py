@@ -275,3 +275,34 @@ def test_every_mode_executes_what_it_is_for(seen: dict[str, Any]) -> None:
 @pytest.mark.real
 def test_the_library_is_left_as_it_was(seen: dict[str, Any]) -> None:
     assert seen["restored"]
+
+
+MOVED = """
+import json
+from fuzz_core.adapters.base import adapter_of
+from fuzz_core.adapters.modes import Device
+from fuzz_core.ir.values import Invocation, Tensor, TestCase, Then, prim
+
+adapter = adapter_of("torch")
+adapter.load()
+adapter.prepare()
+adapter.enter = lambda mode: mode
+adapter.synchronise = lambda mode: None
+device = Device(adapter, "meta")
+linear = Invocation("torch.nn.Linear", (prim(3), prim(4)))
+rows = Tensor("float32", (2, 3))
+calls = {
+    "module": linear._replace(then=Then("__call__", (rows,))),
+    "made module": Invocation("torch.nn.Sequential", (linear,), (), Then("__call__", (rows,))),
+    "made tensor": Invocation("torch.add", (rows, Invocation("torch.ones", (prim(3),)))),
+}
+print(json.dumps({name: str(device.run(TestCase(call, 1)).device) for name, call in calls.items()}))
+"""
+
+
+@pytest.mark.real
+def test_a_device_gets_the_modules_and_tensors_that_calls_make(torch_python: Path) -> None:
+    env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([torch_python, "-c", MOVED], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout) == {"module": "meta", "made module": "meta", "made tensor": "meta"}

@@ -45,6 +45,12 @@ SUMMED = (
     "sum((r.abs() if r.is_complex() else r).sum() for r in results).backward()"
 )
 UNDONE = f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{EXPECTED}{close(NAN)}"
+FULL_PRECISION = "torch.backends.cudnn.allow_tf32 = False\n"
+ON_GPU = f"{FULL_PRECISION}{ACTUAL}{EXPECTED}{close(f'{NAN}, check_device=False')}"
+NO_CUDNN = (
+    f"with torch.backends.cudnn.flags(enabled=False):\n    actual = {{actual}}\n"
+    f"{EXPECTED}{close(f'{NAN}, check_device=False')}"
+)
 THREADED = f"torch.set_num_threads({THREADS})\n{ACTUAL}torch.set_num_threads(1)\n{EXPECTED}{close(NAN)}"
 # A function for workers and scripts alike. The size of the storage stays, so that views and functions of storages find
 # the same size in it. Both rooms are made each time, so that unwritten results find the same numbers in freed memory.

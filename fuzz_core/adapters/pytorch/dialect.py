@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from fuzz_core.adapters import literals
 from fuzz_core.adapters.dialect import (
+    DEVICE,
     GAPS,
     INTERNAL,
     REFERENCE,
@@ -19,24 +20,7 @@ from fuzz_core.adapters.dialect import (
     redzones,
     told_inside,
 )
-from fuzz_core.adapters.pytorch.checks import (
-    ACTUAL,
-    ALIKE,
-    CLOSE,
-    EXPECTED,
-    FAKE,
-    FINITE,
-    FIRST,
-    NAN,
-    OUT,
-    PROGRAMS,
-    SUMMED,
-    SURROUNDED,
-    THREADED,
-    THREADS,
-    UNDONE,
-    close,
-)  # fmt: skip
+from fuzz_core.adapters.pytorch import checks
 from fuzz_core.adapters.pytorch.profile import FORMS, PROFILE
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, prim
@@ -141,16 +125,16 @@ _REDZONES = "fuzz_core.adapters.pytorch.redzones:"
 MODES: dict[str, ModeSpec] = {
     "strided": ModeSpec(
         f"{_MODES}Strided",
-        Way(CLOSE, _scattered),
+        Way(checks.CLOSE, _scattered),
         share=0.2,
         equivalent=True,
         meaning="the same values in non-contiguous tensors",
         phrases=("with non-contiguous tensors", "with contiguous tensors"),
     ),
-    **doubles(f"{_MODES}Doubled", Way(FINITE, _wide, instance="{m}.to({x}.dtype)", owner=NN)),
+    **doubles(f"{_MODES}Doubled", Way(checks.FINITE, _wide, instance="{m}.to({x}.dtype)", owner=NN)),
     "out": ModeSpec(
         f"{_MODES}Out",
-        Way(OUT, actual="f({x}, out=actual)", more="out"),
+        Way(checks.OUT, actual="f({x}, out=actual)", more="out"),
         share=0.1,
         equivalent=True,
         meaning="the result written into `out=`",
@@ -158,7 +142,7 @@ MODES: dict[str, ModeSpec] = {
     ),
     "inplace": ModeSpec(
         f"{_MODES}InPlace",
-        Way(f"{EXPECTED}{{actual}}\nactual = x\n{close(NAN)}", actual="g({x})", call=inplace),
+        Way(f"{checks.EXPECTED}{{actual}}\nactual = x\n{checks.close(checks.NAN)}", actual="g({x})", call=inplace),
         share=0.3,
         equivalent=True,
         meaning="the in-place variant",
@@ -166,7 +150,7 @@ MODES: dict[str, ModeSpec] = {
     ),
     "meta": ModeSpec(
         f"{_MODES}Meta",
-        Way(ALIKE, _same(".to('meta')"), instance="{m}.to({x}.device)", owner=NN),
+        Way(checks.ALIKE, _same(".to('meta')"), instance="{m}.to({x}.device)", owner=NN),
         relation="shape",
         share=0.2,
         kind="wrong-metadata",
@@ -177,7 +161,7 @@ MODES: dict[str, ModeSpec] = {
     "fake": ModeSpec(
         f"{_MODES}Fake",
         Way(
-            FAKE,
+            checks.FAKE,
             lambda source, tensor, seed: f"mode.from_tensor({source})",
             imports=("from torch._subclasses.fake_tensor import FakeTensorMode",),
         ),
@@ -188,7 +172,7 @@ MODES: dict[str, ModeSpec] = {
     ),
     "vmap": ModeSpec(
         f"{_MODES}VMap",
-        Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),
+        Way(checks.FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),
         share=0.1,
         independent=True,
         meaning="`torch.vmap` compared with a loop",
@@ -196,7 +180,7 @@ MODES: dict[str, ModeSpec] = {
     ),
     "backward": ModeSpec(
         f"{_MODES}Backward",
-        Way(SUMMED, _same("", ".detach().requires_grad_().clone()")),
+        Way(checks.SUMMED, _same("", ".detach().requires_grad_().clone()")),
         relation="",
         share=0.03,
     ),
@@ -220,7 +204,7 @@ MODES: dict[str, ModeSpec] = {
     ),
     "compile": ModeSpec(
         f"{_MODES}Compiled",
-        Way(CLOSE, _same(".clone()"), "torch.compile(f, backend='aot_eager')({x})"),
+        Way(checks.CLOSE, _same(".clone()"), "torch.compile(f, backend='aot_eager')({x})"),
         relation="behaviour",
         share=0.0005,
         dear=True,
@@ -229,13 +213,13 @@ MODES: dict[str, ModeSpec] = {
     ),
     **redzones(
         f"{_REDZONES}Redzone",
-        Way(SURROUNDED, actual="f(*[between(t, large) for t in [{x}]])"),
+        Way(checks.SURROUNDED, actual="f(*[between(t, large) for t in [{x}]])"),
     ),
-    GAPS[0]: REFERENCE._replace(run=f"{_REDZONES}GapsZeros", script=Way(CLOSE, _spaced("0"))),
-    GAPS[1]: REFERENCE._replace(run=f"{_REDZONES}Gaps", script=Way(CLOSE, _spaced("torch.inf"))),
+    GAPS[0]: REFERENCE._replace(run=f"{_REDZONES}GapsZeros", script=Way(checks.CLOSE, _spaced("0"))),
+    GAPS[1]: REFERENCE._replace(run=f"{_REDZONES}Gaps", script=Way(checks.CLOSE, _spaced("torch.inf"))),
     "onednn-off": ModeSpec(
         f"{_MODES}OneDnnOff",
-        Way(UNDONE, _same(".clone()")),
+        Way(checks.UNDONE, _same(".clone()")),
         share=0.02,
         equivalent=True,
         meaning="without oneDNN",
@@ -243,17 +227,20 @@ MODES: dict[str, ModeSpec] = {
     ),
     "threads": ModeSpec(
         f"{_MODES}Threads",
-        Way(THREADED, _same(".clone()")),
+        Way(checks.THREADED, _same(".clone()")),
         share=0.002,
-        meaning=f"with {THREADS} threads",
-        phrases=(f"with {THREADS} threads", "with one thread"),
+        meaning=f"with {checks.THREADS} threads",
+        phrases=(f"with {checks.THREADS} threads", "with one thread"),
     ),
 }
+_MOVED = Way(checks.ON_GPU, _same(".cuda()"), instance="{m}.to({x}.device)", owner=NN)
 DEVICES = {
-    "cuda": ModeSpec(
-        script=Way(ACTUAL + EXPECTED + close(f"{NAN}, check_device=False"), _same(".cuda()")),
-        phrases=("on a CUDA device", "on the CPU"),
-    )
+    "cuda": DEVICE._replace(script=_MOVED, phrases=("on a CUDA device", "on the CPU")),
+    "cuda-nocudnn": DEVICE._replace(
+        script=_MOVED._replace(check=checks.NO_CUDNN),
+        meaning="the same call on a CUDA device without cuDNN",
+        phrases=("on a CUDA device without cuDNN", "on the CPU"),
+    ),
 }
 
 
@@ -287,12 +274,12 @@ class TorchDialect(Dialect):
     forms = FORMS
     one_thread = "torch.set_num_threads(1)"
     lacking = ("string",)
-    modes, programs = MODES | DEVICES, PROGRAMS
+    modes, programs = MODES | DEVICES, checks.PROGRAMS
     identity, computes = "torch.nn.Identity", "forward"
     profile = PROFILE
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = told_inside(_INTERNAL, _OUT_OF_MEMORY)
-    poisons = re.compile(rf"(?:CUDA|HIP) error: (?!{_HARMLESS})|device-side assert")
+    poisons = re.compile(rf"(?:CUDA|HIP) error: (?!{_HARMLESS})|device-side assert\b")
     native_modules = re.compile(r"(?:^|/)(?:libtorch\w*|libc10\w*|libcaffe2\w*|libshm|_C)(?:\.[\w-]+)*\.so")
 
     def own(self, tensor: Tensor) -> str:

@@ -194,6 +194,8 @@ class TensorFlowAdapter(Adapter):
             threading.set_intra_op_parallelism_threads(1)
             threading.set_inter_op_parallelism_threads(1)
             if "cuda" in self.device_modes():
+                # Products on a GPU round their arguments to 10 bits otherwise. Results of the CPU have 23.
+                self.root.config.experimental.enable_tensor_float_32_execution(False)
                 for gpu in self.root.config.list_physical_devices("GPU"):
                     bounded = self.root.config.LogicalDeviceConfiguration(memory_limit=GPU_MEMORY_BYTES >> 20)
                     self.root.config.set_logical_device_configuration(gpu, [bounded])
