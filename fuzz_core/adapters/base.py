@@ -300,6 +300,18 @@ class Adapter:
             Exception: whatever the library's own code raises.
         """
 
+    def doubt(self, result: Any, named: Callable[[], Mapping[str, Any]]) -> str:
+        """Return what is wrong with a result that only promises values, such as a dataset; empty if nothing is.
+
+        Args:
+            named: returns the live keyword arguments of the call.
+        """
+        return ""
+
+    def amended(self, call: Invocation, doubt: str) -> Invocation | None:
+        """Return the call with arguments that fit its result, as far as the doubt tells; None if it does not."""
+        return None
+
     def move(self, live: Any, device: str) -> Any:
         """Return an object that a call has made, on a device; as it is where the library made it on that device."""
         return live

@@ -45,6 +45,8 @@ _SENTENCE = re.compile(r"\.\s")
 _OTHER = re.compile(
     r"\b(?:of|for) (?:the|this|an?|each|every|all) (?:[\w-]+ ){0,2}`?(?:tensors?|arrays?|ndarrays?)\b", re.I
 )
+# Nothing but another call makes a tensor of these dtypes.
+_MADE = re.compile(r"\b(resource|variant)`? tensors?\b")
 _OF_TYPE = (re.compile(r"\btensors? of d?type (\w+)", re.I), re.compile(r"\b(\w+) tensors?\b", re.I))
 
 
@@ -80,6 +82,8 @@ def _typed(parameter: SignatureParameter, entry: ArgumentEntry) -> SignaturePara
         return parameter
     # The words in parentheses behind a name are a type; else the first sentence has it.
     said = _OTHER.sub("", next(filter(None, (entry.type, _SENTENCE.split(entry.text)[0])), ""))
+    if found := _MADE.search(said):
+        return parameter._replace(kind="object", dtypes=(found[1],))
     kind, many = next(((kind, many) for pattern, kind, many in _DESCRIBED if pattern.search(said)), ("any", ""))
     parameter = parameter._replace(kind=kind, many=many)
     named = (found[1] for pattern in _OF_TYPE if kind == "tensor" and (found := pattern.search(said)))

@@ -38,6 +38,8 @@ SIZES = (2, 3, 1, 4, 2, 3, 8)
 MAX_SIZE, MAX_RANK = 64, 6
 INTEGERS = (1, 2, 0, 3, 1, 2, 4, -1, 8)
 FLOATS = (1.0, 0.5, 0.0, 0.1, 2.0, 1e-3, -1.0)
+# Share of lists of shapes that leave the shapes open.
+UNKNOWN_SHARE = 0.3
 # Share of objects that are like another one of the call: the variables of an optimiser have one dtype and shape.
 ALIKE_SHARE = 0.7
 # Share of texts that another call makes, if one makes such texts.
@@ -285,7 +287,9 @@ class Drawer:
 
     def _sizes(self, draft: Draft, parameter: SignatureParameter, hints: Hints) -> Value:
         shape = self.shape(draft, hints)
-        made = Seq("list", tuple(prim(size) for size in shape))
+        # The shapes of several values may be unknown, as for the elements of a dataset.
+        unknown = bool(parameter.many) and self.rng.chance(UNKNOWN_SHARE)
+        made = NONE if unknown else Seq("list", tuple(prim(size) for size in shape))
         return Seq("list", (made,) * self._count(draft, parameter, hints)) if parameter.many else made
 
     def _number(self, draft: Draft, parameter: SignatureParameter, hints: Hints) -> Value:

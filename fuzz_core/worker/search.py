@@ -26,6 +26,8 @@ MAX_MESSAGE = 300
 SECONDS = 1.0
 # So many descriptions of arguments have values that tries share.
 MOST_SHARED = 256
+# So many arguments of an accepted call are amended, one after the other.
+MOST_AMENDMENTS = 8
 # So many of the first tries decide whether the library lacks the api on this machine.
 FIRST_TRIES = 20
 
@@ -82,10 +84,10 @@ class CallSearcher:
             draft = search.ask()
             if index in lease.get("skip", ()):
                 return SearchReport(api, index, TestCase(draft.invocation(), seed + index))
-            outcome = self._run(lease["lease"], index, draft.invocation(), seed + index, shared)
+            outcome, _ = self._run(lease["lease"], index, draft.invocation(), seed + index, shared)
             index += 1
             if outcome.kind == "ok":
-                call, why = draft.invocation(), self._doubt(lease["lease"], index - 1, draft.invocation(), seed)
+                call, why = self._confirmed(lease["lease"], index - 1, draft.invocation(), seed)
                 if footprint() != before:
                     return SearchReport(api, index, None, "a call leaves files, processes or sockets behind")
                 if not why:
@@ -110,7 +112,9 @@ class CallSearcher:
                 return SearchReport(api, index, None, lacks=lack)
         return SearchReport(api, index, None, last[:MAX_MESSAGE], refused=True)
 
-    def _run(self, lease: int, index: int, call: Invocation, seed: int, shared: SharedValues | None = None) -> Outcome:
+    def _run(
+        self, lease: int, index: int, call: Invocation, seed: int, shared: SharedValues | None = None
+    ) -> tuple[Outcome, Any]:
         of_call = nullcontext if shared is None else shared.of_call
         self.worker.journal.begin(lease, index)
         with of_call():
@@ -121,8 +125,8 @@ class CallSearcher:
         self.worker.journal.end()
         if result is NotImplemented:
             # The answer of an operator that does not know the other operand.
-            return Outcome("exception", "TypeError", "the result is NotImplemented")
-        return outcome
+            return Outcome("exception", "TypeError", "the result is NotImplemented"), None
+        return outcome, result
 
     def _refused(self, call: Invocation) -> Outcome | None:
         """Return the refusal of a call that the library refuses without executing it, if it can be asked."""
@@ -139,13 +143,30 @@ class CallSearcher:
             return refused if made else refused._replace(kind="skipped")
         return None
 
+    def _confirmed(self, lease: int, index: int, call: Invocation, seed: int) -> tuple[Invocation, str]:
+        """Return an accepted call, amended where its result tells how, and why it is no seed; empty if it is one."""
+        why = self._doubt(lease, index, call, seed)
+        for _ in range(MOST_AMENDMENTS):
+            other = self.adapter.amended(call, why) if why else None
+            if other is None:
+                break
+            call, why = other, self._doubt(lease, index, other, seed)
+        return call, why
+
     def _doubt(self, lease: int, index: int, call: Invocation, seed: int) -> str:
         """Return why a call that was accepted is no seed; empty if it is one."""
         broken = self.worker.plan.documentation.broken(call)
         if broken is not None:
             return f"the documentation forbids it: {broken.constraint.text}"
-        again = self._run(lease, index, call, seed ^ 1)
-        return "" if again.kind == "ok" else f"refused the second time: {again.text}"
+        again, result = self._run(lease, index, call, seed ^ 1)
+        if again.kind != "ok":
+            return f"refused the second time: {again.text}"
+        self.worker.journal.begin(lease, index)
+        try:
+            builder = self.worker.execution.mode("cpu").builder
+            return self.adapter.doubt(result, lambda: {name: builder.build(value) for name, value in call.kwargs})
+        finally:
+            self.worker.journal.end()
 
 
 class SharedValues:

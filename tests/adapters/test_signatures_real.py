@@ -107,3 +107,71 @@ print([refused("ResourceApplyGradientDescent", var=held.handle, alpha=0.5, delta
 """
     )
     assert printed(tensorflow_python, "tensorflow", script).split("\n") == ["False True", "[False, True]"]
+
+
+# A call of a raw operation that makes a dataset, and what the adapter doubts.
+DOUBTED = """
+import tensorflow as tf
+def doubted(name, types, shapes, **keywords):
+    named = {"output_types": types, "output_shapes": shapes, **keywords}
+    return adapter.doubt(getattr(tf.raw_ops, name)(**named), lambda: named)
+def same(element):
+    return element
+step = tf.function(same, autograph=False).get_concrete_function(tf.TensorSpec((), tf.int64))
+inside = {"input_dataset": tf.data.Dataset.range(3)._variant_tensor}
+batch = {**inside, "batch_size": tf.constant(2, tf.int64)}
+"""
+
+
+def test_a_dataset_whose_first_element_contradicts_its_arguments_is_doubted(tensorflow_python: Path) -> None:
+    script = f"""{DOUBTED}
+print(repr(doubted("BatchDataset", [tf.int64], [[]], **batch)))
+print(repr(doubted("BatchDataset", [tf.float32], [[None]], **batch)))
+print(repr(doubted("BatchDataset", [tf.int64] * 2, [[None]] * 2, **batch)))
+print(repr(doubted("FilterDataset", [tf.int64], [[]], predicate=step, other_arguments=[], **inside)))
+print(repr(adapter.doubt(tf.data.Dataset.range(3).map(lambda x: tf.reshape(x, [x + 7])), dict)))
+"""
+    shape, dtype, count, predicate, public = printed(tensorflow_python, "tensorflow", script).strip().split("\n")
+    assert all(each[1:].startswith("output_types and output_shapes do not fit: ") for each in (shape, dtype, count))
+    assert "Incompatible shapes" in shape and "Data type mismatch" in dtype and "Number of components" in count
+    assert "must return a scalar bool" in predicate
+    assert "Reshape" in public
+
+
+def test_a_dataset_that_can_be_read_or_has_no_element_is_not_doubted(tensorflow_python: Path) -> None:
+    script = f"""{DOUBTED}
+found = [
+    doubted("BatchDataset", [tf.int64], [[None]], **batch),
+    doubted("BatchDataset", [tf.int64], [None], **batch),
+    doubted("TakeDataset", [tf.int64], [[]], count=tf.constant(0, tf.int64), **inside),
+    adapter.doubt(tf.data.TextLineDataset("/no/such/file"), dict),
+    adapter.doubt(tf.constant(1), dict),
+    adapter.doubt(tf.data.Dataset.range(3)._variant_tensor, dict),
+]
+print(found)
+"""
+    assert printed(tensorflow_python, "tensorflow", script).strip() == repr([""] * 6)
+
+
+def test_a_call_is_amended_by_what_its_dataset_tells(tensorflow_python: Path) -> None:
+    script = """
+import tensorflow as tf
+from fuzz_core.adapters.modes import Builder
+from fuzz_core.ir.values import Invocation, Ref, Seq, Then, prim
+builder = Builder(adapter)
+pairs = Invocation("tf.data.Dataset.from_tensors", (Seq("tuple", (prim("a"), prim(1.0))),))
+inside = pairs._replace(then=Then("__getattribute__", (prim("_variant_tensor"),)))
+size = Invocation("tf.constant", (prim(2), Ref("dtype", "int64")))
+types, shapes = Seq("list", (Ref("dtype", "int32"),) * 3), Seq("list", (Seq("list", (prim(7),)),))
+named = (("input_dataset", inside), ("batch_size", size), ("output_types", types), ("output_shapes", shapes))
+call, steps = Invocation("tf.raw_ops.BatchDataset", (), named), 0
+named = lambda: {name: builder.build(value) for name, value in call.kwargs}
+while call is not None and (doubt := adapter.doubt(builder.call(call), named)):
+    call, steps = adapter.amended(call, doubt), steps + 1
+said = dict(call.kwargs)
+types, shapes = said["output_types"].items, said["output_shapes"].items
+print(steps, [each.name for each in types], [each == prim(None) for each in shapes])
+print(adapter.amended(call, "Filter predicate must return a scalar bool"))
+"""
+    lines = printed(tensorflow_python, "tensorflow", script).strip().split("\n")
+    assert lines == ["5 ['string', 'float32'] [True, True]", "None"]

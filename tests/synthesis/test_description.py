@@ -87,6 +87,19 @@ def test_a_group_has_no_dtype_that_a_member_forbids() -> None:
         assert isinstance(made, Tensor) and made.dtype in ("int32", "int64")
 
 
+@pytest.mark.parametrize(
+    ("text", "dtypes"),
+    [
+        (": A scalar `tf.variant` tensor representing a dataset.", ("variant",)),
+        (": A resource tensor.", ("resource",)),
+        (": A `Tensor` with variants of a word.", ()),
+    ],
+)
+def test_another_call_makes_a_resource_or_variant(text: str, dtypes: tuple[str, ...]) -> None:
+    parameter = documented(text)
+    assert (parameter.kind == "object", parameter.dtypes) == (bool(dtypes), dtypes)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_words_about_arguments_are_hints_for_the_first_draft(seed: int) -> None:
     """A call that needs a tensor of rank 5 and a list of six numbers is found without a refusal that says so."""

@@ -68,10 +68,10 @@ class TensorFlowAdapter(Adapter):
         from tensorflow.python.framework import config, op_callbacks
         from tensorflow.python.util import tf_export
 
-        from fuzz_core.adapters.tensorflow import apis, keras_versions, signatures, tensors
+        from fuzz_core.adapters.tensorflow import apis, datasets, keras_versions, signatures, tensors
 
         self.keras, self.apis, self.tensors, self.dtypes = keras_versions, apis, tensors, tensors.TF_DTYPES
-        self.definition = signatures
+        self.definition, self.datasets = signatures, datasets
         # In the library's own dtypes of arrays: numpy has no bfloat16.
         self.arrays = Arrays({name: dtype.as_numpy_dtype for name, dtype in self.dtypes.items()})
         self.comparer = tensors.COMPARER
@@ -243,6 +243,16 @@ class TensorFlowAdapter(Adapter):
             self.promotion(),
             [value for value in self.settings(self.context) if type(value) in _PLAIN],
         )
+
+    def doubt(self, result: Any, named: Callable[[], Mapping[str, Any]]) -> str:
+        """See `Adapter`: the first element of a dataset must have the declared types and shapes."""
+        found: str = self.datasets.unreadable(result, named)
+        return found
+
+    def amended(self, call: Invocation, doubt: str) -> Invocation | None:
+        """See `Adapter`: a dataset tells the types and shapes that its operation must declare."""
+        made: Invocation | None = self.datasets.amended(call, doubt)
+        return made
 
     def device_modes(self) -> tuple[str, ...]:
         """Return `cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
