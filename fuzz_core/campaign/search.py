@@ -20,6 +20,7 @@ from fuzz_core.ir.values import Invocation
 from fuzz_core.ir.wire import LeaseDone, Report, SearchReport
 from fuzz_core.store.records import SeedRecord, search_digest
 from fuzz_core.store.store import Store
+from fuzz_core.worker.journal import READING
 
 # Numbers of tries of an api. Every api has the first ones before any has more: an object that an api needs may be made
 # by an api whose call was found before. Most calls that a search finds take at most 20 tries.
@@ -160,7 +161,9 @@ class _Search:
             return
         deaths = self.deaths.setdefault(lease.api, [])
         deaths.append(outcome)
-        if [each.kind for each in deaths].count("signal") == 1 and outcome.kind == "signal":
+        # The call itself returns if only the reading of its result dies.
+        is_of_call = outcome.kind == "signal" and lease.died_in != READING
+        if is_of_call and [each.kind for each in deaths].count("signal") == 1:
             self.waiting.append((lease.api, lease.first, index))
         else:
             self._go_on(lease.api, index)

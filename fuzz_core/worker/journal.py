@@ -17,6 +17,8 @@ SIZE = 64
 OWN_FAULT, DISTURBED = 70, 71
 # Whether a test is executed, or executed in a mode that may take its time.
 INSIDE, DEAR = 1, 2
+# The mode of an entry about the reading of a result, which no call repeats.
+READING = "reading"
 _FORM = struct.Struct("<qqdq32s")
 # Linux 5.1; Python names it from 3.13 on.
 _F_SEAL_FUTURE_WRITE = 0x10

@@ -19,6 +19,7 @@ from fuzz_core.ir.wire import LeaseDone, SearchReport
 from fuzz_core.synthesis.description import described
 from fuzz_core.synthesis.draft import Cast, parameters
 from fuzz_core.synthesis.search import Search
+from fuzz_core.worker.journal import READING
 from fuzz_core.worker.loop import Worker, World
 
 MAX_MESSAGE = 300
@@ -162,6 +163,7 @@ class CallSearcher:
         if again.kind != "ok":
             return f"refused the second time: {again.text}"
         self.worker.journal.begin(lease, index)
+        self.worker.journal.again(False, READING)
         try:
             builder = self.worker.execution.mode("cpu").builder
             return self.adapter.doubt(result, lambda: {name: builder.build(value) for name, value in call.kwargs})

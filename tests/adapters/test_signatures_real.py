@@ -175,3 +175,16 @@ print(adapter.amended(call, "Filter predicate must return a scalar bool"))
 """
     lines = printed(tensorflow_python, "tensorflow", script).strip().split("\n")
     assert lines == ["5 ['string', 'float32'] [True, True]", "None"]
+
+
+def test_the_types_and_shapes_of_the_same_values_have_one_length(tensorflow_python: Path) -> None:
+    script = """
+for api in ("Iterator", "FIFOQueue", "ParseSequenceExample"):
+    [entry] = [each for each in adapter.listed() if each.api.name == f"tf.raw_ops.{api}"]
+    [form] = adapter.signatures(entry)
+    print(*(f"{each.name}:{each.many}" for each in form.parameters if each.many and each.kind in ("dtype", "shape")))
+"""
+    iterator, queue, example = printed(tensorflow_python, "tensorflow", script).strip().split("\n")
+    assert iterator == "output_types:output_ output_shapes:output_"
+    assert queue == "component_types:* shapes:*"
+    assert "context_dense_shapes:*" in example

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from nightfuzz_searchlib import PROMISED
 
 from fuzz_core.campaign.carryover import TraceReport
 from fuzz_core.campaign.document import RunFacts, result_of
@@ -16,7 +17,7 @@ from fuzz_core.campaign.search import DEATH_COST, PORTIONS, _Search, missing, se
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trace import TraceOptions, trace
 from fuzz_core.cli.commands.apis import _coverage
-from fuzz_core.ir.codec import dumps
+from fuzz_core.ir.codec import dumps, loads
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.signatures import NEIGHBOUR, SEARCH
@@ -26,7 +27,7 @@ from fuzz_core.store import open_store
 from fuzz_core.store.records import TargetRecord
 from nightfuzz.reports.summary import summary
 
-FOUND = {"searchlib.Handle", "searchlib.Tiling", "searchlib.grow", "searchlib.measure", "searchlib.pool"}
+FOUND = {f"searchlib.{name}" for name in ("Handle", "Tiling", "grow", "measure", "pool", "vow")}
 # What a further way of calling `pool` calls inside, and no search finds.
 NEIGHBOURS = {"searchlib.reverse"}
 
@@ -40,7 +41,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory, fakelib_python: str) -> I
         store.save_target(target)
         session = Session(store, target, state, workers=1)
         report = trace(session, TraceOptions(sources=[SEARCH]))
-        assert (report.searched, report.found, report.neighbours) == (11, len(FOUND), 1)
+        assert (report.searched, report.found, report.neighbours) == (13, len(FOUND), 1)
         yield session
 
 
@@ -84,13 +85,22 @@ def test_what_the_documentation_forbids_is_no_seed_though_the_library_accepts_it
     assert isinstance(count, Prim) and isinstance(count.value, int) and count.value > 1
 
 
+def test_a_result_that_only_promises_is_read_and_the_call_amended(searched: Session) -> None:
+    assert called(searched)["searchlib.vow"].args == (Prim("int", PROMISED),)
+
+
+def test_a_call_whose_result_kills_its_reader_is_no_call_that_kills(searched: Session) -> None:
+    deadly = {loads(body) for body, _ in searched.store.deadly_calls(searched.target.key)}
+    assert {call.api for call in deadly if isinstance(call, Invocation)} == {"searchlib.die"}
+
+
 def test_every_gap_has_a_reason_for_a_person_and_for_a_program(searched: Session) -> None:
     rows = [row for row in searched.store.coverage(searched.target.key) if row.gap]
     gaps = {row.api.partition(".")[2]: row.gap for row in rows}
-    assert gaps.keys() == {"abandon", "die", "drop", "leave", "write"}
+    assert gaps.keys() == {"abandon", "die", "drop", "leave", "owe", "write"}
     assert gaps["abandon"] == "needs a wire"
     assert gaps["write"] == gaps["leave"] == "a call leaves files, processes or sockets behind"
-    assert gaps["die"].endswith("calls ended their process: signal SIGABRT")
+    assert all(gaps[each].endswith("calls ended their process: signal SIGABRT") for each in ("die", "owe"))
     assert gaps["drop"].startswith(f"{PORTIONS[-1]} calls refused; the last new refusal: ValueError: dropped")
     report = _coverage(rows)
     assert {row["gap"] for row in json.loads(json.dumps(report.data))} == set(gaps.values())
@@ -98,12 +108,12 @@ def test_every_gap_has_a_reason_for_a_person_and_for_a_program(searched: Session
 
 def test_gaps_are_counted_by_reason_in_the_document_of_a_run_and_in_its_report(searched: Session) -> None:
     expected = (
-        "Apis without a valid call: 5 of 11, by reason: a call leaves files, processes or sockets behind (2),"
-        " needs a wire (1), calls ended their process (1), all calls of a search were refused (1)."
+        "Apis without a valid call: 6 of 13, by reason: calls ended their process (2), a call leaves files, processes"
+        " or sockets behind (2), needs a wire (1), all calls of a search were refused (1)."
     )
     made = result_of(searched.store, RunFacts("nightly", searched.target.key))
     assert made.remarks == (expected,)
-    assert "Apis without a valid call: 5 of 11, by reason: a call leaves" in summary(made)
+    assert "Apis without a valid call: 6 of 13, by reason: calls ended" in summary(made)
     asked = RunFacts("nightly", searched.target.key, apis={"searchlib.drop", "searchlib.pool"})
     assert "1 of 2, by reason: all calls" in "".join(result_of(searched.store, asked).remarks)
     assert result_of(searched.store, RunFacts("pr", searched.target.key)).remarks == ()
@@ -193,5 +203,5 @@ def test_a_new_build_takes_over_what_was_found(searched: Session) -> None:
     report = trace(
         Session(searched.store, new, searched.state_dir, workers=1), TraceOptions(sources=[SEARCH], since=old.key)
     )
-    assert (report.retraced.seeds, report.searched, report.neighbours) == (17, 0, 0)
+    assert (report.retraced.seeds, report.searched, report.neighbours) == (20, 0, 0)
     assert {row.api for row in searched.store.invocations(new.key, valid=True)} == {*FOUND, *NEIGHBOURS}

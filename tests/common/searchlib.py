@@ -10,7 +10,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Handle", "Tiling", "abandon", "die", "drop", "grow", "leave", "measure", "pool", "reverse", "write"]
+__all__ = [
+    "Handle",
+    "Tiling",
+    "abandon",
+    "die",
+    "drop",
+    "grow",
+    "leave",
+    "measure",
+    "owe",
+    "pool",
+    "reverse",
+    "vow",
+    "write",
+]
 
 
 def pool(image: ArrayLike, ksize: list[int], padding: str) -> object:
@@ -57,6 +71,23 @@ class Tiling:
     def __call__(self, image: ArrayLike) -> int:
         """Counts dimensions."""
         return np.asarray(image).ndim
+
+
+class Promise:
+    """A promise of so many values."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+
+def vow(count: int) -> Promise:
+    """Promises values."""
+    return Promise(count)
+
+
+def owe(count: int) -> Promise:
+    """Promises values, and ends the process that wants one."""
+    return Promise(-1)
 
 
 def measure(handle: Handle) -> int:

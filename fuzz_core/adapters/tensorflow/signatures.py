@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -21,6 +21,8 @@ from fuzz_core.ir.values import Invocation, Ref, Seq, Then, prim
 OBJECTS = ("resource", "variant")
 # The kind of a function that an operation calls.
 FUNCTION = "func"
+# Lists of one length: the types and the shapes of the same values.
+_PAIRED = re.compile(r"(\w+_)(?:types|shapes)")
 _KINDS = {"string": "str", "type": "dtype", "tensor": "tensor", "shape": "shape"}
 
 
@@ -78,7 +80,7 @@ def signatures(entry: Listed, then: str) -> list[ApiSignature]:
         _input(keyword, argument, attributes)
         for argument, (keyword, _) in zip(definition.input_arg, spelled.inputs, strict=True)
     ]
-    found += [_attribute(attributes[keyword], kind) for keyword, kind in spelled.attributes.items()]
+    found += [_attribute(attributes[keyword], kind, attributes) for keyword, kind in spelled.attributes.items()]
     return [ApiSignature(entry.api.name, tuple(found))]
 
 
@@ -93,8 +95,11 @@ def _input(keyword: str, argument: Any, attributes: dict[str, Any]) -> Signature
     return SignatureParameter(keyword, kind, many=many, group=group, dtypes=dtypes, least=least)
 
 
-def _attribute(attribute: Any, kind: str) -> SignatureParameter:
+def _attribute(attribute: Any, kind: str, others: Collection[str]) -> SignatureParameter:
     many, inner = ("*", kind[5:-1]) if kind.startswith("list(") else ("", kind)
+    paired = _PAIRED.fullmatch(attribute.name) if many else None
+    if paired and {f"{paired[1]}types", f"{paired[1]}shapes"} <= {*others}:
+        many = paired[1]
     dtypes = _allowed(attribute) if inner == "type" else (FUNCTION,) if inner == FUNCTION else ()
     texts = attribute.allowed_values.list.s if inner == "string" else ()
     return SignatureParameter(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from fuzz_core.adapters import base, dialect
 from fuzz_core.adapters.definitions import python_signatures
@@ -10,7 +12,10 @@ from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.modes import Builder
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.signatures import ApiSignature
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.values import Invocation, TestCase, prim
+
+# No search finds this number.
+PROMISED = 7_654_321
 
 
 class Adapter(base.Adapter):
@@ -36,6 +41,18 @@ class Adapter(base.Adapter):
         """The call, and the reverse of its result."""
         builder = Builder(self)
         return [lambda test: self.root.reverse(builder.call(test.invocation), 1_234_567)]
+
+    def doubt(self, result: Any, named: Callable[[], Mapping[str, Any]]) -> str:
+        """Reads a promise, which must be about the values that there are."""
+        if not isinstance(result, self.root.Promise):
+            return ""
+        if result.count < 0:
+            os.abort()
+        return "" if result.count == PROMISED else f"there are {PROMISED} values"
+
+    def amended(self, call: Invocation, doubt: str) -> Invocation | None:
+        """Promises the number of values that there are."""
+        return call._replace(args=(prim(PROMISED),)) if doubt.startswith("there are") else None
 
     def missing_requirement(self, message: str) -> str:
         """A wire."""
