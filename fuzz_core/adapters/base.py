@@ -301,7 +301,7 @@ class Adapter:
         """
 
     def doubt(self, result: Any, named: Callable[[], Mapping[str, Any]]) -> str:
-        """Return what is wrong with a result that only promises values, such as a dataset; empty if nothing is.
+        """Return why a result that is computed later, such as a dataset, contradicts its call; empty if it does not.
 
         Args:
             named: returns the live keyword arguments of the call.
@@ -309,7 +309,7 @@ class Adapter:
         return ""
 
     def amended(self, call: Invocation, doubt: str) -> Invocation | None:
-        """Return the call with arguments that fit its result, as far as the doubt tells; None if it does not."""
+        """Return the call with arguments that fit its result; None if the text of `doubt` names no such arguments."""
         return None
 
     def move(self, live: Any, device: str) -> Any:

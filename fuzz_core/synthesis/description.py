@@ -45,7 +45,7 @@ _SENTENCE = re.compile(r"\.\s")
 _OTHER = re.compile(
     r"\b(?:of|for) (?:the|this|an?|each|every|all) (?:[\w-]+ ){0,2}`?(?:tensors?|arrays?|ndarrays?)\b", re.I
 )
-# Nothing but another call makes a tensor of these dtypes.
+# Only another call makes a tensor of these dtypes.
 _MADE = re.compile(r"\b(resource|variant)`? tensors?\b")
 _OF_TYPE = (re.compile(r"\btensors? of d?type (\w+)", re.I), re.compile(r"\b(\w+) tensors?\b", re.I))
 

@@ -145,7 +145,7 @@ class CallSearcher:
         return None
 
     def _confirmed(self, lease: int, index: int, call: Invocation, seed: int) -> tuple[Invocation, str]:
-        """Return an accepted call, amended where its result tells how, and why it is no seed; empty if it is one."""
+        """Return an accepted call, perhaps with other arguments that fit its result, and why it is no seed, or ""."""
         why = self._doubt(lease, index, call, seed)
         for _ in range(MOST_AMENDMENTS):
             other = self.adapter.amended(call, why) if why else None

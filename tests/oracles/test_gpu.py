@@ -28,8 +28,6 @@ import json
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, Then, prim
-from fuzz_core.triage.process import run_script
-from fuzz_core.triage.script import render_comparison
 from fuzz_core.worker.execution import Execution
 
 adapter = adapter_of("torch")

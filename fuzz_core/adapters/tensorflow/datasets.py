@@ -11,7 +11,7 @@ import tensorflow as tf
 from fuzz_core.adapters.tensorflow.tensors import NAMES
 from fuzz_core.ir.values import NONE, Invocation, Ref, Seq, Value
 
-# What a raw operation declares of the elements of its dataset.
+# The arguments in which a raw operation declares the types and shapes of the elements of its dataset.
 TYPES, SHAPES = "output_types", "output_shapes"
 _UNFIT = f"{TYPES} and {SHAPES} do not fit: "
 _COUNT = re.compile(r"Number of components does not match: expected \d+ (?:types|shapes) but got (\d+)")
@@ -49,9 +49,9 @@ def unreadable(result: Any, named: Callable[[], Mapping[str, Any]]) -> str:
 
 
 def amended(call: Invocation, doubt: str) -> Invocation | None:
-    """Return a call that declares what its dataset has, as far as a doubt tells it; None if it tells nothing.
+    """Return a call that declares the types and shapes that the text of a doubt names; None if it names none.
 
-    A shape that does not fit is left open.
+    A shape that does not fit becomes unknown.
     """
     said = dict(call.kwargs)
     types, shapes = said.get(TYPES), said.get(SHAPES)
