@@ -31,6 +31,32 @@ print([each.choices for form in adapter.signatures(entry) for each in form.param
 
 
 @pytest.mark.parametrize(
+    ("api", "definition"),
+    [
+        (
+            "torch.max_pool1d_with_indices",
+            "(input, kernel_size, stride=[], padding=[0], dilation=[1], ceil_mode=False)",
+        ),
+        ("torch.index_fill", "(input, dim, index, value)"),  # the overloads agree
+        ("torch.Tensor.sum_to_size", "(size)"),
+        ("torch.lstm", ""),  # its overloads share no parameter
+        ("torch.ones", "(*size, *, out=None"),  # the docstring has it
+    ],
+)
+def test_an_operator_without_a_docstring_has_the_parameters_of_its_schemas(
+    torch_python: Path, api: str, definition: str
+) -> None:
+    script = f"""
+[entry] = [each for each in adapter.listed() if each.api.name == {api!r}]
+print(entry.api.definition, *entry.api.params)
+"""
+    printed_text = printed(torch_python, "torch", script)
+    assert printed_text.startswith(api + definition)
+    if api == "torch.Tensor.sum_to_size":
+        assert printed_text.endswith(" self size")
+
+
+@pytest.mark.parametrize(
     ("api", "methods"),
     [
         ("tf.data.experimental.RandomDataset", ["apply", "as_numpy_iterator"]),

@@ -20,7 +20,7 @@ from fuzz_core.ir.codec import dumps, loads
 from fuzz_core.ir.elements import elements
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.tree import fuzz_type, tensors_of
-from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, Value, prim
+from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, Then, Value, prim
 from fuzz_core.mutation import rules
 from fuzz_core.mutation.contract import KINDS, MAX_ELEMENTS, PAPER_KINDS, Context, Mutator, mutator, scalars
 from fuzz_core.mutation.registry import (
@@ -31,6 +31,7 @@ from fuzz_core.mutation.registry import (
     load_mutators,
     same,
 )
+from fuzz_core.mutation.sweep import boundary_classes
 
 TABLE_1 = ["Tensor Dim Mutation", "Tensor Dtype Mutation", "Primitive Mutation", "Tuple Mutation", "List Mutation"]
 TABLE_2 = [
@@ -70,7 +71,8 @@ CALL = Invocation("torch.add", (Tensor("float32", (2, 3)), Tensor("int64", (0,))
 
 
 def context(seed: int) -> Context:
-    return Context(Rng(seed), "torch.add", "alpha", SPACE, RuleBook({}, forms=FORMS), CALL)
+    book = RuleBook({"torch.add": ("input", "other", "out")}, forms=FORMS)
+    return Context(Rng(seed), "torch.add", "alpha", SPACE, book, CALL)
 
 
 def mutants(rule: Mutator, *values: Value) -> Iterator[tuple[Value, Value]]:
@@ -271,3 +273,19 @@ def test_mixed_dtypes_leave_all_tensors_but_one() -> None:
     call = Invocation("torch.cat", (Seq("list", (Tensor("float32", (2,)),) * 3),))
     for _, made in mutants(RULES["Mixed Dtypes"], call):
         assert sorted(tensor.dtype == "float32" for tensor in tensors_of(made)) == [False, True, True]
+
+
+def test_an_added_argument_is_one_that_the_call_leaves_to_its_default() -> None:
+    call = CALL._replace(then=Then("sum", (), (("dim", prim(0)),)))
+    book = RuleBook({"torch.add": ("input", "other", "out", "dim")})
+    added = [
+        made.kwargs[len(call.kwargs) :]
+        for _, made in boundary_classes(RULES["Added Argument"], call, book, call)
+        if isinstance(made, Invocation) and made._replace(kwargs=call.kwargs) == call
+    ]
+    values = [value for ((name, value),) in added if name == "out"]
+    assert {name for ((name, _),) in added} == {"out", "dim"}
+    assert {fuzz_type(value) for value in values} >= {"int", "float", "bool", "str", "(int)", "tensor<2,float32>"}
+    assert Tensor("float32", (0,)) in values
+    whole = call._replace(kwargs=(*call.kwargs, ("out", prim(None)), ("dim", prim(0))))
+    assert not [*boundary_classes(RULES["Added Argument"], whole, book, whole)]

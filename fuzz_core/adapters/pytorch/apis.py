@@ -11,7 +11,8 @@ from typing import Any, Literal
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fuzz_core.adapters.inventory import Listed, doc, folded, imported, members, methods
+from fuzz_core.adapters.inventory import MAX_DEFINITION, Listed, doc, folded, imported, members, methods
+from fuzz_core.adapters.pytorch.signatures import shared_parameters
 from fuzz_core.ir.constraints import Constraint
 
 MODULES = (
@@ -43,7 +44,27 @@ MODULES = (
 def listed() -> list[Listed]:
     """Return functions and classes of the documented modules, then Tensor methods; one entry per object."""
     free = folded(members(imported(MODULES), _is_api, _public_names))
-    return sorted(free + methods(torch.Tensor, "torch.Tensor"), key=lambda each: each.api.name)
+    every = map(_with_schema, free + methods(torch.Tensor, "torch.Tensor"))
+    return sorted(every, key=lambda each: each.api.name)
+
+
+def _with_schema(entry: Listed) -> Listed:
+    """Return an api that neither Python nor its docstring has a signature of with the one that its schemas share."""
+    api = entry.api
+    if api.signature or isinstance(entry.found, type) or not (shared := shared_parameters(api.name)):
+        return entry
+    is_method = api.kind == "method"
+    # The parser of Python's arguments has this name for the tensor of a function.
+    first = shared[0]._replace(name="input") if shared[0].name == "self" else shared[0]
+    signature = shared[1:] if is_method else (first, *shared[1:])
+    params = tuple(each.name for each in signature if each.positional)
+    text = ", ".join(each.name if each.required else f"{each.name}={each.default}" for each in signature)
+    made = api._replace(
+        params=("self", *params) if is_method else params,
+        definition=f"{api.name}({text})"[:MAX_DEFINITION],
+        signature=signature,
+    )
+    return entry._replace(api=made)
 
 
 def _public_names(module: ModuleType) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import Any
 
 import torch
 
 from fuzz_core.adapters.definitions import python_signatures
 from fuzz_core.adapters.inventory import Listed
+from fuzz_core.ir.catalogue import ApiParameter, expression
 from fuzz_core.ir.signatures import LOOSE, ApiSignature, SignatureParameter
 from fuzz_core.ir.values import Ref, Value, prim
 
@@ -73,6 +75,22 @@ def _schemas(api: str) -> list[Any]:
     full = [f"{namespace}::{name}" for name in names for namespace in _NAMESPACES]
     schemas = [torch._C._jit_get_schemas_for_operator(name) for name in full]
     return next((found for found in schemas if found), [])
+
+
+def shared_parameters(api: str) -> tuple[ApiParameter, ...]:
+    """Return the first parameters of an operator, as far as the names of all its overloads agree."""
+    overloads = [list(schema.arguments) for schema in _schemas(api)]
+    overloads = [each for each in overloads if not any(argument.is_out for argument in each)]
+    longest: list[Any] = max(overloads, key=len, default=[])
+    names = [[argument.name for argument in each] for each in overloads]
+    agreed = (all(each[place : place + 1] in ([], [one.name]) for each in names) for place, one in enumerate(longest))
+    return tuple(_declared(argument) for argument, _ in zip(longest, takewhile(bool, agreed), strict=False))
+
+
+def _declared(argument: Any) -> ApiParameter:
+    required = not argument.has_default_value()
+    default = None if required else expression(repr(argument.default_value))
+    return ApiParameter(argument.name, default, required, not argument.kwarg_only)
 
 
 def _signature(api: str, schema: Any) -> ApiSignature | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.tree import rewritten, tensors_of
+from fuzz_core.ir.tree import argument_names, rewritten, tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Value
 from fuzz_core.mutation.contract import EDGE, Context, invocations, make_domain, mutator, scalars, sequences, tensors
 from fuzz_core.mutation.rules.calls import MAX_LENGTH
@@ -22,6 +22,14 @@ MOST_EXTENTS = 6
 # kernel may take its whole time limit for the elements.
 HUGE_SIZE = 1 << 31
 HUGE_SHARE = 0.1
+# Values of the kinds that parameters have. The call has further ones: its own tensor, and that without elements.
+_ADDED: dict[str, Value] = {
+    **{str(number): Prim("int", number) for number in (0, -1, HUGE_SIZE)},
+    **{str(number): Prim("float", number) for number in (float("nan"), -1.0)},
+    **{str(flag): Prim("bool", flag) for flag in (True, False)},
+    **{f"({number},)": Seq("tuple", (Prim("int", number),)) for number in (0, -1)},
+    "text": Prim("str", "nightfuzz"),
+}
 UNKNOWN_STRINGS = {"empty": "", "nightfuzz": "nightfuzz", "control character": "\0", "long": "é" * 1024}
 
 
@@ -122,6 +130,20 @@ def joint_form(invocation: Invocation, ctx: Context) -> Invocation | None:
         return form._replace(args=(value, *form.args)) if isinstance(value, Tensor) else value
 
     return rewritten(invocation, leaf, Slice)
+
+
+@mutator("Added Argument", invocations("call"), EDGE, boundary=True)
+def added_argument(invocation: Invocation, ctx: Context) -> Invocation | None:
+    """Give a value to a parameter that the call leaves to its default; None if it gives all known parameters."""
+    given = argument_names(invocation._replace(then=None), ctx.rules.params)
+    absent = [name for name in ctx.rules.params.get(invocation.api, ()) if name not in given]
+    values = {**_ADDED}
+    for tensor in islice(tensors_of(invocation), 1):
+        values |= {"own tensor": tensor, "empty tensor": reshape(tensor, (0,))}
+    added = {f"{name} {text}": (name, value) for name in absent for text, value in values.items()}
+    if not added:
+        return None
+    return invocation._replace(kwargs=(*invocation.kwargs, added[ctx.rng.choice(tuple(added))]))
 
 
 @mutator("Opposite Bool", scalars("bool"), EDGE, boundary=True)
