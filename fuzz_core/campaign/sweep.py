@@ -23,6 +23,8 @@ MAX_REASON = 200
 # A class burns time if its cells took so many seconds together, and on average so many seconds and so many times as
 # long as all cells: on a busy machine every call takes long.
 BURNT_SECONDS, SLOW_SECONDS, SLOW_FACTOR = 1.0, 0.05, 10
+# Of the time that the sweep has left, postponed cells have this share: most of them hang. The next run goes on.
+LATE_SHARE = 0.1
 # One slow cell speaks for its class in its own api. For further apis so many slow cells have to speak.
 LEAST_SLOW = 3
 _ALL = ("", "", "")
@@ -178,6 +180,7 @@ class SweepSchedule:
         self.running = 0
         self.under_way: set[str] = set()  # apis with a lease of cells
         self.late = False  # whether postponed cells have their turn
+        self.late_until: float | None = None  # time of the clock at which their turn ends, if it has begun
         self.singles_end = False  # whether every cell has its result, so that pairs have their turn
         self.pairs = PairSchedule(session, plan, log, apis)
 
@@ -210,7 +213,11 @@ class SweepSchedule:
             if (lease := self._lease(self.waiting.popleft(), late=False)) is not None:
                 return lease
         # Postponed cells wait until no other cell is waiting or under way.
-        self.late = self.late or not self.running
+        if not (self.late or self.running):
+            self.late = True
+            self.late_until = self._end_of_late()
+        if self.late_until is not None and self.session.clock() >= self.late_until:
+            self.ending.clear()
         while self.ending and self.late:
             if (lease := self._lease(self.ending.popleft(), late=True)) is not None:
                 return lease
@@ -219,6 +226,10 @@ class SweepSchedule:
             self.singles_end = True
             return self._pairs()
         return None
+
+    def _end_of_late(self) -> float | None:
+        now = self.session.clock()
+        return None if self.until is None else now + (self.until - now) * LATE_SHARE
 
     def _pairs(self) -> Lease | None:
         most = COUNTED_CELLS if self.budget is None else min(COUNTED_CELLS, self.budget)

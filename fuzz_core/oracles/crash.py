@@ -52,13 +52,20 @@ class Crash(EachMode):
 
     The cause of death is in the detail and not in the kind: the same corruption of memory raises SIGSEGV, SIGBUS or
     SIGABRT by chance.
+
+    Args:
+        everywhere: whether to plan the modes too in which only a death counts, such as the backward pass.
     """
 
     name = "crash"
 
+    def __init__(self, everywhere: bool = False) -> None:
+        self.everywhere = everywhere
+
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """Return the first mode alone; a death in another mode is noticed without a plan."""
-        return modes[:1]
+        """Return the first mode, which may be all; a death in another mode is noticed without a plan."""
+        specs = {mode: dialect.modes[mode] for mode in modes[1:] if self.everywhere and mode in dialect.modes}
+        return [*modes[:1], *(mode for mode, spec in specs.items() if spec.share and not spec.relation)]
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
         """Return the kind; see PROGRAM for the exceptions of that mode."""

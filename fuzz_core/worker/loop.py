@@ -33,6 +33,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.tree import argument_names, children, fuzz_type
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.ir.wire import LeaseDone
+from fuzz_core.oracles.crash import Crash
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
@@ -187,7 +188,8 @@ class Worker:
             devices=self.plan.header.devices,
         )
         self.execution.alive = self.journal.again
-        self.crash = [oracle for oracle in self.execution.oracles if oracle.name == "crash"]
+        # A sweep takes each class once, so that a backward pass that dies of one is not left to chance.
+        self.swept = [Crash(everywhere=True)] if "crash" in self.plan.header.oracles else []
         self.adapter = world.adapter
         self.state = self.adapter.process_state()
         self.executed: set[int] = set()
@@ -258,7 +260,7 @@ class Worker:
     def _one(self, turn: LeaseCounts, index: int, test: TestCase) -> None:
         began = time.monotonic()
         self.journal.begin(turn.lease, index)
-        outcome, verdicts = self.execution.judge(test, oracles=self.crash if turn.swept else None)
+        outcome, verdicts = self.execution.judge(test, oracles=self.swept if turn.swept else None)
         news = self.novelty.of(test.invocation.api, outcome, self.execution.shown)
         turn.spoilt = self.is_spoilt()
         watched = (news or test.seed % OPERATORS_PERIOD == 0) and not turn.spoilt and not turn.swept

@@ -217,6 +217,28 @@ def test_a_postponed_cell_stays_postponed_in_the_next_run(session: Session, plan
     assert order[-1] == (APIS[0], SWEPT + 3) and len(order) == len(every_cell(plan))
 
 
+def test_postponed_cells_have_a_part_of_the_time_and_the_next_run_goes_on(
+    session: Session, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = {(APIS[0], SWEPT + place) for place in (3, 4)} | {(APIS[1], SWEPT + 5)}
+    for api, index in late:
+        cell = plan.cells(api)[index - SWEPT]
+        session.store.save_cells(KEY, [CellRow(api, cell.argument, cell.name, POSTPONED, "slow")])
+    now = 0.0
+    monkeypatch.setattr(session, "clock", lambda: now)
+    sweep = SweepSchedule(session, plan, CellLog(session), APIS, until=1000.0)
+    first = []
+    while (lease := sweep.next()) is not None:
+        first += execute(sweep, lease)
+        if late & {*first}:
+            now = 999.0
+    tried = late & {*first}
+    assert first and 0 < len(tried) < len(late) and sweep.is_over
+    assert any(index >= PAIRED for _, index in first)  # pairs do not wait for them
+    sweep.log.save(at_once=True)
+    assert late - tried <= leased(schedule(session, plan))
+
+
 def test_a_run_with_a_budget_tries_no_more_cells(session: Session, plan: Plan) -> None:
     sweep = schedule(session, plan, budget=70)
     assert sum(len(execute(sweep, lease)) for lease in iter(sweep.next, None)) == 70
