@@ -27,8 +27,8 @@ from fuzz_core.adapters.models import Models
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.signatures import OBJECT, ApiSignature
-from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase, Then, Value
+from fuzz_core.ir.signatures import OBJECT, ApiSignature, Product
+from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase, Value
 
 # GPU memory in bytes that one process may use of each GPU. Any test below the element cap fits, and several workers can
 # share the GPU.
@@ -127,12 +127,9 @@ class Adapter:
         """Return the forms of a call of an api, as its definition has them; an empty list if it has no definition."""
         return []
 
-    def makes(self, entry: Listed) -> Iterable[tuple[str, Then | None]]:
-        """Return the kinds of objects that calls of an api make for others, and how an object is taken from a result.
-
-        A kind is one of the dtypes of a parameter that wants an object, `string`, or OBJECT for an instance of a class.
-        """
-        return [(OBJECT, None)] if isinstance(entry.found, type) else []
+    def makes(self, entry: Listed) -> Iterable[Product]:
+        """Return the objects that calls of an api make for others."""
+        return [Product(OBJECT)] if isinstance(entry.found, type) else []
 
     def objects(self) -> Mapping[str, Sequence[Invocation]]:
         """Return calls that make objects, and that no record needs to have.

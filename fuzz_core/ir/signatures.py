@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fuzz_core.ir.values import Value
+from fuzz_core.ir.values import Then, Value
 
 # `shape` is a list of sizes, `number` any scalar number, `object` what another call makes, `any` an unknown type.
 KINDS = ("tensor", "int", "float", "bool", "str", "dtype", "shape", "number", "function", "object", "any")
@@ -33,6 +33,14 @@ class SignatureParameter(NamedTuple):
     choices: tuple[Value, ...] = ()  # the allowed values; empty for any
     least: int | None = None  # the least number, or the least length of a list
     text: str = ""  # the first words that documentation has about the argument
+
+
+class Product(NamedTuple):
+    """An object that a call makes for others."""
+
+    kind: str  # one of the dtypes of a parameter that wants an object, `string`, or OBJECT for an instance of a class
+    then: Then | None = None  # how the object is taken from the result; None if it is the result
+    name: str = ""  # of the output, if its definition alone says what it is: arguments with this name want no other
 
 
 class ApiSignature(NamedTuple):

@@ -60,20 +60,24 @@ class RecordedCalls:
     def __init__(self, plan: Plan, adapter: Adapter, listed: Iterable[Listed]) -> None:
         self.space = plan.space
         self.adapter = adapter
-        self.made: defaultdict[str, list[tuple[Maker, set[str]]]] = defaultdict(list)
+        # By kind: calls that make an object, the words of their names, and the name of the output.
+        self.made: defaultdict[str, list[tuple[Maker, set[str], str]]] = defaultdict(list)
+        # Kinds and names of outputs, with and without a known call.
+        self.outputs: set[tuple[str, str]] = set()
         self.plan = plan
         for kind, calls in adapter.objects().items():
-            self.made[kind] += [(Maker(call), set[str]()) for call in calls]
-            self.made[OBJECT] += [(Maker(call), {kind}) for call in calls]
+            self.made[kind] += [(Maker(call), set[str](), "") for call in calls]
+            self.made[OBJECT] += [(Maker(call), {kind}, "") for call in calls]
         self.chosen: dict[tuple[str, SignatureParameter], list[Maker]] = {}
         # Apis by the last part of their names, without those that make objects of another kind.
         self.by_name: dict[str, str] = {}
         for entry in listed:
             count = plan.count(entry.api.name)
-            kinds = [*adapter.makes(entry)] if count else []
-            if count and all(kind == OBJECT for kind, _ in kinds):
+            products = [*adapter.makes(entry)]
+            self.outputs.update((kind, name) for kind, _, name in products if name)
+            if count and all(kind == OBJECT for kind, _, _ in products):
                 self.by_name.setdefault(entry.api.name.rpartition(".")[2], entry.api.name)
-            for kind, then in kinds:
+            for kind, then, name in products if count else ():
                 # What many recorded calls use is likely to be what is wanted.
                 weight = 1 + (count.bit_length() if count > MOST_MAKERS else 0)
                 words = {word for name in _names(entry) for word in _words(name)}
@@ -81,7 +85,7 @@ class RecordedCalls:
                     call = plan.invocation(entry.api.name, place)[1]
                     signature = next(iter(adapter.signatures(entry)), None) if kind != OBJECT else None
                     if call.then is None:
-                        self.made[kind].append((Maker(call._replace(then=then), signature, weight), words))
+                        self.made[kind].append((Maker(call._replace(then=then), signature, weight), words, name))
 
     def named(self, rng: Rng, api: str, parameter: SignatureParameter) -> Value | None:
         """See `ArgumentSource`."""
@@ -104,20 +108,28 @@ class RecordedCalls:
     def makers(self, api: str, parameter: SignatureParameter) -> list[Maker]:
         """See `ArgumentSource`.
 
-        A call whose name shares words with the api's or the argument's is likely to fit.
+        A call whose name shares words with the api's or the argument's is likely to fit. If definitions name an output
+        as the argument, only calls with this output fit.
         """
         key = (api, parameter)
         if key not in self.chosen:
             words = {*_words(api.rpartition(".")[2]), *_words(parameter.name)} - _COMMON
             if parameter.dtypes:
-                found = [(maker, len(words & of)) for kind in parameter.dtypes for maker, of in self.made[kind]]
+                found = [
+                    (maker, len(words & of))
+                    for kind in parameter.dtypes
+                    for maker, of, name in self.made[kind]
+                    if name == parameter.name or (kind, parameter.name) not in self.outputs
+                ]
                 # Any object may fit, but a text only if its name says what is in it.
                 least = 0 if parameter.kind == "object" else 1
                 weights = [(maker, maker.weight + ALIKE * shared) for maker, shared in found if shared >= least]
             else:
                 # An instance of a class is wanted only if the argument is called like the class or one of its bases.
                 own = _words(parameter.name)
-                weights = [(maker, 1) for maker, of in self.made[OBJECT] if any(_alike(a, b) for a in own for b in of)]
+                weights = [
+                    (maker, 1) for maker, of, _ in self.made[OBJECT] if any(_alike(a, b) for a in own for b in of)
+                ]
                 weights += [(maker, ALIKE) for maker in self._said(parameter.text)]
             self.chosen[key] = [maker for maker, weight in weights for _ in range(weight)]
         return self.chosen[key]

@@ -156,12 +156,19 @@ print(repr(doubted("BatchDataset", [tf.float32], [[None]], **batch)))
 print(repr(doubted("BatchDataset", [tf.int64] * 2, [[None]] * 2, **batch)))
 print(repr(doubted("FilterDataset", [tf.int64], [[]], predicate=step, other_arguments=[], **inside)))
 print(repr(adapter.doubt(tf.data.Dataset.range(3).map(lambda x: tf.reshape(x, [x + 7])), dict)))
+print(repr(adapter.doubt(tf.data.experimental.from_variant(inside["input_dataset"], [[1]]), dict)))
+print(repr(adapter.doubt(tf.data.experimental.take_while(tf.keras.losses.KLD), dict)))
+print(repr(adapter.doubt(tf.data.experimental.dense_to_sparse_batch([1, 2], [4]), dict)))
 """
-    shape, dtype, count, predicate, public = printed(tensorflow_python, "tensorflow", script).strip().split("\n")
+    shape, dtype, count, predicate, public, structure, two, sizes = (
+        printed(tensorflow_python, "tensorflow", script).strip().split("\n")
+    )
     assert all(each[1:].startswith("output_types and output_shapes do not fit: ") for each in (shape, dtype, count))
     assert "Incompatible shapes" in shape and "Data type mismatch" in dtype and "Number of components" in count
     assert "must return a scalar bool" in predicate
-    assert "Reshape" in public
+    assert "Reshape" in public and "_flat_tensor_specs" in structure
+    # Functions that make a dataset of another one, and can make none.
+    assert "missing 1 required positional argument" in two and "batch_size" in sizes
 
 
 def test_a_dataset_that_can_be_read_or_has_no_element_is_not_doubted(tensorflow_python: Path) -> None:
@@ -171,12 +178,13 @@ found = [
     doubted("BatchDataset", [tf.int64], [None], **batch),
     doubted("TakeDataset", [tf.int64], [[]], count=tf.constant(0, tf.int64), **inside),
     adapter.doubt(tf.data.TextLineDataset("/no/such/file"), dict),
+    adapter.doubt(tf.data.experimental.unbatch(), dict),  # it takes one of the samples
     adapter.doubt(tf.constant(1), dict),
     adapter.doubt(tf.data.Dataset.range(3)._variant_tensor, dict),
 ]
 print(found)
 """
-    assert printed(tensorflow_python, "tensorflow", script).strip() == repr([""] * 6)
+    assert printed(tensorflow_python, "tensorflow", script).strip() == repr([""] * 7)
 
 
 def test_a_call_is_amended_by_what_its_dataset_tells(tensorflow_python: Path) -> None:

@@ -20,9 +20,10 @@ from fuzz_core.adapters.arrays import Arrays
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Conversion, Describe, Examples, Seen
 from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.models import Models
+from fuzz_core.adapters.modes import Builder
 from fuzz_core.adapters.tensorflow.dialect import MODES
 from fuzz_core.ir.constraints import Constraint
-from fuzz_core.ir.signatures import ApiSignature
+from fuzz_core.ir.signatures import ApiSignature, Product
 from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase, Then, Value, prim
 
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
@@ -104,9 +105,9 @@ class TensorFlowAdapter(Adapter):
         methods = self.searched_methods(entry.found)
         return [each for method in methods for each in self.definition.signatures(entry, method)]
 
-    def makes(self, entry: Listed) -> Iterable[tuple[str, Then | None]]:
+    def makes(self, entry: Listed) -> Iterable[Product]:
         """See `tensorflow.signatures`."""
-        found: Iterable[tuple[str, Then | None]] = self.definition.makes(entry)
+        found: Iterable[Product] = self.definition.makes(entry)
         return found
 
     def objects(self) -> Mapping[str, Sequence[Invocation]]:
@@ -246,7 +247,7 @@ class TensorFlowAdapter(Adapter):
 
     def doubt(self, result: Any, named: Callable[[], Mapping[str, Any]]) -> str:
         """See `Adapter`: the first element of a dataset must have the declared types and shapes."""
-        found: str = self.datasets.unreadable(result, named)
+        found: str = self.datasets.unreadable(result, named, lambda: map(Builder(self).call, self.definition.DATASETS))
         return found
 
     def amended(self, call: Invocation, doubt: str) -> Invocation | None:

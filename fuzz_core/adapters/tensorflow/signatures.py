@@ -15,7 +15,7 @@ from fuzz_core.adapters.definitions import python_signatures
 from fuzz_core.adapters.inventory import Listed
 from fuzz_core.adapters.tensorflow.apis import OPAQUE, RAW, raw_op
 from fuzz_core.adapters.tensorflow.tensors import NAMES
-from fuzz_core.ir.signatures import OBJECT, ApiSignature, SignatureParameter
+from fuzz_core.ir.signatures import OBJECT, ApiSignature, Product, SignatureParameter
 from fuzz_core.ir.values import Invocation, Ref, Seq, Then, prim
 
 OBJECTS = ("resource", "variant")
@@ -131,20 +131,24 @@ MOST_ASKED = 100
 _HANDLES = ("handle", "resource_handle")
 
 
-def makes(entry: Listed) -> Iterator[tuple[str, Then | None]]:
-    """Yield the resources, variants and texts that calls of an api make, and how each is taken from the result."""
+def makes(entry: Listed) -> Iterator[Product]:
+    """Yield the resources, variants and texts that calls of an api make.
+
+    A variant may be anything, and its type does not say what.
+    """
     name = entry.api.name.removeprefix(RAW)
     if entry.api.name.startswith(RAW) and raw_op(name) is not None:
         outputs = op_def_registry.get(name).output_arg
         for place, output in enumerate(outputs):
             kind = tf.as_dtype(output.type).name if output.type else ""
             if kind in (*OBJECTS, "string") and not output.number_attr:
-                yield kind, None if len(outputs) == 1 else Then("__getitem__", (prim(place),))
+                then = None if len(outputs) == 1 else Then("__getitem__", (prim(place),))
+                yield Product(kind, then, output.name if kind == "variant" else "")
     elif isinstance(entry.found, type):
-        yield OBJECT, None
+        yield Product(OBJECT)
         for handle in _HANDLES:
             if hasattr(entry.found, handle):
-                yield "resource", Then("__getattribute__", (prim(handle),))
+                yield Product("resource", Then("__getattribute__", (prim(handle),)))
 
 
 def constructions(call: Invocation, args: Mapping[str, Any], result: Any) -> Iterator[tuple[Any, Invocation]]:
