@@ -11,12 +11,14 @@ _MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) argumen
 _UNEXPECTED = re.compile(r"unexpected keyword argument ['\"](\w+)['\"]")
 _TOO_MANY = re.compile(r"takes (?:no|exactly \w+|(?:from \d+ to )?\d+) (?:positional )?arguments?\b.*\bgiven")
 _QUOTED = re.compile(r"['\"](\w+)['\"]")
+# What TensorFlow wants is no tensor: the attribute of an operation.
+_ATTRIBUTE = re.compile(r"\b[Ee]xpected (?:an? )?(?P<kind>\w+) for (?:argument )?['\"](?P<name>\w+)['\"]")
 _DEMANDS = (
     re.compile(
-        r"\b(?:argument )?['\"]?(?P<name>\w+)['\"]? (?:\(position \d+\) )?must be (?:an? |of type )?"
-        r"(?P<kind>[\w.]+(?: of ints)?)"
+        r"\b(?:argument )?['\"`]?(?P<name>\w+)['\"`]? (?:\(position \d+\) )?(?:must|should) (?:be|have) "
+        r"(?:an? |of type )?(?P<kind>[\w.]*\w(?: of ints)?)"
     ),
-    re.compile(r"\b[Ee]xpected (?:an? )?(?P<kind>\w+) for (?:argument )?['\"](?P<name>\w+)['\"]"),
+    _ATTRIBUTE,
     re.compile(r"Cannot interpret .+ as a (?P<kind>data type)(?P<name>)", re.DOTALL),
 )
 _KINDS = {
@@ -33,6 +35,7 @@ _KINDS = {
     "list": "shape",
     "str": "str",
     "string": "str",
+    "tuple": "shape",
     "tuple of ints": "shape",
 }
 
@@ -51,6 +54,9 @@ def _changed(own: tuple[SignatureParameter, ...], message: str) -> Iterator[Sign
     last = max((place for place, each in enumerate(own) if each.positional), default=-1)
     demand = next((found for pattern in _DEMANDS if (found := pattern.search(message))), None)
     kind = _KINDS.get(demand["kind"].rpartition(".")[2], "") if demand else ""
+    # A definition has attributes apart from tensors, so that the tensor is a guess from a description.
+    is_attribute = demand is not None and demand.re is _ATTRIBUTE and demand["kind"] != "list"
+    guessed = ("any", "tensor") if is_attribute else ("any",)
     # A function of C without names of its arguments has others in its signature than in its refusals.
     known = {each.name for each in own}
     part = "" if demand is None or demand["name"] else "type"
@@ -61,8 +67,8 @@ def _changed(own: tuple[SignatureParameter, ...], message: str) -> Iterator[Sign
             continue
         if place == last and last > 0 and _TOO_MANY.search(message):
             continue
-        if kind and each.name == demanded and each.kind == "any":
-            yield each._replace(kind=kind)
+        if kind and each.name == demanded and each.kind in guessed:
+            yield each._replace(kind=kind, many="")
         elif each.name == demanded and each.kind == "tensor" and demand and demand["kind"] == "list":
             yield each._replace(many="*")
         else:

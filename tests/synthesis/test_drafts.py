@@ -214,6 +214,9 @@ def test_a_refusal_of_the_arguments_leads_to_another_form(message: str, names: l
         ("TypeError: Expected int for argument 'y' not <tf.Tensor: shape=(4, 2)>.", "int"),
         ("TypeError: Expected list for 'y' argument to 'f' Op, not <tf.Tensor: shape=(4, 2)>.", "shape"),
         ("TypeError: Expected DataType for argument 'y' not <DTypePolicy 'mixed'>.", "dtype"),
+        ("ValueError: `y` should have an integer value. Received: y=[[1.0]]", "int"),
+        ("ValueError: Argument `y` must be a callable. Received y=3", "function"),
+        ("ValueError: `y` should be a tuple or list of two floats. Received: 1", "shape"),
         ("TypeError: Cannot interpret '2' as a data type", "any"),
         # The signature of a function of C has other names than its refusals.
         ("TypeError: dtype must be a torch.dtype (got Tensor)", "dtype"),
@@ -224,6 +227,16 @@ def test_a_refusal_of_the_arguments_leads_to_another_form(message: str, names: l
 def test_a_refusal_that_asks_for_a_type_gives_the_argument_this_type(message: str, kind: str) -> None:
     signature = ApiSignature("lib.f", (SignatureParameter("x", "tensor"), SignatureParameter("y")))
     assert (other_form(signature, message) or signature).parameters[1].kind == kind
+
+
+def test_an_attribute_is_no_tensor_although_its_description_speaks_of_tensors() -> None:
+    signature = ApiSignature("lib.f", (SignatureParameter("y", "tensor", many="*", text="A list of tensors"),))
+    for message, wanted in {
+        "TypeError: Expected int for argument 'y' not <tf.Tensor: shape=(4, 2)>.": ("int", ""),
+        "TypeError: y must be float": ("tensor", "*"),
+    }.items():
+        [found] = (other_form(signature, message) or signature).parameters
+        assert (found.kind, found.many) == wanted
 
 
 def test_an_argument_for_a_type_gets_a_dtype_where_a_value_is_none() -> None:
