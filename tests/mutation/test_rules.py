@@ -289,3 +289,28 @@ def test_an_added_argument_is_one_that_the_call_leaves_to_its_default() -> None:
     assert Tensor("float32", (0,)) in values
     whole = call._replace(kwargs=(*call.kwargs, ("out", prim(None)), ("dim", prim(0))))
     assert not [*boundary_classes(RULES["Added Argument"], whole, book, whole)]
+
+
+def classes(rule: str, call: Invocation) -> dict[str, Value]:
+    """Returns the boundary classes that a rule has for a call."""
+    book = RuleBook({})
+    return dict(boundary_classes(next(each for each in book.boundaries if each.name == rule), call, book, call))
+
+
+def test_a_joint_size_is_none_or_one_wherever_it_stands() -> None:
+    left, right = Tensor("float32", (9, 3)), Tensor("float32", (3, 1))
+    found = classes("Joint Size", Invocation("torch.nn.Linear", (prim(3), prim(4), left, right)))
+    assert found.keys() == {f"Joint Size {place} to {new}" for place in (0, 1) for new in (0, 1)}
+    number, _, *tensors = found["Joint Size 1 to 0"].args  # type: ignore[union-attr]
+    assert number == prim(0) and [each.shape for each in tensors] == [(9, 0), (0, 1)]  # type: ignore[union-attr]
+
+
+def test_joint_classes_change_several_tensors_or_none() -> None:
+    pair = Invocation("torch.take", (Tensor("float32", (2,)), Tensor("int64", (2, 3)), Tensor("int32", ())))
+    contents = classes("Joint Contents", pair)
+    assert contents.keys() == {f"Joint Contents {each}" for each in ("0", "-1", "2147483648")}
+    assert [tensor.fill.low for tensor in tensors_of(contents["Joint Contents -1"])] == [-1.0] * 3
+    ranks = {name: [tensor.shape for tensor in tensors_of(made)] for name, made in classes("Joint Rank", pair).items()}
+    assert ranks == {"Joint Rank more": [(1, 2), (1, 2, 3), (1,)], "Joint Rank less": [(), (3,), ()]}
+    alone = pair._replace(args=pair.args[:1])
+    assert not classes("Joint Contents", alone) and not classes("Joint Rank", alone)

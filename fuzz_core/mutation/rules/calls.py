@@ -231,7 +231,11 @@ def joint_dimension(invocation: Invocation, ctx: Context) -> Invocation | None:
     sizes = [size for tensor in tensors_of(invocation) for size in tensor.shape]
     if not sizes:
         return None
-    old, new = ctx.rng.choice(sizes), draw_size(ctx.rng)
+    return resized(invocation, ctx.rng.choice(sizes), draw_size(ctx.rng))
+
+
+def resized(invocation: Invocation, old: int, new: int) -> Invocation:
+    """Return the call with another size for every dimension of one size, and for every int equal to it."""
     # Ones and zeros are mostly flags, axes and defaults, not sizes.
     number = Prim("int", old) if old > 1 else None
 

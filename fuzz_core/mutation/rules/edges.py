@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.tree import argument_names, rewritten, tensors_of
+from fuzz_core.ir.tree import argument_names, rewritten, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Value
-from fuzz_core.mutation.contract import EDGE, Context, invocations, make_domain, mutator, scalars, sequences, tensors
-from fuzz_core.mutation.rules.calls import MAX_LENGTH
+from fuzz_core.mutation.contract import (
+    EDGE,
+    FLOATING,
+    NUMERIC,
+    Context,
+    invocations,
+    make_domain,
+    mutator,
+    scalars,
+    sequences,
+    tensors,
+)
+from fuzz_core.mutation.rules.calls import MAX_LENGTH, resized
 from fuzz_core.mutation.rules.layout import reshape
 from fuzz_core.mutation.rules.values import refill
 
@@ -29,6 +40,13 @@ _ADDED: dict[str, Value] = {
     **{str(flag): Prim("bool", flag) for flag in (True, False)},
     **{f"({number},)": Seq("tuple", (Prim("int", number),)) for number in (0, -1)},
     "text": Prim("str", "nightfuzz"),
+}
+JOINT_CONTENTS: Mapping[str, tuple[tuple[str, ...], float]] = {
+    "nan": (FLOATING, float("nan")),
+    "inf": (FLOATING, float("inf")),
+    "0": (NUMERIC, 0.0),
+    "-1": (("int", *FLOATING), -1.0),
+    "2147483648": (("int", *FLOATING), float(HUGE_SIZE)),
 }
 UNKNOWN_STRINGS = {"empty": "", "nightfuzz": "nightfuzz", "control character": "\0", "long": "é" * 1024}
 
@@ -117,6 +135,39 @@ def other_form(tensor: Tensor, ctx: Context) -> Invocation | None:
     """Return a sparse, quantised, meta or other form of a tensor; None if the library has no other forms."""
     form = _form(ctx)
     return None if form is None else form._replace(args=(tensor, *form.args))
+
+
+@mutator("Joint Size", invocations("call"), EDGE, boundary=True)
+def joint_size(invocation: Invocation, ctx: Context) -> Invocation | None:
+    """Give every dimension of one size, and every int equal to it, the size 0 or 1, so that shapes still agree."""
+    found = dict.fromkeys(size for tensor in islice(tensors_of(invocation), MOST_TENSORS) for size in tensor.shape)
+    sizes = [size for size in found if size > 1][:MOST_EXTENTS]
+    options = {f"{place} to {new}": (old, new) for place, old in enumerate(sizes) for new in (0, 1)}
+    return resized(invocation, *options[ctx.rng.choice(tuple(options))]) if options else None
+
+
+def _each_tensor(invocation: Invocation, change: Callable[[Tensor], Tensor]) -> Invocation | None:
+    """Return the call with its tensors changed; None if fewer than two change."""
+    changed = [change(tensor) is not tensor for tensor in islice(tensors_of(invocation), MOST_TENSORS)]
+    return with_tensors(invocation, change) if sum(changed) > 1 else None
+
+
+@mutator("Joint Contents", invocations("call"), EDGE, boundary=True)
+def joint_contents(invocation: Invocation, ctx: Context) -> Invocation | None:
+    """Fill all tensors of a kind with one number: NaN, an infinity, 0, -1, or one beyond 32 bits."""
+    kinds, number = JOINT_CONTENTS[ctx.rng.choice(tuple(JOINT_CONTENTS))]
+    return _each_tensor(
+        invocation,
+        lambda tensor: refill(tensor, Fill("constant", number)) if DTYPES[tensor.dtype].kind in kinds else tensor,
+    )
+
+
+@mutator("Joint Rank", invocations("call"), EDGE, boundary=True)
+def joint_rank(invocation: Invocation, ctx: Context) -> Invocation | None:
+    """Add or drop the first dimension of all tensors: a batch for single items, or one item of a batch."""
+    if ctx.rng.choice(("more", "less")) == "more":
+        return _each_tensor(invocation, lambda tensor: reshape(tensor, (1, *tensor.shape)))
+    return _each_tensor(invocation, lambda tensor: reshape(tensor, tensor.shape[1:]) if tensor.shape else tensor)
 
 
 @mutator("Joint Form", invocations("call"), EDGE, boundary=True)
