@@ -28,7 +28,10 @@ programs = dict(adapter.seed_programs())
 exec(programs["OpInfo clamp"], {})
 leaves = tensors.COMPARER.leaves({"a": [torch.ones(2), 3], "b": torch.zeros(1)})
 kept = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+sparse = torch.eye(2).to_sparse()
+wrong = torch.sparse_csr_tensor(torch.tensor([0, 1, 2]), torch.tensor([0, 9]), torch.ones(2), (2, 2))
 found = {"version": torch.__version__, "told": inside != before, "programs": len(programs), "tensors": len(kept)}
+found["refused"] = [bool(tensors.refusal(each)) for each in (sparse, sparse + sparse, wrong)]
 print(json.dumps(found))
 """
 
@@ -51,3 +54,4 @@ def test_the_adapter_knows_both(python: str, version: str, request: pytest.Fixtu
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["version"].startswith(version) and told["told"]
     assert told["programs"] > 500 and told["tensors"] == 2
+    assert told["refused"] == [False, False, True]

@@ -93,6 +93,10 @@ def _sparse(tensor: torch.Tensor, describe: Describe) -> Value:
     return Invocation("torch.sparse_compressed_tensor", (outer, inner, describe(tensor.values()), size), layout)
 
 
+# PyTorch 2.0 has no such argument.
+_TAKES_COALESCED = "is_coalesced" in (torch.sparse_coo_tensor.__doc__ or "")
+
+
 def refusal(value: Any) -> str:
     """Return why PyTorch's check of invariants refuses a sparse tensor; empty for any other value."""
     if not isinstance(value, torch.Tensor) or value.layout is torch.strided:
@@ -100,7 +104,8 @@ def refusal(value: Any) -> str:
     try:
         if value.layout is torch.sparse_coo:
             parts = (value._indices(), value._values())
-            torch.sparse_coo_tensor(*parts, value.shape, check_invariants=True, is_coalesced=value.is_coalesced())
+            coalesced = {"is_coalesced": value.is_coalesced()} if _TAKES_COALESCED else {}
+            torch.sparse_coo_tensor(*parts, value.shape, check_invariants=True, **coalesced)
         elif value.layout in _COMPRESSED:
             parts = tuple(getattr(value, part)() for part in _COMPRESSED[value.layout])
             made = (*parts, value.values(), value.shape)
