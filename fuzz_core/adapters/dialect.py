@@ -75,6 +75,7 @@ class ModeSpec(NamedTuple):
     # The names of the mode and of its reference in a sentence such as "dtype float32 on the meta device, bfloat16 on
     # the CPU".
     phrases: tuple[str, str] = ("", "by the plain call")
+    swept: bool = False  # whether each cell of the sweep that returns is executed in it too
 
 
 # Modes of double precision, which excuses and oracles ask for by name: on the same numbers, and on perturbed numbers.

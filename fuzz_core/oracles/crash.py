@@ -54,18 +54,18 @@ class Crash(EachMode):
     SIGABRT by chance.
 
     Args:
-        everywhere: whether to plan the modes too in which only a death counts, such as the backward pass.
+        swept: whether the test is a cell of the sweep, which has modes of its own.
     """
 
     name = "crash"
 
-    def __init__(self, everywhere: bool = False) -> None:
-        self.everywhere = everywhere
+    def __init__(self, swept: bool = False) -> None:
+        self.swept = swept
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
-        """Return the first mode, which may be all; a death in another mode is noticed without a plan."""
-        specs = {mode: dialect.modes[mode] for mode in modes[1:] if self.everywhere and mode in dialect.modes}
-        return [*modes[:1], *(mode for mode, spec in specs.items() if spec.share and not spec.relation)]
+        """Return the first mode, and those for each cell; a death in another mode is noticed without a plan."""
+        cells = [mode for mode in modes[1:] if mode in dialect.modes and dialect.modes[mode].swept]
+        return [*modes[:1], *(cells if self.swept else ())]
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
         """Return the kind; see PROGRAM for the exceptions of that mode."""

@@ -188,8 +188,8 @@ class Worker:
             devices=self.plan.header.devices,
         )
         self.execution.alive = self.journal.again
-        # A sweep takes each class once, so that a backward pass that dies of one is not left to chance.
-        self.swept = [Crash(everywhere=True)] if "crash" in self.plan.header.oracles else []
+        # The sweep takes each class once, so that a backward pass that dies of one is not left to chance.
+        self.swept = [Crash(swept=True)] if "crash" in self.plan.header.oracles else []
         self.adapter = world.adapter
         self.state = self.adapter.process_state()
         self.executed: set[int] = set()

@@ -183,6 +183,7 @@ MODES: dict[str, ModeSpec] = {
         Way(checks.SUMMED, _same("", ".detach().requires_grad_().clone()")),
         relation="",
         share=0.03,
+        swept=True,
     ),
     "grad": REFERENCE._replace(run=f"{_MODES}Gradient"),
     "grad-forward": derivative(

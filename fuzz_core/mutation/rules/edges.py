@@ -36,9 +36,9 @@ HUGE_SHARE = 0.1
 # Values of the kinds that parameters have. The call has further ones: its own tensor, and that without elements.
 _ADDED: dict[str, Value] = {
     **{str(number): Prim("int", number) for number in (0, -1, HUGE_SIZE)},
-    **{str(number): Prim("float", number) for number in (float("nan"), -1.0)},
-    **{str(flag): Prim("bool", flag) for flag in (True, False)},
-    **{f"({number},)": Seq("tuple", (Prim("int", number),)) for number in (0, -1)},
+    "nan": Prim("float", float("nan")),
+    "True": Prim("bool", True),
+    "(0,)": Seq("tuple", (Prim("int", 0),)),
     "text": Prim("str", "nightfuzz"),
 }
 JOINT_CONTENTS: Mapping[str, tuple[tuple[str, ...], float]] = {
