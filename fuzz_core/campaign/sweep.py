@@ -217,6 +217,7 @@ class SweepSchedule:
             self.late = True
             self.late_until = self._end_of_late()
         if self.late_until is not None and self.session.clock() >= self.late_until:
+            # The cells stay postponed in the state.
             self.ending.clear()
         while self.ending and self.late:
             if (lease := self._lease(self.ending.popleft(), late=True)) is not None:
@@ -228,6 +229,7 @@ class SweepSchedule:
         return None
 
     def _end_of_late(self) -> float | None:
+        """Return the time of the clock at which the turn of postponed cells ends, if it begins now."""
         now = self.session.clock()
         return None if self.until is None else now + (self.until - now) * LATE_SHARE
 
