@@ -20,7 +20,7 @@ from fuzz_core.mutation.space import ArgumentSpace
 
 MATRIX = Tensor("float32", (2, 3))
 LABELS = Tensor("int64", (2,), Fill("values", data=bytes(16)))
-PARAMS = {"conv": ("in_channels", "out_channels", "kernel_size"), "conv.forward": ("self", "input")}
+PARAMS = {"conv": ("in_channels", "out_channels", "kernel_size", "stride"), "conv.forward": ("self", "input")}
 CONV = Invocation(
     "conv",
     (prim(3), prim(4), Seq("tuple", (prim(3), prim(5)))),
