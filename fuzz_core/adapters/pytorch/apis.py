@@ -49,21 +49,23 @@ def listed() -> list[Listed]:
 
 
 def _with_schema(entry: Listed) -> Listed:
-    """Return an api that neither Python nor its docstring has a signature of with the one that its schemas share."""
+    """Return an api that neither Python nor its docstring has a signature of with the one that its schemas share.
+
+    If the schemas share the first parameters alone, the definition stays the name.
+    """
     api = entry.api
-    if api.signature or isinstance(entry.found, type) or not (shared := shared_parameters(api.name)):
+    shared, complete = shared_parameters(api.name)
+    if api.signature or isinstance(entry.found, type) or not shared:
         return entry
     is_method = api.kind == "method"
     # The parser of Python's arguments has this name for the tensor of a function.
     first = shared[0]._replace(name="input") if shared[0].name == "self" else shared[0]
     signature = shared[1:] if is_method else (first, *shared[1:])
     params = tuple(each.name for each in signature if each.positional)
-    text = ", ".join(each.name if each.required else f"{each.name}={each.default}" for each in signature)
-    made = api._replace(
-        params=("self", *params) if is_method else params,
-        definition=f"{api.name}({text})"[:MAX_DEFINITION],
-        signature=signature,
-    )
+    made = api._replace(params=("self", *params) if is_method else params)
+    if complete:
+        text = ", ".join(each.name if each.required else f"{each.name}={each.default}" for each in signature)
+        made = made._replace(definition=f"{api.name}({text})"[:MAX_DEFINITION], signature=signature)
     return entry._replace(api=made)
 
 

@@ -77,14 +77,18 @@ def _schemas(api: str) -> list[Any]:
     return next((found for found in schemas if found), [])
 
 
-def shared_parameters(api: str) -> tuple[ApiParameter, ...]:
-    """Return the first parameters of an operator, as far as the names of all its overloads agree."""
+def shared_parameters(api: str) -> tuple[tuple[ApiParameter, ...], bool]:
+    """Return the first parameters of an operator, as far as the names of all its overloads agree.
+
+    The second part of the result says whether these are all parameters.
+    """
     overloads = [list(schema.arguments) for schema in _schemas(api)]
     overloads = [each for each in overloads if not any(argument.is_out for argument in each)]
     longest: list[Any] = max(overloads, key=len, default=[])
     names = [[argument.name for argument in each] for each in overloads]
     agreed = (all(each[place : place + 1] in ([], [one.name]) for each in names) for place, one in enumerate(longest))
-    return tuple(_declared(argument) for argument, _ in zip(longest, takewhile(bool, agreed), strict=False))
+    shared = [_declared(argument) for argument, _ in zip(longest, takewhile(bool, agreed), strict=False)]
+    return tuple(shared), len(shared) == len(longest)
 
 
 def _declared(argument: Any) -> ApiParameter:
