@@ -91,13 +91,14 @@ class Mutator(NamedTuple):
     domain: Domain[Any]
     mutate: Callable[[Any, Context], Value | None]
     boundary: bool = False  # whether each choice of the rule is a boundary class, see `mutation.sweep`
+    random: bool = True  # whether random mutants take the rule; the sweep alone if not
 
 
 def mutator(
-    name: str, domain: Domain[T], kind: str = BEYOND, boundary: bool = False
+    name: str, domain: Domain[T], kind: str = BEYOND, boundary: bool = False, random: bool = True
 ) -> Callable[[Callable[[T, Context], Value | None]], Mutator]:
     """Make a mutator of a function from a value of the domain to another value."""
-    return lambda mutate: Mutator(name, kind, domain, mutate, boundary)
+    return lambda mutate: Mutator(name, kind, domain, mutate, boundary, random)
 
 
 def make_domain(applies: Callable[[Value], bool], usual: Iterable[Value], scope: Scope = "argument") -> Domain[Any]:

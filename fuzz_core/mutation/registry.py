@@ -136,7 +136,7 @@ class RuleBook:
         check_off(off)
         self.params = params
         self.forms = forms
-        self.calls = tuple(map(drop_unchanged, load_mutators(CALL_MUTATORS, off)))
+        self.calls = tuple(drop_unchanged(rule) for rule in load_mutators(CALL_MUTATORS, off) if rule.random)
         self.rules = {rule.name: drop_unchanged(rule) for rule in load_mutators(MUTATORS, off)}
         self.boundaries = tuple(drop_unchanged(rule) for rule in load_mutators(_ALL, off) if rule.boundary)
         self._choices: dict[str, Choices] = {}

@@ -65,7 +65,8 @@ def rules_of(machine: Algorithm1, cases: int = 6000) -> Counter[str]:
 
 
 def test_every_rule_is_reached() -> None:
-    assert set(rules_of(algorithm(), 12000)) == {*MUTATORS, *CALL_MUTATORS}
+    rules = {**MUTATORS, **CALL_MUTATORS}
+    assert set(rules_of(algorithm(), 12000)) == {name for name, rule in rules.items() if rule.random}
 
 
 def test_with_all_kinds_off_nothing_is_mutated() -> None:

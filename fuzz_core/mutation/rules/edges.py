@@ -137,7 +137,7 @@ def other_form(tensor: Tensor, ctx: Context) -> Invocation | None:
     return None if form is None else form._replace(args=(tensor, *form.args))
 
 
-@mutator("Joint Size", invocations("call"), EDGE, boundary=True)
+@mutator("Joint Size", invocations("call"), EDGE, boundary=True, random=False)
 def joint_size(invocation: Invocation, ctx: Context) -> Invocation | None:
     """Give every dimension of one size, and every int equal to it, the size 0 or 1, so that shapes still agree."""
     found = dict.fromkeys(size for tensor in islice(tensors_of(invocation), MOST_TENSORS) for size in tensor.shape)
@@ -152,7 +152,7 @@ def _each_tensor(invocation: Invocation, change: Callable[[Tensor], Tensor]) -> 
     return with_tensors(invocation, change) if sum(changed) > 1 else None
 
 
-@mutator("Joint Contents", invocations("call"), EDGE, boundary=True)
+@mutator("Joint Contents", invocations("call"), EDGE, boundary=True, random=False)
 def joint_contents(invocation: Invocation, ctx: Context) -> Invocation | None:
     """Fill all tensors of a kind with one number: NaN, an infinity, 0, -1, or one beyond 32 bits."""
     kinds, number = JOINT_CONTENTS[ctx.rng.choice(tuple(JOINT_CONTENTS))]
@@ -162,7 +162,7 @@ def joint_contents(invocation: Invocation, ctx: Context) -> Invocation | None:
     )
 
 
-@mutator("Joint Rank", invocations("call"), EDGE, boundary=True)
+@mutator("Joint Rank", invocations("call"), EDGE, boundary=True, random=False)
 def joint_rank(invocation: Invocation, ctx: Context) -> Invocation | None:
     """Add or drop the first dimension of all tensors: a batch for single items, or one item of a batch."""
     if ctx.rng.choice(("more", "less")) == "more":
@@ -183,7 +183,7 @@ def joint_form(invocation: Invocation, ctx: Context) -> Invocation | None:
     return rewritten(invocation, leaf, Slice)
 
 
-@mutator("Added Argument", invocations("call"), EDGE, boundary=True)
+@mutator("Added Argument", invocations("call"), EDGE, boundary=True, random=False)
 def added_argument(invocation: Invocation, ctx: Context) -> Invocation | None:
     """Give a value to a parameter that the call leaves to its default; None if it gives all known parameters."""
     given = argument_names(invocation._replace(then=None), ctx.rules.params)
