@@ -23,7 +23,7 @@ MAX_REASON = 200
 # A class burns time if its cells took so many seconds together, and on average so many seconds and so many times as
 # long as all cells: on a busy machine every call takes long.
 BURNT_SECONDS, SLOW_SECONDS, SLOW_FACTOR = 1.0, 0.05, 10
-# Of the time that the sweep has left, postponed cells have this share: most of them hang. The next run goes on.
+# Postponed cells get this share of the time that the sweep has left. Most of them hang. The next run goes on.
 LATE_SHARE = 0.1
 # One slow cell speaks for its class in its own api. For further apis so many slow cells have to speak.
 LEAST_SLOW = 3

@@ -64,8 +64,9 @@ class Crash(EachMode):
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """Return the first mode, and those for each cell; a death in another mode is noticed without a plan."""
-        cells = [mode for mode in modes[1:] if mode in dialect.modes and dialect.modes[mode].swept]
-        return [*modes[:1], *(cells if self.swept else ())]
+        if not self.swept:
+            return modes[:1]
+        return [*modes[:1], *(mode for mode in modes[1:] if mode in dialect.modes and dialect.modes[mode].swept)]
 
     def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
         """Return the kind; see PROGRAM for the exceptions of that mode."""

@@ -11,7 +11,7 @@ _MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) argumen
 _UNEXPECTED = re.compile(r"unexpected keyword argument ['\"](\w+)['\"]")
 _TOO_MANY = re.compile(r"takes (?:no|exactly \w+|(?:from \d+ to )?\d+) (?:positional )?arguments?\b.*\bgiven")
 _QUOTED = re.compile(r"['\"](\w+)['\"]")
-# What TensorFlow wants is no tensor: the attribute of an operation.
+# TensorFlow asks so for the attribute of an operation, which is no tensor.
 _ATTRIBUTE = re.compile(r"\b[Ee]xpected (?:an? )?(?P<kind>\w+) for (?:argument )?['\"](?P<name>\w+)['\"]")
 _DEMANDS = (
     re.compile(

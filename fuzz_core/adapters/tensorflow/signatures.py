@@ -134,7 +134,7 @@ _HANDLES = ("handle", "resource_handle")
 def makes(entry: Listed) -> Iterator[Product]:
     """Yield the resources, variants and texts that calls of an api make.
 
-    A variant may be anything, and its type does not say what.
+    The type of a variant does not say what the variant holds. The name of the output says it.
     """
     name = entry.api.name.removeprefix(RAW)
     if entry.api.name.startswith(RAW) and raw_op(name) is not None:
